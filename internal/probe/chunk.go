@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A chunk is one token frame, or several that share the time since the chunk before: a burst, or frames that are joined,
-// because the reader was late and the kernel merged them. See docs/decisions/0014-chunks.md.
+// A chunk is one token frame, or several that share the time since the chunk before: a burst, or frames that are
+// joined, because the reader was late and the kernel merged them. See docs/decisions/0014-chunks.md.
 //
-// Five tokens, 20 ms apart. The reader finds the first two one by one, then loses its processor for 50 ms, and finds three
-// together. The kernel says when the last of them arrived:
+// Five tokens, 20 ms apart. The reader finds the first two one by one, then loses its processor for 50 ms, and finds
+// three together. The kernel says when the last of them arrived:
 //
 //	sent      520    540    560    580    600         ms since the start
 //	read        520    540                  615       with the timestamps 520, 540, 600, 600, 600
@@ -58,8 +58,8 @@ func (t *Timeline) chunks() (all []chunk) {
 // maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
 const maxUncertainty = 20
 
-// burst is the gap below which token frames are one burst: a quarter of the mean time between two frames, without the longest
-// fiftieth, and at most a millisecond, since no known engine takes less for a step. 0 if there are no gaps.
+// burst is the gap below which token frames are one burst: a quarter of the mean time between two frames, without the
+// longest fiftieth, and at most a millisecond, since no known engine takes less for a step. 0 if there are no gaps.
 func burst(tokens []Arrival) time.Duration {
 	gaps := make([]time.Duration, 0, len(tokens))
 	for i := 1; i < len(tokens); i++ {
@@ -93,8 +93,8 @@ func (t *Timeline) lateness() lateness {
 // read reports whether the read of a was late, so that what it found may have come at different times.
 func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after && !a.onePacket() }
 
-// uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: a frame behind it
-// was read late with it, or the kernel's timestamp was refused while the reader was late.
+// uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: a frame behind
+// it was read late with it, or the kernel's timestamp was refused while the reader was late.
 func (l lateness) uncertain(a Arrival) bool {
 	return a.Behind && l.read(a) || l.any && !a.Kernel || a.refused()
 }
@@ -105,8 +105,8 @@ func (a Arrival) refused() bool { return !a.Kernel && a.NotBefore > 0 }
 // onePacket reports whether all that the read found came in one packet, so that each of its frames arrived at At.
 func (a Arrival) onePacket() bool { return a.Kernel && a.NotBefore == a.At }
 
-// known reports whether token frame i arrived at its timestamp. Once a read was late, those of shared reads may not have,
-// unless they came in one packet: a read that looks on time may have come just after the last of several packets.
+// known reports whether token frame i arrived at its timestamp. Once a read was late, those of shared reads may not
+// have, unless they came in one packet: a read that looks on time may have come just after the last of several packets.
 func (t *Timeline) known(i int, l lateness) bool {
 	a := t.Tokens[i]
 	if a.refused() {
@@ -175,9 +175,9 @@ func (t *Timeline) earliest() time.Duration {
 	return min(max(header, t.Phases.Wrote), first)
 }
 
-// uncertainty is how much earlier than its timestamp token frame i may have arrived: its window or, if less, the time that
-// the frames after it in its chunk take at the pace of the slowest other chunk. The second bound takes an engine's pace for
-// granted, and holds only where there is one: frames closer than a millisecond are a burst.
+// uncertainty is how much earlier than its timestamp token frame i may have arrived: its window or, if less, the time
+// that the frames after it in its chunk take at the pace of the slowest other chunk. The second bound takes an engine's
+// pace for granted, and holds only where there is one: frames closer than a millisecond are a burst.
 func (t *Timeline) uncertainty(i int) time.Duration {
 	w := t.windows()[i]
 	width := w.until - w.from

@@ -237,8 +237,9 @@ func (t Target) scrub(err error, ask wire.Ask) error {
 	return reworded(err, clean)
 }
 
-// repeat is where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may be. The question
-// may have megabytes, so only each 16th of its windows is looked for: any 32 + 15 bytes of it have a whole one in them.
+// repeat returns where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may
+// be. The question may have megabytes, so only each 16th of its windows is looked for: any 32 + 15 bytes of it have a
+// whole one in them.
 func repeat(text string, ask wire.Ask) (begin int, ok bool) {
 	const window, step = 32, 16 // bytes
 	places := map[string]int{}  // of each window in text, the first

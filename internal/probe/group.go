@@ -206,8 +206,8 @@ type Expectation struct {
 	Answer       string     // words that the answer must contain; empty: any answer is right
 }
 
-// warm reports whether the whole prompt is one that a cache is meant to know. It is no prompt that only makes another exact, or asks
-// whether the server answers.
+// warm reports whether the whole prompt is one that a cache is meant to know. It is no prompt that only makes another
+// exact, or asks whether the server answers.
 func (q Question) warm() bool {
 	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// A lookout decides whether the next probe of a target looks at its socket while it waits, and from when on. A look that
-// finds nothing is evidence of when an answer cannot have begun yet: see docs/decisions/0014-chunks.md. It costs processor
-// time, so that only those probes look whose forerunners read so late that the arrival of a token was not known.
+// A lookout decides whether the next probe of a target looks at its socket while it waits, and from when on. A look
+// that finds nothing is evidence of when an answer cannot have begun yet: see docs/decisions/0014-chunks.md. It costs
+// processor time, so that only those probes look whose forerunners read so late that the arrival of a token was not
+// known.
 type lookout struct {
 	mu    sync.Mutex
 	left  int             // probes that look, unless another one needs it
@@ -23,8 +24,8 @@ const (
 
 func newLookout() lookout { return lookout{left: firstLooks} }
 
-// quiet returns the first part of the wait for an answer, in which none is expected and no look is worthwhile: a bit less
-// than the shortest of the last waits. ok is false if the next probe need not look at all.
+// quiet returns the first part of the wait for an answer, in which none is expected and no look is worthwhile: a bit
+// less than the shortest of the last waits. ok is false if the next probe need not look at all.
 func (l *lookout) quiet() (d time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestWhichProbesLook holds that the first probes of a target look, and later ones only after one that needed it: from a bit
-// before the shortest of the last four waits on.
+// TestWhichProbesLook holds that the first probes of a target look, and later ones only after one that needed it: from
+// a bit before the shortest of the last four waits on.
 func TestWhichProbesLook(t *testing.T) {
 	l := newLookout()
 	next := func(want time.Duration, looks bool) {

@@ -180,8 +180,8 @@ func (r *Result) unsent() bool {
 	return undiscovered || r.Status == 0 && r.Phases.Wrote == 0
 }
 
-// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt for a warm
-// cache as in the last answer, or a later round of a session.
+// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt
+// for a warm cache as in the last answer, or a later round of a session.
 func (m *Member) again(q Question) bool {
 	if q.Ask.Session != "" {
 		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })

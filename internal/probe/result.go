@@ -47,7 +47,7 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // what is unreliable about the numbers
 
-	rejected []byte      // what the server rejected the request with: the body of an answer that was no stream, or the error in one
+	rejected []byte      // why the server rejected the request: the body of an answer that was no stream, or the error in one
 	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
@@ -86,15 +86,16 @@ func Outcomes() []Outcome {
 	}
 }
 
-// Refusals returns the outcomes that say something about our key, our quota or our prompt, and not about how well the server
-// serves others. They are no events of an objective, and have an alert of their own.
+// Refusals returns the outcomes that say something about our key, our quota or our prompt, and not about how well the
+// server serves others. They are no events of an objective, and have an alert of their own.
 func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered} }
 
 // Refusal reports whether o is one of [Refusals].
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }
 
-// Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our mistake
-// until the target has worked once. After that it is an outage for its users too, and so is a server that serves no model.
+// Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our
+// mistake until the target has worked once. After that it is an outage for its users too, and so is a server that
+// serves no model.
 func (r *Result) Available(hasWorked bool) bool {
 	switch {
 	case len(r.Tokens) > 0, r.Outcome.Refusal():

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A stallTimer cancels a probe if no token frame is read for too long. It counts from when a frame was read and not from
-// when it arrived: after a pause of the whole machine the frames that waited meanwhile are old, and the stream is well.
+// A stallTimer cancels a probe if no token frame is read for too long. It counts from when a frame was read and not
+// from when it arrived: after a pause of the whole machine the frames that waited meanwhile are old, and the stream is
+// well.
 type stallTimer struct {
 	limit  time.Duration
 	cancel func()

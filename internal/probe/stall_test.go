@@ -11,7 +11,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestALateReaderIsNoStall: frames that arrived long ago, because this process did not run meanwhile, are a healthy stream.
+// TestALateReaderIsNoStall: frames that arrived long ago, because this process did not run meanwhile, are a healthy
+// stream.
 func TestALateReaderIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -32,7 +33,8 @@ func TestALateReaderIsNoStall(t *testing.T) {
 			}
 			data := frames[0]
 			frames = frames[1:]
-			return stream.Frame{Data: []byte(data), Stamp: stream.Stamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}}, nil
+			old := stream.Stamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
+			return stream.Frame{Data: []byte(data), Stamp: old}, nil
 		})
 		if ctx.Err() != nil || len(r.Tokens) != 2 {
 			t.Errorf("%d tokens, canceled: %v", len(r.Tokens), ctx.Err())
@@ -40,8 +42,8 @@ func TestALateReaderIsNoStall(t *testing.T) {
 	})
 }
 
-// TestAStallEnds holds when the limit cancels: not before the first token, not after the end, and not when the timer itself
-// fires so late that this process was not running.
+// TestAStallEnds holds when the limit cancels: not before the first token, not after the end, and not when the timer
+// itself fires so late that this process was not running.
 func TestAStallEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 30 * time.Second
@@ -58,7 +60,7 @@ func TestAStallEnds(t *testing.T) {
 		if canceled != 0 {
 			t.Errorf("canceled after %v, although the timer was late", canceled)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if want := time.Hour + 3*limit - 1; canceled != want {
 			t.Errorf("canceled after %v, want %v", canceled, want)

@@ -92,8 +92,8 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	}
 }
 
-// ITL yields the time between two chunks divided by the tokens of the later one, once per token: nothing if the timeline is
-// tainted or some frame's tokens are unknown, nor for a last chunk whose arrival is too uncertain.
+// ITL yields the time between two chunks divided by the tokens of the later one, once per token: nothing if the
+// timeline is tainted or some frame's tokens are unknown, nor for a last chunk whose arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
@@ -114,8 +114,8 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first chunk (1 a
-// frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
+// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first
+// chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	chunks, last := t.chunks(), len(t.Tokens)-1
 	if t.OtherLength || len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
@@ -125,8 +125,8 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	return whole / time.Duration(n-max(chunks[0].tokens, chunks[0].frames)), t.sure(whole, last)
 }
 
-// MaxGap is the longest gap between two token frames, the one still open when the probe died included: the longest that it
-// can have been. ok is false if there is none, or if it may have been shorter by more than 1/20.
+// MaxGap is the longest gap between two token frames, the one still open when the probe died included: the longest that
+// it can have been. ok is false if there is none, or if it may have been shorter by more than 1/20.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	if t.OtherLength || len(t.Tokens) < 2 && t.Open == 0 {
 		return 0, false

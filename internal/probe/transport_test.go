@@ -214,8 +214,8 @@ func TestTheServersCertificatesCount(t *testing.T) {
 	}
 }
 
-// TestTokensComeWithEvidence holds, through TLS and HTTP/2, that each token frame has a moment at which it had not arrived:
-// before its arrival, and not before the probe.
+// TestTokensComeWithEvidence holds, through TLS and HTTP/2, that each token frame has a moment at which it had not
+// arrived: before its arrival, and not before the probe.
 func TestTokensComeWithEvidence(t *testing.T) {
 	stream.EnableTimestamps()
 	for _, secure := range []bool{false, true} {

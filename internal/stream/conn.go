@@ -21,8 +21,8 @@ type Stamp struct {
 	NotBefore time.Time
 }
 
-// A Conn is a client's connection that notes when each read's bytes arrived, by the kernel's timestamps where there are any:
-// then nothing above delays an arrival. Each Read reads the socket once. One goroutine reads at a time.
+// A Conn is a client's connection that notes when each read's bytes arrived, by the kernel's timestamps where there are
+// any: then nothing above delays an arrival. Each Read reads the socket once. One goroutine reads at a time.
 type Conn struct {
 	net.Conn
 	receive func(p []byte) (receipt, error) // reads with the kernel's timestamps; nil where there are none
@@ -94,10 +94,10 @@ func (c *Conn) stamp(r receipt, room int) Stamp {
 // suspect is how long bytes lie unread before they are suspected to have waited for a packet that was missing.
 const suspect = time.Millisecond
 
-// withoutReordering returns s, or the time of the read if TCP held packets back because an earlier one was missing: then the
-// kernel's timestamp is older than the moment at which the bytes could be read. That is the network's delay and not the
-// reader's. Such a read returns several packets at once: one no longer than the read before is not suspected. Kernels before
-// 5.4 do not count packets out of order.
+// withoutReordering returns s, or the time of the read if TCP held packets back because an earlier one was missing:
+// then the kernel's timestamp is older than the moment at which the bytes could be read. That is the network's delay
+// and not the reader's. Such a read returns several packets at once: one no longer than the read before is not
+// suspected. Kernels before 5.4 do not count packets out of order.
 func (c *Conn) withoutReordering(s Stamp, r receipt) Stamp {
 	longer := r.n > c.usual+c.usual/2
 	c.usual = r.n
@@ -189,8 +189,8 @@ func (c *Conn) deadline() time.Time {
 	return c.look
 }
 
-// setDeadline sets the deadline of the connection beneath. The caller holds the lock, so that one that is set while a read
-// waits is never lost.
+// setDeadline sets the deadline of the connection beneath. The caller holds the lock, so that one that is set while a
+// read waits is never lost.
 func (c *Conn) setDeadline() error {
 	c.set = c.deadline()
 	return c.Conn.SetReadDeadline(c.set)

@@ -37,8 +37,8 @@ func TestConnTakesTheKernelsStamp(t *testing.T) {
 	}
 }
 
-// stamped is a connection whose reads have stamps of the kernel, and a buffer for them. Where the kernel gives none, the test
-// is skipped.
+// stamped is a connection whose reads have stamps of the kernel, and a buffer for them. Where the kernel gives none,
+// the test is skipped.
 func stamped(t *testing.T) (conn *Conn, server net.Conn, buf []byte) {
 	t.Helper()
 	client, server := dialled(t)
@@ -86,8 +86,8 @@ func TestConnOneArrivalHasOneNumber(t *testing.T) {
 	}
 }
 
-// TestConnKnowsWhenBytesCame holds, however late the read: bytes of one packet all came at its timestamp, those of several
-// packets between that of the last and a moment before the first.
+// TestConnKnowsWhenBytesCame holds, however late the read: bytes of one packet all came at its timestamp, those of
+// several packets between that of the last and a moment before the first.
 func TestConnKnowsWhenBytesCame(t *testing.T) {
 	conn, server, buf := stamped(t)
 	for range 20 {

@@ -18,12 +18,12 @@ type receipt struct {
 
 // evidence is what the reads so far prove of the bytes that the next one will bring. There are two proofs:
 //
-//   - An attempt to read that found nothing, or that found less than there was room for, left the socket empty. What comes
-//     with the next read had not been received when that attempt began.
+//   - An attempt to read that found nothing, or less than there was room for, left the socket empty. What comes with the
+//     next read had not been received when that attempt began.
 //   - If only one packet with data has been received since the socket was empty, all bytes came in that one.
 //
-// Both are about packets of the whole connection. So they hold for whatever a layer above puts together: a TLS record, a
-// frame of HTTP/2 or an event is complete when its last byte is there, and that byte came with this read.
+// Both are about packets of the whole connection. So they hold for whatever a layer above puts together: a TLS record,
+// a frame of HTTP/2 or an event is complete when its last byte is there, and that byte came with this read.
 type evidence struct {
 	empty   time.Time // the socket was empty then: the latest such moment that is known
 	read    uint64    // bytes so far
@@ -37,8 +37,8 @@ func (e *evidence) looked(r receipt) {
 	}
 }
 
-// take takes a read into a buffer with so much room. It returns the moment at which none of its bytes had been received,
-// zero if none is known, and reports whether all of them came in one packet.
+// take takes a read into a buffer with so much room. It returns the moment at which none of its bytes had been
+// received, zero if none is known, and reports whether all of them came in one packet.
 func (e *evidence) take(r receipt, room int) (notBefore time.Time, onePacket bool) {
 	e.looked(r)
 	notBefore = e.empty

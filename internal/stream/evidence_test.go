@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestEvidence lists what reads prove of the bytes that the next one brings. Moments are milliseconds, 0 for none; every
-// buffer has room for 100 bytes.
+// TestEvidence lists what reads prove of the bytes that the next one brings. Moments are milliseconds, 0 for none;
+// every buffer has room for 100 bytes.
 func TestEvidence(t *testing.T) {
 	type read struct {
 		empty, began int    // moments

@@ -12,8 +12,15 @@ import (
 	"time"
 )
 
-// A fakeSocket is one end of a pipe that is read with timestamps, as a socket is, in the time of a bubble. What is written
-// to the other end arrives late milliseconds before it can be read: the reader was not running.
+// A wait of these tests lasts for a pause. Its looks, after 800 ms without, are at 800, 820 and 840.5 ms; the next one would
+// be at 861.5 ms.
+const (
+	pause    = 850 * time.Millisecond
+	lastLook = 840500 * time.Microsecond
+)
+
+// A fakeSocket is one end of a pipe that is read with timestamps, as a socket is, in the time of a bubble. What is
+// written to the other end arrives late milliseconds before it can be read: the reader was not running.
 type fakeSocket struct {
 	net.Conn
 	late  time.Duration
@@ -23,7 +30,7 @@ type fakeSocket struct {
 func (f *fakeSocket) receive(p []byte) (receipt, error) {
 	f.reads++
 	began := time.Now()
-	n, err := f.Conn.Read(p)
+	n, err := f.Read(p)
 	r := receipt{n: n, empty: began, began: time.Now(), at: time.Now()}
 	if n > 0 {
 		r.kernel = r.at.Add(-f.late).UnixNano()
@@ -48,9 +55,8 @@ func TestALookBoundsALateRead(t *testing.T) {
 		wait, late time.Duration
 		want       time.Duration // from NotBefore to At
 	}{
-		// Looks at 800, 820 and 840.5 ms; the next one would be at 861.5 ms.
-		"after some looks":           {850 * time.Millisecond, 0, 850*time.Millisecond - 840500*time.Microsecond},
-		"arrived before it was read": {850 * time.Millisecond, 5 * time.Millisecond, 845*time.Millisecond - 840500*time.Microsecond},
+		"after some looks":           {pause, 0, pause - lastLook},
+		"arrived before it was read": {pause, 5 * time.Millisecond, pause - 5*time.Millisecond - lastLook},
 		"before the first look":      {500 * time.Millisecond, 0, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,19 +96,19 @@ func TestATimestampOlderThanALookIsRefused(t *testing.T) {
 		start := time.Now()
 		conn.Watch(start, 800*time.Millisecond)
 		go func() {
-			time.Sleep(850 * time.Millisecond)
+			time.Sleep(pause)
 			_, _ = io.WriteString(server, "token")
 		}()
 		read(t, conn, "token")
 		s := conn.Last()
-		if s.Kernel || conn.Refused() != 1 || s.At.Sub(start) != 850*time.Millisecond || s.NotBefore.Sub(start) != 840500*time.Microsecond {
+		if s.Kernel || conn.Refused() != 1 || s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
 			t.Errorf("%d refused, %+v", conn.Refused(), s)
 		}
 	})
 }
 
-// TestLooksAreMadeWhereSomethingIsAwaited: not before Watch nor after Rest, also if a read waits already, and hardly while
-// an answer flows.
+// TestLooksAreMadeWhereSomethingIsAwaited: not before Watch nor after Rest, also if a read waits already, and hardly
+// while an answer flows.
 func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, socket, server := watched(t)
@@ -150,10 +156,12 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 	})
 }
 
-// TestDeadlinesKeepTheirMeaning: a deadline of whoever uses the connection ends a read when it passes, whether it was set
-// before the read or while it waits, looks or not; and it can be lifted.
+// TestDeadlinesKeepTheirMeaning: a deadline of whoever uses the connection ends a read when it passes, whether it was
+// set before the read or while it waits, looks or not; and it can be lifted.
 func TestDeadlinesKeepTheirMeaning(t *testing.T) {
-	for name, set := range map[string]func(*Conn, time.Time) error{"SetReadDeadline": (*Conn).SetReadDeadline, "SetDeadline": (*Conn).SetDeadline} {
+	for name, set := range map[string]func(*Conn, time.Time) error{
+		"SetReadDeadline": (*Conn).SetReadDeadline, "SetDeadline": (*Conn).SetDeadline,
+	} {
 		for _, looks := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				conn, _, server := watched(t)
@@ -165,7 +173,8 @@ func TestDeadlinesKeepTheirMeaning(t *testing.T) {
 					t.Helper()
 					n, err := conn.Read(make([]byte, 1))
 					if n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != want {
-						t.Errorf("%s, looks %t: %d bytes, %v after %v; want a deadline after %v", name, looks, n, err, time.Since(start), want)
+						t.Errorf("%s, looks %t: %d bytes, %v after %v; want a deadline after %v",
+							name, looks, n, err, time.Since(start), want)
 					}
 				}
 				_ = set(conn, start.Add(333*time.Millisecond))
@@ -211,8 +220,8 @@ func TestClosingEndsAReadAtOnce(t *testing.T) {
 	})
 }
 
-// TestEvidenceIsOfTheReadThatCompletes: bytes of a TLS record or of a frame of HTTP/2 that came early prove nothing for the
-// rest, which a look had not found.
+// TestEvidenceIsOfTheReadThatCompletes: bytes of a TLS record or of a frame of HTTP/2 that came early prove nothing for
+// the rest, which a look had not found.
 func TestEvidenceIsOfTheReadThatCompletes(t *testing.T) {
 	certified := httptest.NewTLSServer(nil)
 	defer certified.Close()
@@ -247,16 +256,13 @@ func TestEvidenceIsOfTheReadThatCompletes(t *testing.T) {
 					}
 				}
 				s := tracker.Arrival(4)
-				if s.At.Sub(start) != pause || s.NotBefore.Sub(start) != 840500*time.Microsecond {
+				if s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
 					t.Errorf("TLS %t, HTTP/2 %t: arrived between %v and %v", secure, two, s.NotBefore.Sub(start), s.At.Sub(start))
 				}
 			})
 		}
 	}
 }
-
-// pause is what halves wait.
-const pause = 850 * time.Millisecond
 
 // halves is a connection that makes two of each longer write but handshakes': the last two bytes come after a pause.
 type halves struct{ net.Conn }

@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// A watch decides when a read that waits is interrupted for a look at the socket. A look that finds it empty is evidence
-// that nothing has arrived so far: see [evidence]. A look costs up to 200 µs of processor time
-// where the process sleeps otherwise, so there are few while bytes come as usual.
+// A watch decides when a read that waits is interrupted for a look at the socket. A look that finds it empty is
+// evidence that nothing has arrived so far: see [evidence]. A look costs up to 200 µs of processor time where the
+// process sleeps otherwise, so there are few while bytes come as usual.
 //
 // The first wait is that for an answer to begin, however many reads come before. It has no look before the moment at
 // which an answer is expected. After that, each read begins a new wait, with no look until it is unusually long:
@@ -57,7 +57,8 @@ func (w *watch) read(now time.Time) {
 	w.quiet = unusual * w.usual()
 }
 
-// usual is the second longest of the last gaps, so that one pause does not hide the next; 0 if fewer than two are known.
+// usual is the second longest of the last gaps, so that one pause does not hide the next; 0 if fewer than two are
+// known.
 func (w *watch) usual() time.Duration {
 	longest, second := time.Duration(0), time.Duration(0)
 	for _, gap := range w.gaps {

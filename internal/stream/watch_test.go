@@ -14,8 +14,8 @@ func looks(w *watch, begin, end time.Time) (list []time.Duration) {
 	return list
 }
 
-// TestLooksAtAWait holds when a wait for an answer is looked at: not before it is expected, then so often that the last look
-// is never older than 1/40 of the wait, and not often at all.
+// TestLooksAtAWait holds when a wait for an answer is looked at: not before it is expected, then so often that the last
+// look is never older than 1/40 of the wait, and not often at all.
 func TestLooksAtAWait(t *testing.T) {
 	start := time.Now()
 	for _, test := range []struct {
@@ -48,9 +48,11 @@ func TestLooksAtAWait(t *testing.T) {
 	}
 }
 
-// TestLooksAtGaps holds that gaps are looked at once they are ten times as long as usual ones, of which a pause is none.
+// TestLooksAtGaps holds that gaps are looked at once they are ten times as long as usual ones, of which a pause is
+// none.
 func TestLooksAtGaps(t *testing.T) {
 	const ms = time.Millisecond
+	eight := func(gap time.Duration) []time.Duration { return slices.Repeat([]time.Duration{gap}, 8) }
 	for name, test := range map[string]struct {
 		gaps  []time.Duration
 		first time.Duration // look at the gap after them; 0: there is none
@@ -60,9 +62,9 @@ func TestLooksAtGaps(t *testing.T) {
 		"two gaps":                {[]time.Duration{20 * ms, 21 * ms}, 200 * ms},
 		"a pause":                 {[]time.Duration{20 * ms, 20 * ms, 2000 * ms, 20 * ms}, 200 * ms},
 		"two pauses":              {[]time.Duration{20 * ms, 2000 * ms, 3000 * ms, 20 * ms}, 20000 * ms},
-		"pauses long ago":         {slices.Concat([]time.Duration{900 * ms, 900 * ms}, slices.Repeat([]time.Duration{5 * ms}, 8)), 50 * ms},
-		"bursts of four":          {[]time.Duration{ms / 2, ms / 2, ms / 2, 48 * ms, ms / 2, ms / 2, ms / 2, 48 * ms}, 480 * ms},
-		"frames faster than 1 ms": {slices.Repeat([]time.Duration{ms / 20}, 8), ms},
+		"pauses long ago":         {append([]time.Duration{900 * ms, 900 * ms}, eight(5*ms)...), 50 * ms},
+		"bursts of four":          {slices.Repeat([]time.Duration{ms / 2, ms / 2, ms / 2, 48 * ms}, 2), 480 * ms},
+		"frames faster than 1 ms": {eight(ms / 20), ms},
 	} {
 		var w watch
 		now := time.Now()

@@ -8,8 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
@@ -48,13 +48,13 @@ type valuesPlan struct {
 func parseValues(args []string, stderr io.Writer) (p valuesPlan, err error) {
 	flags := flag.NewFlagSet("accuracy -values", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	loads := flags.String("loads", "idle,busy,throttled", "what else runs: idle, busy (eight loops), throttled (a fifth of a CPU)")
+	loads := flags.String("loads", "idle,busy,throttled", "what else runs: idle, busy (eight loops) or throttled")
 	flags.IntVar(&p.Probes, "probes", 50, "probes of each kind")
 	flags.IntVar(&p.Tokens, "tokens", 50, "tokens of an answer")
 	flags.IntVar(&p.Words, "words", 21_000, "words of the prompt")
 	flags.DurationVar(&p.Gap, "gap", 20*time.Millisecond, "time between two tokens")
 	flags.DurationVar(&p.First, "first", 1500*time.Millisecond, "time from the request to the first token")
-	flags.BoolVar(&p.realTime, "real-time", false, "run the client with chrt -f 10: where the machine cannot be idle (takes root)")
+	flags.BoolVar(&p.realTime, "real-time", false, "run the client with chrt -f 10, where the machine is not idle")
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
@@ -273,12 +273,12 @@ func (t *valuesTally) add(v values, sent []written) {
 }
 
 func valuesHeader(p valuesPlan) string {
-	names, _ := os.Hostname()
-	return fmt.Sprintf("%s: %s, %s. %d probes of each kind, %d words of prompt, first token after %v, %d tokens, %v apart; real time: %t.\n"+
+	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. %d probes of each kind, %d words of prompt, first token after %v, "+
+		"%d tokens, %v apart; real time: %t.\n"+
 		"off: the largest error, its part of the true value, and how many are off by more than 5%%.\n\n"+
 		"| load | answer | read late | with TTFT | off | with E2EL | off | with max gap | off | CPU of a probe |\n"+
 		"|"+strings.Repeat("---|", 10)+"\n",
-		time.Now().UTC().Format(time.DateOnly), processor(), names, p.Probes, p.Words, p.First, p.Tokens, p.Gap, p.realTime)
+		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Probes, p.Words, p.First, p.Tokens, p.Gap, p.realTime)
 }
 
 func (t valuesTally) row(load, shape string) string {
