@@ -87,8 +87,9 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	return true
 }
 
-// addition returns what a frame adds whose text may be the whole answer so far. It is that only if it begins with what was seen:
-// SGLang with --incremental-streaming-output sends increments in the same fields. Once a text does not, no later one is.
+// addition returns what a frame adds whose text may be the whole answer so far. It is that only if it begins with
+// what was seen: SGLang with --incremental-streaming-output sends increments in the same fields. Once a text does
+// not, no later one is.
 func (a *accumulator) addition(d wire.Delta) []byte {
 	if a.disjoint || len(d.Text) == 0 {
 		return d.Text

@@ -15,6 +15,8 @@ type Capabilities struct {
 	Omit        []wire.Field // fields that it rejects
 	Answered    bool         // a probe succeeded
 	Stale       bool         // it no longer knows the path or the model, so it may be another server: to be asked again
+	Prompt      wire.Count   // the tokens that it counted of the last prompt
+	Looked      time.Time    // when it was asked for its type and models last; zero: never
 	Unlimited   bool         // it generated more tokens than asked
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked
@@ -22,21 +24,24 @@ type Capabilities struct {
 	CacheHit    bool // it counted cached tokens in some answer
 	CacheMissed bool // it counted none for a prompt that it had been sent before, and has not counted any yet
 
+	Contradicted int // answers that contradict the above, in a row
+
 	// Empty until an answer shows it.
 	Continuous wire.Claim // usage on every frame
 	Cached     wire.Claim // tokens that came from its cache
 	Tokenizes  wire.Claim // a route that counts tokens
 }
 
-// countsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways write a 0 whatever
-// their cache did: so either the server has counted some before, or its type is known to count them, and no prompt that
-// it had been sent before came with a 0. Again says that the prompt in question is such one.
+// countsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways
+// write a 0 whatever their cache did: so either the server has counted some before, or its type is known to count
+// them, and no prompt that it had been sent before came with a 0. Again says that the prompt in question is such one.
 func (c Capabilities) countsCached(again bool) bool {
 	counts := c.Server.Cached == wire.Always || c.Server.Cached == wire.Optional
 	return c.CacheHit || counts && !c.CacheMissed && !again
 }
 
-// learnCached learns from the usage of an answer whether the server counts cached tokens. Again is as of [Capabilities.countsCached].
+// learnCached learns from the usage of an answer whether the server counts cached tokens. Again is as of
+// [Capabilities.countsCached].
 func (c *Capabilities) learnCached(u wire.Usage, again bool) {
 	c.CacheHit = c.CacheHit || u.Cached.N > 0
 	c.CacheMissed = !c.CacheHit && (c.CacheMissed || again && u.Cached.Known)

@@ -76,7 +76,8 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 	return models, len(models) > 0 || list.Data != nil || list.Object == "list" // Ollama's empty list is null
 }
 
-// ParseLoaded returns the context of a model by a list of those in memory, as Ollama's /api/ps; 0 if the model is not among them.
+// ParseLoaded returns the context of a model by a list of those in memory, as Ollama's /api/ps; 0 if the model is not
+// among them.
 func ParseLoaded(reply []byte, model string) int {
 	var list struct {
 		Models []struct {
@@ -95,8 +96,9 @@ func ParseLoaded(reply []byte, model string) int {
 	return 0
 }
 
-// ParseDescription returns the longest context of a model by its description, as Ollama's /api/show: the one that its parameters
-// set, else what the model was trained with; 0 if it tells none. What the server gives it once it is loaded may be shorter.
+// ParseDescription returns the longest context of a model by its description, as Ollama's /api/show: the one that its
+// parameters set, else what the model was trained with; 0 if it tells none. What the server gives it once it is
+// loaded may be shorter.
 func ParseDescription(reply []byte) int {
 	var description struct {
 		Parameters string                     `json:"parameters"` // lines of a name and a value
@@ -119,8 +121,10 @@ func ParseDescription(reply []byte) int {
 // server does not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	text := aside.Split(string(reply), 2)[0]
-	if duplicate.MatchString(text) && slices.Contains(d.Fields, FieldMaxCompletionTokens) && !slices.Contains(omitted, FieldMaxCompletionTokens) {
-		return []Field{FieldMaxCompletionTokens}
+	const second = FieldMaxCompletionTokens
+	sent := slices.Contains(d.Fields, second) && !slices.Contains(omitted, second)
+	if sent && duplicate.MatchString(text) {
+		return []Field{second}
 	}
 	words := regexp.MustCompile(`\w+`).FindAllString(text, -1)
 	named := func(f Field) bool { return slices.Contains(words, string(f)) || slices.Contains(words, aliases[f]) }

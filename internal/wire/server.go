@@ -26,7 +26,7 @@ type Server struct {
 	Cached   Claim       // whether it tells how many tokens came from its cache; empty: unknown
 	Session  string      // header by which its router keeps a session on one replica
 
-	// Estimates says that what it tells of a prompt's length before it has read it is a guess: by count_tokens, and in the first event
+	// Estimates says that it guesses the length of a prompt until it has read it: in count_tokens, and in the first event
 	// of the Messages API.
 	Estimates bool
 
@@ -168,7 +168,8 @@ var serversYAML []byte
 // servers are the known types, in the order of recognition. The list is only read.
 var servers = mustServers(serversYAML)
 
-// mustServers is [parseServers] of a file of ours: what is wrong in it is a mistake of ours, which every test and every start finds.
+// mustServers is [parseServers] of a file of ours: what is wrong in it is a mistake of ours, which every test and
+// every start finds.
 func mustServers(file []byte) []Server {
 	list, err := parseServers(file)
 	if err != nil {
