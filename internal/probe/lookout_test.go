@@ -25,7 +25,9 @@ func TestWhichProbesLook(t *testing.T) {
 	next(0, false) // although none of them has ended
 	l.probed(1200*ms, true)
 	next(850*ms, true)
-	l.probed(1200*ms, false)
+	for range recentWaits {
+		l.probed(1200*ms, false)
+	}
 	for range needLooks - 1 {
 		next(1020*ms, true) // the 1,000 ms are forgotten
 	}
