@@ -135,7 +135,7 @@ func TestLLMDFailures(t *testing.T) {
 		status           int
 	}{
 		{"rate_limit", "rate_limited", 429},
-		{"invalid_api_key", "rejected", 401},
+		{"invalid_api_key", "unauthorized", 401},
 		{"context_length", "rejected", 400},
 		{"invalid_request", "rejected", 400},
 		{"model_not_found", "rejected", 404},

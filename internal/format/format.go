@@ -2,6 +2,7 @@
 package format
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -68,9 +69,17 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
+// escapeSequences are what terminals obey instead of printing it (ECMA-48): colours and movements (CSI), titles and links (OSC and
+// its like, to their end), and the short ones. Of one whose end is missing only the beginning is known.
+var escapeSequences = regexp.MustCompile(
+	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` + // CSI
+		`|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)` + // OSC, DCS, SOS, PM, APC
+		`|\x1b[ -/]?[0-~]?`)
+
 // Clean makes the text of others fit for a terminal or a page: white space becomes one space, and what does not print
 // (escape sequences, controls, marks that turn the direction of writing) is left out.
 func Clean(s string) string {
+	printed := escapeSequences.ReplaceAllString(s, "")
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -79,7 +88,7 @@ func Clean(s string) string {
 			return -1
 		}
 		return r
-	}, s)), " ")
+	}, printed)), " ")
 }
 
 // Wrap is a label and a text in lines of at most width columns. The text goes on below itself, or two columns further right.

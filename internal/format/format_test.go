@@ -49,12 +49,17 @@ func TestClean(t *testing.T) {
 	for text, want := range map[string]string{
 		"vllm a":                "vllm a",
 		" a\t\nb\u00a0\u2028c ": "a b c",
-		"a\x00\x1b[31mb\x7f":    "a[31mb",
-		"a\r\n b\x1b[1m\u202ec": "a b[1mc",
-		"right\u202eto left":    "rightto left",
-		"\ufffe\uffff":          "",
-		"broken \xff utf-8":     "broken \ufffd utf-8",
-		"東京 é 🚀":                "東京 é 🚀",
+		"a\x00\x1b[31mb\x7f":    "ab",
+		"a\r\n b\x1b[1m\u202ec": "a bc",
+		"\x1b[1;38;5;9mred\x1b[0m, \x1b[2K\x1b[1Anone \u009b4mlined":                  "red, none lined",
+		"\x1b]0;own title\aa \x1b]8;;https://x\x1b\\link\x1b]8;;\x1b\\ \x1bPq1\x1b\\": "a link",
+		"no end \x1b]0;title": "no end 0;title",
+		"cut \x1b[3":          "cut",
+		"reset\x1bc\x1b(B":    "reset",
+		"right\u202eto left":  "rightto left",
+		"\ufffe\uffff":        "",
+		"broken \xff utf-8":   "broken \ufffd utf-8",
+		"東京 é 🚀":              "東京 é 🚀",
 	} {
 		if got := Clean(text); got != want {
 			t.Errorf("%q is %q when clean, want %q", text, got, want)

@@ -25,9 +25,10 @@ type Findings struct {
 	Asked   bool          // it was asked for its type and models, and need not be again
 }
 
+// rejected reports whether a metadata request failed because the server answered that it does not want it, or not from us.
 func rejected(err error) bool {
 	v, _ := errors.AsType[verdict](err)
-	return v.outcome == Rejected
+	return v.outcome == Rejected || v.outcome == Unauthorized
 }
 
 // Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last was not answered in time.

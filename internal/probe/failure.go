@@ -118,6 +118,8 @@ func retryAfter(header http.Header) time.Duration {
 
 func outcomeOf(status int) Outcome {
 	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return Unauthorized
 	case status == http.StatusTooManyRequests:
 		return RateLimited
 	case status == http.StatusServiceUnavailable, status == 529: // 529: Anthropic, overloaded
@@ -210,25 +212,16 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	return verdict{outcome: OK}
 }
 
-const (
-	shortestSecret = 6  // bytes that are removed from errors
-	shortestRepeat = 32 // of the prompt
-)
+const shortestRepeat = 32 // bytes of the prompt that are removed from errors
 
-// scrub removes from an error what must not be shown: the key, parts of header values, and the prompt.
+// scrub removes from an error what must not be shown: credentials (see [Target.secrets]) and the prompt.
 func (t Target) scrub(err error, ask wire.Ask) error {
 	if err == nil {
 		return nil
 	}
-	clean, values := err.Error(), t.Key
-	for _, list := range t.Header {
-		values += " " + strings.Join(list, " ")
-	}
-	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
-	for secret := range strings.FieldsFuncSeq(values, between) {
-		if len(secret) >= shortestSecret && secret != "Bearer" {
-			clean = hide(clean, secret)
-		}
+	clean := err.Error()
+	for _, secret := range t.secrets() {
+		clean = hide(clean, secret)
 	}
 	for at := 0; at+shortestRepeat <= len(clean); at++ {
 		part := clean[at : at+shortestRepeat]

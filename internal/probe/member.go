@@ -193,7 +193,7 @@ func (m *Member) Prepare(ctx context.Context) error {
 	}
 	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
-	if err != nil && (v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden) {
+	if err != nil && v.outcome != Rejected {
 		return err
 	}
 	m.learnFindings(found)

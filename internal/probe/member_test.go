@@ -116,8 +116,8 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 		"no other route":              {routes{"/v1/chat/completions": one}, OK, "openai-chat", ""},
 		"a page on every route":       {routes{"": reply(200, "<html>"), "/v1/chat/completions": one}, OK, "openai-chat", ""},
 		"a stream on every route":     {routes{"": after(0, token).hangs().stream, "/v1/chat/completions": one}, OK, "openai-chat", ""},
-		"401":                         {routes{"": reply(401, "")}, Rejected, "", ""},
-		"403":                         {routes{"": reply(403, "")}, Rejected, "", ""},
+		"401":                         {routes{"": reply(401, "")}, Unauthorized, "", ""},
+		"403":                         {routes{"": reply(403, "")}, Unauthorized, "", ""},
 		"500":                         {routes{"": reply(500, "")}, ServerError, "", ""},
 		"503":                         {routes{"": reply(503, "")}, Overloaded, "", ""},
 	} {

@@ -27,9 +27,10 @@ type Objective struct {
 	Goal   float64       `env:"GOAL" envDefault:"0.99" is:"ratio" want:"a ratio between 0 and 1, for example 0.99" help:"ratio of probes that shall be good, between 0 and 1"`
 }
 
-// Judge reports whether r is good. ok is false if r was canceled, or succeeded without a sample of the signal.
+// Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see
+// [Outcome.Refusal]), or succeeded without a sample of the signal.
 func (o Objective) Judge(r *Result) (good, ok bool) {
-	if r.Outcome == Canceled {
+	if r.Outcome == Canceled || r.Outcome.Refusal() {
 		return false, false
 	}
 	if r.Outcome != OK || o.Signal == SignalAvailability {

@@ -15,6 +15,8 @@ func TestObjectivesJudge(t *testing.T) {
 	failed := &Result{Outcome: Stalled, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}
 	late := &Result{Outcome: OK, Usage: wire.Usage{Output: wire.Tokens(47)}, Timeline: inReads(2*ms, 99*ms, 45, 1, 1)}
 	unknown := &Result{Outcome: OK, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}
+	refused := &Result{Outcome: Unauthorized}
+	rejected := &Result{Outcome: Rejected}
 	for _, test := range []struct {
 		name     string
 		signal   Signal
@@ -32,6 +34,10 @@ func TestObjectivesJudge(t *testing.T) {
 		{"availability", SignalAvailability, 0, ok, true, true},
 		{"a failed probe is never good", SignalTTFT, time.Hour, failed, false, true},
 		{"nor is it available", SignalAvailability, 0, failed, false, true},
+		{"a refusal says nothing of latency", SignalTTFT, time.Hour, refused, false, false},
+		{"nor of availability", SignalAvailability, 0, refused, false, false},
+		{"a rejected probe is not good", SignalTTFT, time.Hour, rejected, false, true},
+		{"nor available", SignalAvailability, 0, rejected, false, true},
 		{"no TPOT says nothing", SignalTPOT, time.Hour, unknown, false, false},
 		{"an uncertain TTFT says nothing", SignalTTFT, time.Hour, late, false, false},
 		{"nor does an uncertain gap", SignalMaxGap, time.Hour, late, false, false},
@@ -42,6 +48,16 @@ func TestObjectivesJudge(t *testing.T) {
 		good, ok := Objective{Signal: test.signal, Limit: test.limit, Goal: 0.99}.Judge(test.result)
 		if good != test.good || ok != test.ok {
 			t.Errorf("%s: good=%t ok=%t", test.name, good, ok)
+		}
+	}
+}
+
+func TestRefusalsAreNoEventsOfObjectives(t *testing.T) {
+	for _, o := range append(Outcomes(), Canceled) {
+		_, judged := Objective{Signal: SignalAvailability}.Judge(&Result{Outcome: o})
+		refusal := o == Unauthorized || o == RateLimited || o == Filtered
+		if judged == (refusal || o == Canceled) || o.Refusal() != refusal {
+			t.Errorf("%s: judged %t, a refusal %t", o, judged, o.Refusal())
 		}
 	}
 }

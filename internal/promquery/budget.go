@@ -36,7 +36,7 @@ func (r reader) budgets(ctx context.Context, found store) {
 		const some = " >= 0.5" // the many zeros of a month stay in Prometheus
 		r.course(ctx, expr+some, time.Hour, hours, func(labels model.Metric, i int, v float64) {
 			n, outcome := int(math.Round(v)), probe.Outcome(labels["outcome"])
-			if one := found[seriesOf(labels)]; one != nil && outcome != probe.OK {
+			if one := found[seriesOf(labels)]; one != nil && outcome != probe.OK && !outcome.Refusal() {
 				for _, b := range one.budgets(labels) {
 					hour := &b.Hours[i]
 					if outcome != "" {

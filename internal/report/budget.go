@@ -31,7 +31,7 @@ type BadHour struct {
 	Start    time.Time             `json:"start"`
 	Bad      int                   `json:"bad_requests"`
 	Judged   int                   `json:"judged_requests"`
-	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed
+	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed, without refusals
 }
 
 // Settle makes a budget of an objective's name and of all hours of the window, of which the worst five are kept. So many

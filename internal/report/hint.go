@@ -68,20 +68,21 @@ var hints = []hint{
 	{probe.Stalled, nil, "check the engine's log at that time (preemption, a crashed worker, no KV cache left); " +
 		"if such pauses are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)"},
 
+	{probe.Unauthorized, both(status(403), sent(probe.KeyNone)), "no API key is configured and none was sent: set one " +
+		"(PROBER_API_KEY, --api-key), or check what in front of the server rejects this client"},
+	{probe.Unauthorized, status(403), "this API key (PROBER_API_KEY, --api-key) may not use the model, or something in front of the " +
+		"server rejects this client"},
+	{probe.Unauthorized, sent(probe.KeyNone), "no API key is configured and none was sent: set one (PROBER_API_KEY, " +
+		"--api-key, or PROBER_API_KEY_FILE, --api-key-file)"},
+	{probe.Unauthorized, sent(probe.KeyPrefixed), "the API key begins with Bearer: give the key alone (PROBER_API_KEY, " +
+		"--api-key), the prober adds the prefix"},
+	{probe.Unauthorized, sent(probe.KeyInHeader), "check the credentials among the configured headers (PROBER_TARGETS_n_HEADERS, --headers)"},
+	{probe.Unauthorized, nil, "check the API key (PROBER_API_KEY, --api-key)"},
+
 	{probe.RateLimited, nil, "lower PROBER_QPS (--qps) or raise the quota of this key"},
 	{probe.Overloaded, nil, "other clients are rejected as well: check the server's queue and its number of replicas"},
 
-	{probe.Rejected, unauthorized(probe.KeyNone), "no API key is configured and none was sent: set one (PROBER_API_KEY, " +
-		"--api-key, or PROBER_API_KEY_FILE, --api-key-file)"},
-	{probe.Rejected, unauthorized(probe.KeyPrefixed), "the API key begins with Bearer: give the key alone (PROBER_API_KEY, " +
-		"--api-key), the prober adds the prefix"},
-	{probe.Rejected, unauthorized(probe.KeyInHeader), "check the credentials among the configured headers (PROBER_TARGETS_n_HEADERS, --headers)"},
-	{probe.Rejected, status(401), "check the API key (PROBER_API_KEY, --api-key)"},
 	{probe.Rejected, status(402), "the account of this API key has run out of credit"},
-	{probe.Rejected, func(r *probe.Result) bool { return r.Status == 403 && r.Key == probe.KeyNone }, "no API key is configured " +
-		"and none was sent: set one (PROBER_API_KEY, --api-key), or check what in front of the server rejects this client"},
-	{probe.Rejected, status(403), "this API key (PROBER_API_KEY, --api-key) may not use the model, or something in front of the " +
-		"server rejects this client"},
 	{probe.Rejected, status(404), "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, " +
 		"and check the URL: a path in the URL is used as it is, and often ends with /v1"},
 	{probe.Rejected, status(405), "the path does not accept such requests: check the URL and PROBER_TARGETS_n_API (--api)"},
@@ -134,8 +135,13 @@ func status(codes ...int) func(*probe.Result) bool {
 	return func(r *probe.Result) bool { return slices.Contains(codes, r.Status) }
 }
 
-func unauthorized(key probe.Key) func(*probe.Result) bool {
-	return func(r *probe.Result) bool { return r.Status == 401 && r.Key == key }
+// sent is of results whose request carried that kind of credentials.
+func sent(key probe.Key) func(*probe.Result) bool {
+	return func(r *probe.Result) bool { return r.Key == key }
+}
+
+func both(one, other func(*probe.Result) bool) func(*probe.Result) bool {
+	return func(r *probe.Result) bool { return one(r) && other(r) }
 }
 
 // undiscovered is of results whose server was asked for its models in vain; unanswered: only of those that got no answer.

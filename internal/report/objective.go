@@ -74,7 +74,7 @@ type Attainment struct {
 	Objective string `json:"objective"` // "ttft<2s@95%"
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
-	Judged    int    `json:"judged_requests"`        // all but those that succeeded without a sample of the signal
+	Judged    int    `json:"judged_requests"`        // all but refusals and those that succeeded without a sample of the signal
 	Worst     Number `json:"worst_seconds,omitzero"` // of the requests that succeeded; NaN without a sample, 0 of stored data
 }
 
@@ -102,7 +102,8 @@ func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 			100*confidence, format.List(few)))
 	}
 	s.Met = number(samples, func(s Sample) bool {
-		return !slices.ContainsFunc(s.Judged, func(j Judgement) bool { return j.OK && !j.Good })
+		missed := func(j Judgement) bool { return j.OK && !j.Good }
+		return !s.Outcome.Refusal() && !slices.ContainsFunc(s.Judged, missed)
 	})
 }
 
@@ -132,6 +133,9 @@ func (s Summary) Attained(a Attainment) string {
 	}
 	if s.Failed() > 0 {
 		text += ", " + format.Grouped(s.Failed()) + " failed"
+	}
+	if n := s.Refused(); n > 0 {
+		text += fmt.Sprintf(" (%s refused, which do not count)", format.Grouped(n))
 	}
 	if n := sum(s.Skipped); n > 0 {
 		text += ", " + format.Grouped(n) + " skipped"

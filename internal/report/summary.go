@@ -149,6 +149,14 @@ func (s Summary) Succeeded() int { return s.Outcomes[probe.OK] }
 // Failed is the number of requests that did not succeed.
 func (s Summary) Failed() int { return s.Sent() - s.Succeeded() }
 
+// Refused is the number of requests that failed for our key, quota or prompt, and are no events of an objective.
+func (s Summary) Refused() (n int) {
+	for _, o := range probe.Refusals() {
+		n += s.Outcomes[o]
+	}
+	return n
+}
+
 func sum[K comparable](counts map[K]int) (all int) {
 	for _, n := range counts {
 		all += n

@@ -170,6 +170,29 @@ func TestAttained(t *testing.T) {
 	}
 }
 
+// TestRefusedRequestsAreNotJudged holds that a key that is refused is no bad answer, and that a run of nothing else is not
+// praised for it.
+func TestRefusedRequestsAreNotJudged(t *testing.T) {
+	up := probe.Objective{Signal: probe.SignalAvailability, Goal: 0.99}
+	for want, outcomes := range map[string][]probe.Outcome{
+		"missed by a: no request has a sample, 2 failed (2 refused, which do not count)|nan": {probe.Unauthorized, probe.RateLimited},
+		"met by a: 100% (1 of 1), 1 failed (1 refused, which do not count)|1.00":             {probe.OK, probe.Filtered},
+		"missed by a: 50% (1 of 2), 2 failed (1 refused, which do not count)|1.00":           {probe.OK, probe.Rejected, probe.RateLimited},
+	} {
+		var samples []Sample
+		for _, o := range outcomes {
+			r := &probe.Result{Target: "a", Outcome: o, Elapsed: time.Second}
+			r.Start = noon()
+			samples = append(samples, SampleOf(r, up))
+		}
+		s := Summarize(samples, up)
+		_, got, _ := strings.Cut(s.Attained(s.Objectives[0]), ": ")
+		if got += "|" + hundredths(s.Throughput().Good); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 // TestFailuresAreGrouped holds that a summary tells each way in which requests failed once,
 // how often, and what to do; and nothing of those that succeeded or were cut off.
 func TestFailuresAreGrouped(t *testing.T) {

@@ -82,10 +82,10 @@ func stalled() *probe.Result {
 	return r
 }
 
-func rejected() *probe.Result {
+func unauthorized() *probe.Result {
 	return &probe.Result{
 		Target: "gateway", Model: "gpt-4o", API: "openai-chat", Prompt: "warm",
-		Outcome: probe.Rejected, Status: 401, Elapsed: 61 * ms, Source: probe.FromNothing,
+		Outcome: probe.Unauthorized, Status: 401, Elapsed: 61 * ms, Source: probe.FromNothing,
 		Err: errors.New("HTTP 401: server error: invalid_request_error: invalid_api_key: Incorrect API key provided: ***. " +
 			"You can find your API key at https://platform.openai.com/account/api-keys."),
 		Timeline: probe.Timeline{Phases: probe.Phases{Connect: 8 * ms, TLS: 20 * ms, Wrote: 30 * ms, Header: 60 * ms}},
@@ -121,7 +121,7 @@ func TestWaterfall(t *testing.T) {
 	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap")}
 
 	for name, r := range map[string]*probe.Result{
-		"late": late, "ok": answered(100, 1), "batched": batched, "stalled": stalled(), "rejected": rejected(), "empty": empty, "no_usage": silent,
+		"late": late, "ok": answered(100, 1), "batched": batched, "stalled": stalled(), "unauthorized": unauthorized(), "empty": empty, "no_usage": silent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name+".txt", waterfallText(t, r, 80))
@@ -143,7 +143,7 @@ func TestLinesFit(t *testing.T) {
 
 func TestHostileTextsAreHarmless(t *testing.T) {
 	const hostile = "a\x1b[2J\x1b]0;owned\a\r\nb\u202ec\u0085\x9bd\tz\xff"
-	r := rejected()
+	r := unauthorized()
 	r.Err, r.Target, r.Model, r.Prompt, r.TraceID = errors.New(hostile), hostile, hostile, hostile, hostile
 	r.API, r.Finish = hostile, hostile
 	r.Warnings = []error{errors.New(hostile)}

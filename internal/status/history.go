@@ -66,7 +66,7 @@ func newEntry(r *probe.Result) *entry {
 	}
 	for _, text := range []*string{a.Error, a.FinishReason} {
 		if text != nil {
-			*text = format.Shorten(*text, maxText)
+			*text = format.Shorten(format.Clean(*text), maxText)
 		}
 	}
 	e := &entry{Account: a, Extra: r.Extra, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}

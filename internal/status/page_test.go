@@ -64,7 +64,7 @@ func everyState() *Board {
 	time.Sleep(10 * time.Second)
 	b.Record(success("one", 300*ms, 400*ms, 400*ms, 500*ms, 600*ms))
 	b.Record(success("two", 100*ms, 200*ms))
-	refused := broken("two", probe.Rejected, "HTTP 401: bad key")
+	refused := broken("two", probe.Unauthorized, "HTTP 401: bad key")
 	refused.Status = 401
 	b.Record(refused)
 	b.Skipped("two", "overlap")

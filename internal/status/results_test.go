@@ -64,7 +64,7 @@ func TestResultsAreAccountsNewestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := success("a", 10*ms, 20*ms)
 		time.Sleep(time.Second)
-		second := broken("a", probe.Rejected, "HTTP 401: <b>no</b>")
+		second := broken("a", probe.Unauthorized, "HTTP 401: <b>no</b>")
 		second.Warnings = append(second.Warnings, second.Err)
 		b := boardOf(second, first) // the first took longer
 
@@ -86,7 +86,7 @@ func TestNoResults(t *testing.T) {
 }
 
 func TestBadParameters(t *testing.T) {
-	const known = "failed, ok, dns, connect, tls, timeout, stalled, rate_limited, overloaded, rejected, server_error, " +
+	const known = "failed, ok, dns, connect, tls, timeout, stalled, unauthorized, rate_limited, overloaded, rejected, server_error, " +
 		"filtered, truncated, malformed, not_streamed, empty, wrong_length, wrong_answer"
 	for parameters, want := range map[string]string{
 		"?limit=0":                    `invalid parameter "limit": "0": want a number from 1 to 1000`,

@@ -36,6 +36,8 @@ func TestValues(t *testing.T) {
 	merged := of(func(r *probe.Result) { r.Timeline.Tokens[2].Delay, r.Timeline.Tokens[3].Delay = ms(15), ms(15) })
 	unscheduled := of(func(r *probe.Result) { r.Due = time.Time{} })
 	died := with(stalled(), func(r *probe.Result) { r.Taint = probe.TaintCoalesced })
+	refused := with(stalled(), func(r *probe.Result) { r.Outcome = probe.Unauthorized })
+	rejected := with(stalled(), func(r *probe.Result) { r.Outcome = probe.Rejected })
 	byUser := of(func(r *probe.Result) {
 		for i := range r.Tokens {
 			r.Timeline.Tokens[i].Kernel, r.Timeline.Tokens[i].Delay = false, 0
@@ -79,6 +81,8 @@ func TestValues(t *testing.T) {
 		{"llm.probe.ttfat", hidden, []sample{v(0.62)}},
 		{"llm.probe.e2el", hidden, []sample{mark(0.665)}},
 		{"llm.probe.objective_events", slow, []sample{at(1, "up", "good"), at(1, "fast", "bad")}},
+		{"llm.probe.objective_events", refused, nil},
+		{"llm.probe.objective_events", rejected, []sample{at(1, "up", "bad"), at(1, "fast", "bad")}},
 		{"llm.probe.ttft", tainted, []sample{mark(0.6)}},
 		{"llm.probe.tpot", tainted, []sample{mark(0.015)}},
 		{"llm.probe.tainted", tainted, []sample{at(1, "late")}},
