@@ -13,34 +13,38 @@ import (
 )
 
 func newDrain() *cobra.Command {
-	return &cobra.Command{
+	var request daemon.DrainRequest
+	cmd := &cobra.Command{
 		Use:   "drain [URL]",
 		Short: "Stop a sidecar from starting probes: its preStop hook",
 		Long: `Drain sends POST /-/drain to the prober that runs beside it with the same
 environment and PROBER_DRAIN_ENDPOINT=on: it starts no more probes, and those
-under way finish. It is the preStop hook of a sidecar. A second drain changes
-nothing; a reload, or a second POST /-/drain, ends it.
+under way finish. It is the preStop hook of a sidecar.
+
+A drain ends by DELETE /-/drain, or 15 minutes after the last request for it.
+A reload does not end it.
 
 The prober is asked on loopback, at the port of PROBER_LISTEN_ADDRESS, over TLS
 if PROBER_WEB_CONFIG_FILE says so. Give a URL for another address, or for a
-prober with passwords: http://user:password@127.0.0.1:9464.`,
+prober with passwords: --password-file FILE http://user@127.0.0.1:9464.`,
 		Example: `  prober drain
   prober drain http://127.0.0.1:9464`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			var served string
 			if len(urls) == 1 {
-				served = urls[0]
+				request.URL = urls[0]
 			} else {
 				c, ok := daemon.WithoutTargets(env.ToMap(os.Environ()), nil)
 				if !ok {
 					return config.Problems{{Place: "PROBER_DRAIN_ENDPOINT", Text: "neither on nor off", Hint: "want on or off"}}
 				}
-				served = daemon.PageURL(c.ListenAddress, c.WebConfigFile)
+				request.URL = daemon.PageURL(c.ListenAddress, c.WebConfigFile)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), 10*time.Second)
 			defer cancel()
-			return daemon.RequestDrain(ctx, served)
+			return request.Send(ctx)
 		},
 	}
+	cmd.Flags().StringVar(&request.PasswordFile, "password-file", "", "`file` that holds the password of the user in the URL")
+	return cmd
 }

@@ -170,7 +170,7 @@ Every system that the built-in simulator can be, probed with a prompt of 1,000 t
 both lengths were exact. Recorded streams of real servers are tested beside it.
 
 - **API**: as ` + "`--api`" + ` takes it; *(auto)* where the default, ` + "`auto`" + `, finds it.
-- **prompt by**: what made its length exact: token ids, the server's tokenizer, or the usage of its answers, which takes a probe or
+- **prompt by**: what made its length exact: the server's tokenizer, or the usage of its answers, which takes a probe or
   two more.
 - **tokens a frame**: what ITL rests on: continuous usage, token ids, or one each because their sum says so (` + "`total`" + `).
 - **output enforced**: whether any answer of another length is ` + "`wrong_length`" + `. One that a length limit cut short always is.

@@ -160,7 +160,7 @@ func (c *checker) fit(ctx context.Context) {
 	}
 	err := c.job.Fit(ctx)
 	off, known := c.job.Off()
-	exactness := map[string]string{"token ids": "their token ids", "tokenizer": "the server's tokenizer", "usage": "the usage of answers"}
+	exactness := map[string]string{"tokenizer": "the server's tokenizer", "usage": "the usage of answers"}
 	switch {
 	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
 		c.line("warning", "the prompt is %v", err)

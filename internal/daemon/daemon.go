@@ -41,8 +41,10 @@ type Daemon struct {
 	observers *engine.Observers
 	runner    *engine.Runner
 
-	mu       sync.Mutex // guards what readiness is made of: Refused, too
-	stopping bool
+	mu         sync.Mutex // guards all below, and what else readiness is made of: Refused, too
+	stopping   bool
+	drainEnds  time.Time   // when the last drain ends by itself
+	drainTimer *time.Timer // fires then
 }
 
 // Run probes and serves until ctx is done, then ends in this order: no new probes; the running ones end, or are
@@ -57,7 +59,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.ready(func() {})
 
 	err := d.work(ctx, requests, failed)
-	d.ready(func() { d.stopping = true })
+	d.ready(func() {
+		d.stopping = true
+		d.drainTimer.Stop()
+	})
 	d.runner.Stop(d.Drain)
 	d.observers.Export(ctx, d.Flush)
 	if err := errors.Join(err, closeServer(server)); err != nil {
@@ -92,6 +97,8 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 	d.runner = engine.NewRunner(ctx, engine.RunnerOptions{
 		Observers: d.observers, Log: d.Log, Version: d.Build.Version, Dial: d.Dial, Lookup: d.Lookup,
 	})
+	d.drainTimer = time.AfterFunc(drainLimit, d.expireDrain)
+	d.drainTimer.Stop() // until somebody drains
 	defer d.Assets.Release()
 	return d.runner.Apply(ctx, d.Config, d.Assets)
 }

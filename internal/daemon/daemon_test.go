@@ -64,9 +64,7 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 	for drain, counted := range map[time.Duration]int{5 * time.Second: 1, time.Second: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, &Daemon{Drain: drain}, []string{"a"}, "PROBER_MAX_TOKENS", "4000")
-			for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
-				time.Sleep(100 * time.Millisecond)
-			}
+			w.awaitProbe("a:80")
 			time.Sleep(500 * time.Millisecond)
 			w.stop()
 			synctest.Wait()

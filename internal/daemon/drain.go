@@ -4,65 +4,142 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// What /-/drain answers.
-const (
-	drainBegun = "draining"
-	drainEnded = "no longer draining"
-)
+// drainLimit is how long a drain lasts after the last request for it. Pods end sooner. A prober that was drained by
+// mistake, or whose pod lives on, must not stay silent.
+const drainLimit = 15 * time.Minute
 
-// drainHandler starts no more probes: the servers are about to stop. The kubelet runs a sidecar's preStop hook when the
-// pod begins to end, before the containers beside it get their SIGTERM (https://kep.k8s.io/753). Probes under way go on
-// and count, unless their connection was refused. Slots are skipped and counted. A second call ends it.
-func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
-	answer, log := drainEnded, "no longer draining: probes start again"
-	if d.runner.Drain() {
-		answer, log = drainBegun, "draining: no more probes start"
+// drainExpired is logged when a drain ends by itself.
+const drainExpired = "the drain ended by itself: the prober still runs 15 minutes after it was last drained; probes start again"
+
+// beginDrain serves POST /-/drain: no more probes start, because the servers are about to stop. The kubelet runs a
+// sidecar's preStop hook when the pod begins to end, before the containers beside it get their SIGTERM
+// (https://kep.k8s.io/753). Probes under way go on and count, unless their connection was refused. Slots are skipped and
+// counted. Asking again only makes the drain last longer.
+func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
+	changed := false
+	d.ready(func() {
+		changed = d.runner.SetDraining(true)
+		d.drainEnds = time.Now().Add(drainLimit)
+		d.drainTimer.Reset(drainLimit)
+	})
+	if changed {
+		d.Log.Info("draining: no more probes start", zap.String("asked_by", r.RemoteAddr), zap.Duration("at_most", drainLimit))
 	}
-	d.ready(func() {})
-	d.Log.Info(log, zap.String("asked_by", r.RemoteAddr))
-	fmt.Fprintln(w, answer)
+	fmt.Fprintln(w, "draining")
 }
 
-// RequestDrain makes the prober that is served at a URL start no more probes. The kubelet may run a hook twice, and a
-// second call ends draining: then there is a third.
-func RequestDrain(ctx context.Context, served string) error {
-	u, err := url.Parse(served)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return config.Problems{{Place: "URL argument", Text: "not an http or https URL", Hint: "want the URL of a prober, for example http://127.0.0.1:9464"}}
+// endDrain serves DELETE /-/drain: probes start again.
+func (d *Daemon) endDrain(w http.ResponseWriter, r *http.Request) {
+	changed := false
+	d.ready(func() {
+		d.drainTimer.Stop()
+		changed = d.runner.SetDraining(false)
+	})
+	if changed {
+		d.Log.Info("no longer draining: probes start again", zap.String("asked_by", r.RemoteAddr))
+	}
+	fmt.Fprintln(w, "not draining")
+}
+
+// expireDrain ends a drain that nobody has asked for within drainLimit.
+func (d *Daemon) expireDrain() {
+	changed := false
+	d.ready(func() {
+		if time.Now().Before(d.drainEnds) { // somebody asked again as the timer fired
+			return
+		}
+		changed = d.runner.SetDraining(false)
+	})
+	if changed {
+		d.Log.Warn(drainExpired, zap.Duration("limit", drainLimit))
+	}
+}
+
+// A DrainRequest is how a running prober is asked to start no more probes.
+type DrainRequest struct {
+	URL          string // of the prober; may name a user
+	PasswordFile string // that holds the password of this user; empty for none
+}
+
+// Send asks once. Asking a prober that drains already does no harm.
+func (q DrainRequest) Send(ctx context.Context) error {
+	u, password, err := q.parse()
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("/-/drain").String(), nil)
+	if err != nil {
+		return err
+	}
+	if u.User != nil {
+		r.SetBasicAuth(u.User.Username(), password)
 	}
 	ip, _ := netip.ParseAddr(u.Hostname())
-	ours := &tls.Config{InsecureSkipVerify: ip.IsLoopback()} // no certificate names loopback
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: ours}}
-	for range 2 {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("/-/drain").String(), nil)
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(r)
-		if err != nil {
-			return err
-		}
-		body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		_ = response.Body.Close()
-		switch {
-		case response.StatusCode == http.StatusNotFound:
-			return fmt.Errorf("POST %s: %s; the prober needs PROBER_DRAIN_ENDPOINT=on", r.URL.Redacted(), response.Status)
-		case response.StatusCode != http.StatusOK:
-			return fmt.Errorf("POST %s: %s", r.URL.Redacted(), response.Status)
-		case err != nil || strings.TrimSpace(string(body)) == drainBegun:
-			return err
-		}
+	tlsConfig := &tls.Config{InsecureSkipVerify: ip.IsLoopback()} // no certificate names loopback
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig}}
+	response, err := client.Do(r)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%s does not drain", u.Redacted())
+	defer response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusNotFound:
+		return fmt.Errorf("POST %s: %s; the prober needs PROBER_DRAIN_ENDPOINT=on", r.URL, response.Status)
+	case http.StatusUnauthorized:
+		return fmt.Errorf("POST %s: %s; give the user in the URL and the password by --password-file", r.URL, response.Status)
+	}
+	return fmt.Errorf("POST %s: %s", r.URL, response.Status)
+}
+
+// parse returns the URL and the password, or what is wrong with them.
+func (q DrainRequest) parse() (u *url.URL, password string, err error) {
+	u, err = url.Parse(q.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, "", config.Problems{{
+			Place: "URL argument", Text: "not an http or https URL",
+			Hint: "want the URL of a prober, for example http://127.0.0.1:9464",
+		}}
+	}
+	if _, given := u.User.Password(); given {
+		return nil, "", config.Problems{{
+			Place: "URL argument", Text: "a password in the URL is not accepted",
+			Hint: "other users of this machine can see it: write it to a file and name that by --password-file, " +
+				"with the user alone in the URL: " + withoutPassword(u),
+		}}
+	}
+	if q.PasswordFile == "" {
+		return u, "", nil
+	}
+	place := config.FlagPlace("password-file", q.PasswordFile)
+	if u.User == nil {
+		return nil, "", config.Problems{{
+			Place: place, Text: "whose password is it?",
+			Hint: "name the user in the URL, for example http://user@127.0.0.1:9464",
+		}}
+	}
+	text, err := config.ReadFile(q.PasswordFile)
+	if err != nil {
+		return nil, "", config.Problems{{Place: place, Text: err.Error(), Hint: "want a file that holds the password alone"}}
+	}
+	return u, strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// withoutPassword returns the URL with its user alone.
+func withoutPassword(u *url.URL) string {
+	bare := *u
+	bare.User = url.User(u.User.Username())
+	return bare.String()
 }

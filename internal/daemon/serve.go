@@ -26,7 +26,8 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http
 		mux.HandleFunc("PUT /-/reload", reloadHandler(requests, ctx.Done()))
 	}
 	if d.Config.DrainEndpoint {
-		mux.HandleFunc("POST /-/drain", d.drainHandler)
+		mux.HandleFunc("POST /-/drain", d.beginDrain)
+		mux.HandleFunc("DELETE /-/drain", d.endDrain)
 	}
 	if d.Config.AdminAPI {
 		d.observers.Board.Control(mux, d.controls())

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,76 +57,6 @@ func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectSlots("late:80", "ok=6") // under the model that it has by now
 		w.expectSlots("a:80", "ok=24")
-	})
-}
-
-// expectDrain expects what a POST of /-/drain is answered with, and whether the prober is ready afterwards.
-func (w *world) expectDrain(answer, ready string) {
-	w.t.Helper()
-	if status, text := w.ask(http.MethodPost, "/-/drain"); status != http.StatusOK || text != answer+"\n" {
-		w.t.Errorf("%d %q, want %q", status, text, answer)
-	}
-	w.expectReady(ready)
-}
-
-// TestInstanceDrains holds that after a POST of /-/drain, which is off unless asked for, no probe begins, that one
-// under way is counted, and that the prober serves on; that a GET does not do so, and that a second POST ends it.
-func TestInstanceDrains(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"})
-		if status, answer := w.ask(http.MethodPost, "/-/drain"); status != http.StatusNotFound {
-			t.Errorf("%d %q though it is off", status, answer)
-		}
-		w.end()
-		w = newWorld(t, &Daemon{}, []string{"a"}, "PROBER_MAX_TOKENS", "4000", "PROBER_DRAIN_ENDPOINT", "on")
-		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
-			time.Sleep(100 * time.Millisecond)
-		}
-		w.expectPage("/-/drain", "Method Not Allowed", true)
-		w.expectDrain("draining", "not Ready")
-		time.Sleep(5 * time.Second)
-		w.expectSlots("a:80", "ok=1")
-		w.closed.Store("a", true)
-		time.Sleep(10 * time.Minute)
-		w.expectSlots("a:80", "ok=1 draining=60")
-
-		w.closed.Delete("a")
-		w.expectDrain("no longer draining", "Ready")
-		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=7 draining=60")
-	})
-}
-
-// TestReloadEndsDraining holds that a prober which was drained probes again after a reload, what changed and what did
-// not, that a server that is waited for still is, and one that has been ready is not waited for again.
-func TestReloadEndsDraining(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		environ := []string{"PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on"}
-		w := newWorld(t, &Daemon{}, []string{"a", "late"}, environ...)
-		time.Sleep(time.Minute)
-		w.expectDrain("draining", "not Ready")
-		if status, _ := w.reload([]string{"a"}, "PROBER_QPS", "fast"); status != http.StatusInternalServerError {
-			t.Errorf("a wrong configuration: %d", status)
-		}
-		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=6 draining=6")
-		w.expectSlots("late:80", "draining=6 waiting=6")
-
-		w.mustReload([]string{"a", "late", "late-too"}, environ...)
-		w.expectReady("Ready")
-		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=12 draining=6")
-		w.expectSlots("late:80", "draining=6 waiting=12")
-		w.expectSlots("late-too:80", "waiting=6")
-		w.closed.Delete("late")
-		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "ok=6") // under the model that it has by now
-
-		w.closed.Store("a", true)
-		w.mustReload([]string{"a", "late-too"}, append(environ, "PROBER_MAX_TOKENS", "10")...)
-		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "connect=6 ok=18 draining=6")
-		w.expectSlots("late-too:80", "waiting=18")
 	})
 }
 

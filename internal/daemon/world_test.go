@@ -217,6 +217,18 @@ func (w *world) metric(name string, parts ...string) string {
 	return seriesOf(w.get("/metrics"), name, parts...)
 }
 
+// awaitProbe returns when a probe of a target is in flight: within an interval of ten seconds.
+func (w *world) awaitProbe(target string) {
+	w.t.Helper()
+	for range 100 {
+		if w.metric("llm_probe_in_flight", `target="`+target+`"`) == "1" {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.t.Fatalf("no probe of %s is in flight after ten seconds", target)
+}
+
 func (w *world) expect(want, name string, parts ...string) {
 	w.t.Helper()
 	if got := w.metric(name, parts...); got != want {

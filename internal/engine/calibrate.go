@@ -47,7 +47,7 @@ func (j *Job) question(round uint64) probe.Question {
 
 func questionOf(p prompt.Prompt) probe.Question {
 	q := probe.Question{
-		Ask:    wire.Ask{Prompt: p.Text, IDs: p.IDs, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
+		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
 		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
 	}
 	if p.Confirmed {
@@ -59,9 +59,8 @@ func questionOf(p prompt.Prompt) probe.Question {
 // ErrNoTokenizer says that a server has no route that counts tokens.
 var ErrNoTokenizer = errors.New("server has no tokenizer route")
 
-// Fit makes the prompts' length exact by the first member's tokenizer, if it has one: as token ids where the server
-// takes those and no other gets them, else as fitted text. Without a tokenizer, a few short questions and the usage of
-// the first probes tell.
+// Fit makes the prompts' length exact by the first member's tokenizer, if it has one. Without a tokenizer, a few short
+// questions and the usage of the first probes tell.
 func (j *Job) Fit(ctx context.Context) error {
 	for _, m := range j.Members {
 		m.Introduce(ctx)
@@ -70,9 +69,6 @@ func (j *Job) Fit(ctx context.Context) error {
 		return err
 	}
 	j.reached.Store(true)
-	if ok, err := j.useIDs(ctx); ok || err != nil {
-		return err
-	}
 	err := j.writer.Calibrate(0, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	if errors.Is(err, ErrNoTokenizer) {
 		return j.measure(ctx)
@@ -119,10 +115,7 @@ func (j *Job) FitAhead(ctx context.Context, round uint64) {
 
 // ExactBy is what made the length of the prompts exact.
 func (j *Job) ExactBy() string {
-	switch {
-	case j.writer.Prompt(0).IDs != nil:
-		return "token ids"
-	case j.Members[0].Capabilities().Tokenizes == wire.Always:
+	if j.Members[0].Capabilities().Tokenizes == wire.Always {
 		return "tokenizer"
 	}
 	return "usage"
@@ -130,21 +123,10 @@ func (j *Job) ExactBy() string {
 
 func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
 	tokens, err := j.Members[0].Tokenize(ctx, questionOf(p).Ask)
-	if err == nil && tokens.N == 0 {
+	if err == nil && !tokens.Known {
 		err = ErrNoTokenizer
 	}
 	return tokens.N, err
-}
-
-func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
-	m := j.Members[0]
-	if known := m.Capabilities(); len(j.Members) > 1 || !known.Dialect.TakesIDs(known.Server) {
-		return false, nil
-	}
-	return j.writer.UseIDs(func(text string) ([]int, error) {
-		tokens, err := m.Tokenize(ctx, wire.Ask{Prompt: text})
-		return tokens.IDs, err
-	})
 }
 
 // calibrations is how often a prompt is asked in vain until its length is exact.

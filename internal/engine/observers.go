@@ -27,7 +27,7 @@ type Observers struct {
 
 	recordings *status.Recordings // nil: none are written
 	log        *zap.Logger
-	draining   atomic.Bool // see [Runner.Drain]
+	draining   atomic.Bool // see [Runner.SetDraining]
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
@@ -200,7 +200,7 @@ func (j *Job) state(i int) string {
 	off, known := j.Off()
 	switch reason := j.Members[i].Skipping(); {
 	case reason == probe.SkipDraining:
-		return "the server is about to stop: no more probes start"
+		return "draining (/-/drain): no probes start"
 	case reason == probe.SkipWaiting:
 		return "the server is not ready yet: probes start when it is"
 	case i == 0 && !known:

@@ -28,7 +28,7 @@ const (
 	fitWait    = 30 * time.Second
 )
 
-// A Runner runs jobs. Its methods are called by one goroutine, but for Drain, Draining, Pause and Probe.
+// A Runner runs jobs. Its methods are called by one goroutine, but for SetDraining, Draining, Pause and Probe.
 type Runner struct {
 	RunnerOptions
 
@@ -70,7 +70,7 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	return r
 }
 
-// Apply makes r run the jobs of c, and ends draining. An error changes nothing.
+// Apply makes r run the jobs of c. While r drains, it goes on draining. An error changes nothing.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) error {
 	targets := r.find(ctx, c)
 	jobs, err := Assemble(targets, assets, r.Dial, r.Version)
@@ -92,12 +92,6 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 	r.Observers.mu.Lock()
 	r.Observers.objectives = c.Objectives
 	r.Observers.mu.Unlock()
-	r.mu.Lock()
-	if r.Draining() {
-		r.setDraining(false)
-		r.Log.Info("no longer draining: the configuration was reloaded")
-	}
-	r.mu.Unlock()
 	r.replace(jobs)
 	return nil
 }
@@ -217,17 +211,13 @@ func (r *Runner) forget(old *Job) {
 	}
 }
 
-// Drain makes every target's slots be skipped from now on, or ends that if they are skipped already, and reports which.
-func (r *Runner) Drain() (draining bool) {
+// SetDraining makes every target's slots be skipped from now on, or ends that. It reports whether that is a change.
+func (r *Runner) SetDraining(draining bool) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	draining = !r.Draining()
-	r.setDraining(draining)
-	return draining
-}
-
-// setDraining needs the lock.
-func (r *Runner) setDraining(draining bool) {
+	if r.Draining() == draining {
+		return false
+	}
 	r.Observers.draining.Store(draining)
 	for _, j := range r.jobs {
 		for _, m := range j.Members {
@@ -235,9 +225,10 @@ func (r *Runner) setDraining(draining bool) {
 		}
 		r.Observers.describe(j)
 	}
+	return true
 }
 
-// Draining reports whether slots are skipped because of [Runner.Drain].
+// Draining reports whether slots are skipped because of [Runner.SetDraining].
 func (r *Runner) Draining() bool { return r.Observers.draining.Load() }
 
 // Pause makes a target's slots be skipped until then, whatever is reloaded meanwhile; the zero time resumes.

@@ -146,14 +146,14 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 var ErrTooLong = errors.New("longer than the server's context")
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
-func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
+func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {
-		return wire.Tokenized{}, nil
+		return wire.Count{}, nil
 	}
 	body, err := tokenizer.Body(ask)
 	if err != nil {
-		return wire.Tokenized{}, err
+		return wire.Count{}, err
 	}
 	_, reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
 	if err == nil {
@@ -161,11 +161,11 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	}
 	switch _, long := wire.TooLong(reply); {
 	case long:
-		return wire.Tokenized{}, fmt.Errorf("%w: %w", ErrTooLong, err)
+		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
 	case rejected(err):
-		return wire.Tokenized{}, nil
+		return wire.Count{}, nil
 	}
-	return wire.Tokenized{}, err
+	return wire.Count{}, err
 }
 
 const (

@@ -238,15 +238,15 @@ func (m *Member) Unreached(start time.Time, err error) *Result {
 }
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
-func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
+func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	if err := m.Prepare(ctx); err != nil {
-		return wire.Tokenized{}, err
+		return wire.Count{}, err
 	}
 	target, q := m.fill(Question{Ask: ask})
 	tokens, err := target.Tokenize(ctx, q.Ask)
 	m.learn(func(c *Capabilities) {
 		if err == nil {
-			c.Tokenizes = claim(tokens.N > 0)
+			c.Tokenizes = claim(tokens.Known)
 		} else if errors.Is(err, ErrTooLong) {
 			context, _ := wire.TooLong([]byte(err.Error()))
 			c.Context = cmp.Or(context, c.Context)

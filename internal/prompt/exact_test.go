@@ -60,7 +60,7 @@ func written(t testing.TB, tokens int) []Options {
 
 // least is what a server counts for the shortest prompt of a shape.
 func least(s server, w *Writer, shape int) int {
-	p, history, _ := w.outline(shape)
+	p, history := w.outline(shape)
 	history[len(history)-1].size = size{words: w.known[shape].least}
 	w.author.write(&p, trial, history)
 	return s.tokens(p)

@@ -63,17 +63,16 @@ func (o Options) Mean() int {
 	return words / max(1, len(o.Dataset))
 }
 
-// A Prompt is one text or one list of token ids, and how long it should be.
+// A Prompt is one text, and how long it should be.
 type Prompt struct {
 	Turns   []wire.Turn // the conversation before Text; empty but for sessions and datasets
-	Text    string      // what the user says now; empty if IDs are given
-	IDs     []int       // the prompt in tokens, instead of Text; the caller's own
+	Text    string      // what the user says now
 	Salt    string      // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
 	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
 	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
 
 	Asked int // tokens that were asked for; 0: any length
-	Words int // white-space separated words of Turns and Text, or ids: tokens are at least about as many
+	Words int // white-space separated words of Turns and Text: tokens are at least about as many
 
 	Fresh int  // at least so many tokens cannot be in a prefix cache; 0 where a warm cache is meant
 	Size  Size // for [Writer.Learn], with the tokens that the server counted
@@ -96,7 +95,6 @@ type Size struct {
 	shape   int
 	learner *calibration // learns from the prompt's count; nil for none
 	size    size
-	ids     bool
 }
 
 // An author writes the prompts of a workload. Authors hold no state that changes.

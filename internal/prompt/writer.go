@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -20,7 +19,6 @@ type Writer struct {
 	mu     sync.Mutex           // guards all below
 	known  map[int]*calibration // by shape
 	latest observation          // the latest result
-	ids    ids
 }
 
 // NewWriter returns a writer of prompts. Options must have been validated.
@@ -47,10 +45,7 @@ func (w *Writer) Prompt(round uint64) Prompt {
 }
 
 func (w *Writer) write(shape int, nonce uint64) Prompt {
-	p, history, ids := w.outline(shape)
-	if ids.words != nil {
-		return w.writeIDs(ids, nonce)
-	}
+	p, history := w.outline(shape)
 	w.author.write(&p, nonce, history)
 	if p.Words = p.words(); p.Salt != "" && p.Session == "" {
 		p.Fresh = unshared(p.Words - fields(head))
@@ -58,8 +53,8 @@ func (w *Writer) write(shape int, nonce uint64) Prompt {
 	return p
 }
 
-// outline returns a prompt of a shape but for its text, and the sizes or the ids to write that with.
-func (w *Writer) outline(shape int) (p Prompt, history []observation, ids ids) {
+// outline returns a prompt of a shape but for its text, and the sizes to write that with.
+func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
 	first := shape
@@ -90,14 +85,11 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation, ids ids) {
 		p.Tokens = c.best.tokens
 	}
 	p.Confirmed = p.Calibrated && (c.truncated || c.confirmed)
-	return p, history, w.ids
+	return p, history
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count.
 func (w *Writer) Learn(s Size, tokens int) {
-	if s.ids && tokens > 0 {
-		w.judgeIDs(tokens == w.options.Tokens)
-	}
 	w.change(s, func(c *calibration) {
 		c.observe(s.size, tokens)
 		c.confirmed = c.confirmed || c.done && !c.truncated && c.best == observation{s.size, tokens}
@@ -106,9 +98,6 @@ func (w *Writer) Learn(s Size, tokens int) {
 
 // Refuse takes that the server rejected a prompt of a size.
 func (w *Writer) Refuse(s Size) {
-	if s.ids {
-		w.judgeIDs(false)
-	}
 	w.change(s, func(c *calibration) { c.refuse(s.size) })
 }
 
@@ -165,9 +154,6 @@ func (w *Writer) Calibrate(round uint64, count func(Prompt) (int, error)) error 
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ids.words != nil {
-		return 0, true
-	}
 	calibrated := 0
 	for _, shape := range slices.Sorted(maps.Keys(w.known)) {
 		c := w.known[shape]
@@ -180,68 +166,4 @@ func (w *Writer) Off() (tokens int, known bool) {
 		}
 	}
 	return tokens, calibrated >= w.ahead
-}
-
-// ids is how a server's tokenizer writes the writer's words, and what usage said of prompts made of these ids.
-type ids struct {
-	head  []int // what stands before the words
-	words []int // those of the list, in its order; nil: prompts are text
-
-	confirmed    bool // the usage of an answer agreed
-	contradicted bool // the last one did not, or there was none
-}
-
-// UseIDs makes the writer of a cold or warm workload write prompts as token ids from now on, of exactly the length asked for.
-// The function tokenize returns the ids of a text, special tokens included; nil if the server has none. If two answers in a
-// row count otherwise, or are rejected, the writer goes back to text. It returns false, and prompts stay text, unless the ids
-// of head and words begin with those of the head and go on with one for each word, none of them twice.
-func (w *Writer) UseIDs(tokenize func(text string) ([]int, error)) (bool, error) {
-	if w.options.Workload != Cold && w.options.Workload != Warm {
-		return false, nil
-	}
-	first, err := tokenize(head)
-	if err != nil || first == nil {
-		return false, err
-	}
-	all, err := tokenize(head + " " + strings.Join(words, " "))
-	n := len(first)
-	if err != nil || w.options.Tokens <= n || len(all)-n != len(words) || !slices.Equal(all[:n], first) {
-		return false, err
-	}
-	if different := slices.Compact(slices.Sorted(slices.Values(all[n:]))); len(different) < len(words) {
-		return false, nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ids = ids{head: first, words: all[n:]}
-	return true, nil
-}
-
-func (w *Writer) writeIDs(v ids, nonce uint64) Prompt {
-	n, seed := w.options.Tokens, w.options.Seed
-	p := Prompt{
-		Salt: salt(seed, nonce), Fresh: unshared(n - len(v.head)), IDs: append(make([]int, 0, n), v.head...),
-		Words: n, Asked: n, Size: Size{ids: true}, Tokens: n, Calibrated: true, Confirmed: v.confirmed,
-	}
-	if w.options.Workload == Warm {
-		p.Salt, p.Fresh, seed, nonce = "", 0, 0, 0
-	}
-	for _, at := range shuffled(n-len(v.head), seed, nonce) {
-		p.IDs = append(p.IDs, v.words[at])
-	}
-	return p
-}
-
-// judgeIDs takes whether a server accepted ids and counted them as it should.
-func (w *Writer) judgeIDs(right bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case right:
-		w.ids.confirmed, w.ids.contradicted = true, false
-	case w.ids.contradicted:
-		w.ids = ids{}
-	default:
-		w.ids.contradicted = true
-	}
 }

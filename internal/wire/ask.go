@@ -15,7 +15,6 @@ type Ask struct {
 
 	Turns  []Turn // the conversation before Prompt; nil if there was none
 	Prompt string
-	IDs    []int // Prompt as token ids, where the server takes them; nil: as text
 
 	MaxTokens int     // generated tokens asked for, exactly where the server enforces it
 	CacheSalt string  // keeps the prompt out of other probes' prefix cache; empty for none
@@ -43,14 +42,6 @@ func (a Ask) text() string {
 		texts = append(texts, t.Text)
 	}
 	return strings.Join(texts, "\n\n")
-}
-
-// plain is the question for APIs without turns: its token ids, where the server takes them, else the text.
-func (a Ask) plain() any {
-	if a.IDs != nil {
-		return a.IDs
-	}
-	return a.text()
 }
 
 // Omits reports whether field f is not to be sent: the server is known to reject it, or its type has no use for it.

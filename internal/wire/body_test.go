@@ -19,8 +19,8 @@ func TestBodies(t *testing.T) {
 	for _, d := range dialects {
 		all.Omit = append(all.Omit, d.Fields...)
 	}
-	ids := all
-	ids.IDs, ids.CacheSalt = []int{5, 6}, ""
+	warm := all
+	warm.CacheSalt = ""
 	tests := []struct {
 		name    string
 		dialect *Dialect
@@ -37,15 +37,14 @@ func TestBodies(t *testing.T) {
 		{"completions", completions, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"min_tokens":7,"model":"m","priority":-3,"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
 		{"completions without", completions, all, `{"max_tokens":7,"model":"m","prompt":"p","stream":true}`},
 		{"a conversation as one text", completions, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":"s\n\nu\n\np","stream":true}`},
-		{"token ids", completions, Ask{Prompt: "p", IDs: []int{5, 6}, MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":[5,6],"stream":true}`},
 		{"tgi", tgi, ask, `{"inputs":"p","parameters":{"details":true,"do_sample":false,"max_new_tokens":7}}`},
 		{"tgi without", tgi, all, `{"inputs":"p","parameters":{"do_sample":false,"max_new_tokens":7}}`},
 		{"sglang", sglang, ask, `{"extra_key":"s","priority":-3,"sampling_params":{"ignore_eos":true,"max_new_tokens":7,"min_new_tokens":7,"temperature":0},"stream":true,"text":"p"}`},
-		{"sglang without, as ids", sglang, ids, `{"input_ids":[5,6],"sampling_params":{"max_new_tokens":7},"stream":true}`},
+		{"sglang without", sglang, warm, `{"sampling_params":{"max_new_tokens":7},"stream":true,"text":"p"}`},
 		{"triton", triton, ask, `{"parameters":{"exclude_input_in_output":true,"ignore_eos":true,"max_tokens":7,"min_tokens":7,"return_finish_reason":true,"return_num_input_tokens":true,"return_num_output_tokens":true,"stream":true,"temperature":0},"text_input":"p"}`},
 		{"triton without", triton, all, `{"parameters":{"max_tokens":7,"stream":true},"text_input":"p"}`},
 		{"llama-server, cold", llama, ask, `{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,"timings_per_token":true}`},
-		{"llama-server, warm, as ids", llama, ids, `{"cache_prompt":true,"n_predict":7,"prompt":[5,6],"stream":true}`},
+		{"llama-server, warm", llama, warm, `{"cache_prompt":true,"n_predict":7,"prompt":"p","stream":true}`},
 		{"llama-server of its type", llama, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("llama-server")}, `{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,"timings_per_token":true}`},
 		{"ollama", ollama, ask, `{"keep_alive":"30m","model":"m","options":{"num_predict":7,"seed":1,"temperature":0},"prompt":"p","raw":true,"shift":false,"stream":true,"think":false,"truncate":false}`},
 		{"ollama without", ollama, all, `{"keep_alive":"30m","model":"m","options":{"num_predict":7},"prompt":"p","raw":true,"shift":false,"stream":true,"truncate":false}`},
@@ -70,28 +69,28 @@ func TestTokenizers(t *testing.T) {
 		dialect           *Dialect
 		tokenize          *tokenizers
 		path, body, reply string
-		want              Tokenized
+		want              Count
 	}{
-		{chat, nil, "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, Tokenized{N: 17}},
-		{completions, nil, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":[1,2]}`, Tokenized{17, []int{1, 2}}},
-		{completions, nil, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":null}`, Tokenized{N: 17}},
-		{completions, vllmTokens, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, Tokenized{}},
-		{completions, promptTokens, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Tokenized{}},
-		{completions, llamaTokens, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7,8,9]}`, Tokenized{3, []int{7, 8, 9}}},
-		{completions, llamaTokens, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[{"id":7,"piece":"p"}]}`, Tokenized{N: 1}},
-		{completions, llamaCppPythonTokens, "/extras/tokenize", `{"input":"p"}`, `{"tokens":[7,8]}`, Tokenized{N: 2}},
-		{completions, lmdeployTokens, "/v1/encode", `{"add_bos":true,"input":"p"}`, `{"input_ids":[7,8],"length":2}`, Tokenized{2, []int{7, 8}}},
-		{chat, tgiTokens, "/chat_tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"tokenize_response":[{"id":1},{"id":2}],"templated_text":"x"}`, Tokenized{N: 2}},
-		{completions, tgiTokens, "/tokenize", `{"inputs":"p"}`, `[{"id":1}]`, Tokenized{N: 1}},
-		{tgi, nil, "/tokenize", `{"inputs":"p"}`, `[{"id":1,"text":"p","start":0,"stop":1},{"id":2}]`, Tokenized{N: 2}},
-		{tgi, nil, "/tokenize", `{"inputs":"p"}`, "data: x", Tokenized{}},
-		{sglang, nil, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":3}`, Tokenized{N: 3}},
-		{llama, nil, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7]}`, Tokenized{1, []int{7}}},
-		{anthropic, noTokens, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":9}`, Tokenized{N: 9}},
-		{anthropic, noTokens, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":-9}`, Tokenized{}},
-		{anthropic, noTokens, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":13,"litellm_count_source":"local_estimate"}`, Tokenized{}},
-		{responses, noTokens, "/v1/responses/input_tokens", `{"input":"p","model":"m"}`, `{"object":"response.input_tokens","input_tokens":11}`, Tokenized{N: 11}},
-		{responses, vllmTokens, "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":3}`, Tokenized{N: 3}},
+		{chat, nil, "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, Tokens(17)},
+		{completions, nil, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":[1,2]}`, Tokens(17)},
+		{completions, nil, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":null}`, Tokens(17)},
+		{completions, vllmTokens, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, Count{}},
+		{completions, promptTokens, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Count{}},
+		{completions, llamaTokens, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7,8,9]}`, Tokens(3)},
+		{completions, llamaTokens, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[{"id":7,"piece":"p"}]}`, Tokens(1)},
+		{completions, llamaCppPythonTokens, "/extras/tokenize", `{"input":"p"}`, `{"tokens":[7,8]}`, Tokens(2)},
+		{completions, lmdeployTokens, "/v1/encode", `{"add_bos":true,"input":"p"}`, `{"input_ids":[7,8],"length":2}`, Tokens(2)},
+		{chat, tgiTokens, "/chat_tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"tokenize_response":[{"id":1},{"id":2}],"templated_text":"x"}`, Tokens(2)},
+		{completions, tgiTokens, "/tokenize", `{"inputs":"p"}`, `[{"id":1}]`, Tokens(1)},
+		{tgi, nil, "/tokenize", `{"inputs":"p"}`, `[{"id":1,"text":"p","start":0,"stop":1},{"id":2}]`, Tokens(2)},
+		{tgi, nil, "/tokenize", `{"inputs":"p"}`, "data: x", Count{}},
+		{sglang, nil, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":3}`, Tokens(3)},
+		{llama, nil, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7]}`, Tokens(1)},
+		{anthropic, noTokens, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":9}`, Tokens(9)},
+		{anthropic, noTokens, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":-9}`, Count{}},
+		{anthropic, noTokens, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":13,"litellm_count_source":"local_estimate"}`, Count{}},
+		{responses, noTokens, "/v1/responses/input_tokens", `{"input":"p","model":"m"}`, `{"object":"response.input_tokens","input_tokens":11}`, Tokens(11)},
+		{responses, vllmTokens, "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":3}`, Tokens(3)},
 	}
 	for _, test := range tests {
 		tokenizer, ok := test.dialect.Tokenizer(Server{Tokenize: test.tokenize})

@@ -5,9 +5,9 @@ var llama = &Dialect{
 	Name: "llama-server", Path: at("/completion"), read: readLlama,
 	Fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings},
 	body: func(a Ask) body { // a cold prompt is asked without the cache, which has no salt
-		return body{"prompt": a.plain(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
+		return body{"prompt": a.text(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
 	},
-	ids: Always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
+	tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
 }
 
 func readLlama(frame []byte) (d Delta) {

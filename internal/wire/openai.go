@@ -14,16 +14,16 @@ var chat = &Dialect{
 	body:   chatBody, keys: streamOptions, tokenizer: Server.chatTokenizer,
 }
 
-// completions is OpenAI's older /v1/completions: a prompt without a chat template, on some servers as token ids.
+// completions is OpenAI's older /v1/completions: a prompt without a chat template.
 var completions = &Dialect{
 	Name: "openai-completions", Path: v1("/completions"), read: readChunk,
 	Fields: extensions, keys: streamOptions,
 	body: func(a Ask) body {
 		b := openAIBody(a)
-		b["prompt"], b["max_tokens"] = a.plain(), a.MaxTokens
+		b["prompt"], b["max_tokens"] = a.text(), a.MaxTokens
 		return b
 	},
-	ids: Optional, tokenizer: Server.tokenizer,
+	tokenizer: Server.tokenizer,
 }
 
 // azure is Azure's own path to chat completions, where the model is a deployment. Its newer path, /openai/v1, is [chat]'s.

@@ -23,7 +23,6 @@ type Server struct {
 	Extra map[string]any   // fields of its own that each request has
 
 	Tokenize *tokenizers `yaml:"-"` // its tokenizer routes; nil: asked as vLLM is
-	IDs      bool        // /v1/completions takes token ids
 	Cached   Claim       // whether it tells how many tokens came from its cache; empty: unknown
 	Session  string      // header by which its router keeps a session on one replica
 

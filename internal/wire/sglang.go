@@ -6,11 +6,7 @@ var sglang = &Dialect{
 	Name: "sglang", Path: at("/generate"), read: readSGLang,
 	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority},
 	body: func(a Ask) body {
-		prompt := "text"
-		if a.IDs != nil {
-			prompt = "input_ids"
-		}
-		return body{prompt: a.plain(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
+		return body{"text": a.text(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
 	},
 	keys: map[Field]string{
 		FieldMinTokens:   "sampling_params.min_new_tokens",
@@ -18,7 +14,7 @@ var sglang = &Dialect{
 		FieldTemperature: "sampling_params.temperature",
 		FieldCacheSalt:   "extra_key",
 	},
-	ids: Always, tokenizer: Server.tokenizer,
+	tokenizer: Server.tokenizer,
 }
 
 func readSGLang(frame []byte) (d Delta) {

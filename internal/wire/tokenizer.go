@@ -10,20 +10,14 @@ import (
 type Tokenizer struct {
 	Path string // takes a POST
 	body func(Ask) body
-	ids  bool // the server takes the token ids of its reply as a prompt
-}
-
-// Tokenized is the reply of a tokenizer.
-type Tokenized struct {
-	N   int   // tokens; 0 if the reply is no count, as on servers without the route
-	IDs []int // the tokens themselves; nil if it does not tell them
 }
 
 // Body is the request that asks for the tokens of a's prompt.
 func (t Tokenizer) Body(a Ask) ([]byte, error) { return json.Marshal(t.body(a)) }
 
-// Read reads a reply: a count, or a list that has the tokens as its elements.
-func (t Tokenizer) Read(reply []byte) (result Tokenized) {
+// Read returns the tokens that a reply tells: a count, or a list that has them as its elements. They are unknown if the reply is
+// no count, as on servers without the route, or one by another tokenizer than the model's.
+func (t Tokenizer) Read(reply []byte) Count {
 	var r struct {
 		Count     int             `json:"count"`        // vLLM, SGLang
 		Length    int             `json:"length"`       // LMDeploy
@@ -37,15 +31,15 @@ func (t Tokenizer) Read(reply []byte) (result Tokenized) {
 	if json.Unmarshal(reply, &r) == nil {
 		list = bytes.Join([][]byte{r.Tokens, r.InputIDs, r.Templated}, nil) // a server sends one of them
 	}
-	if !json.Valid(reply) || r.Source == "local_estimate" { // by another tokenizer than the model's
-		return Tokenized{}
+	if !json.Valid(reply) || r.Source == "local_estimate" {
+		return Count{}
 	}
-	elements(list, func([]byte) { result.N++ })
-	result.N = max(0, cmp.Or(r.Count, r.Length, r.Input, result.N))
-	if t.ids && result.N > 0 && json.Unmarshal(list, &result.IDs) != nil { // objects with an id each
-		result.IDs = nil
+	listed := 0
+	elements(list, func([]byte) { listed++ })
+	if n := cmp.Or(r.Count, r.Length, r.Input, listed); n > 0 {
+		return Tokens(n)
 	}
-	return result
+	return Count{}
 }
 
 // tokenizers are a server type's routes, for prompts and for conversations. One without a path is not there.
@@ -54,7 +48,7 @@ type tokenizers struct{ prompt, chat Tokenizer }
 // The routes of servers behind the OpenAI API. They are only read.
 var (
 	vllmTokens = &tokenizers{
-		Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body { return body{"model": a.Model, "prompt": a.text()} }},
+		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "prompt": a.text()} }},
 		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} }},
 	}
 	promptTokens = &tokenizers{prompt: vllmTokens.prompt} // as vLLM, of prompts only
@@ -62,11 +56,11 @@ var (
 		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"inputs": a.text()} }},
 		Tokenizer{Path: "/chat_tokenize", body: vllmTokens.chat.body},
 	}
-	llamaTokens = &tokenizers{prompt: Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body {
+	llamaTokens = &tokenizers{prompt: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
 		return body{"content": a.text(), "add_special": true} // the tokens that a completion adds
 	}}}
 	llamaCppPythonTokens = &tokenizers{prompt: Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body { return body{"input": a.text()} }}}
-	lmdeployTokens       = &tokenizers{prompt: Tokenizer{Path: "/v1/encode", ids: true, body: func(a Ask) body {
+	lmdeployTokens       = &tokenizers{prompt: Tokenizer{Path: "/v1/encode", body: func(a Ask) body {
 		return body{"input": a.text(), "add_bos": true}
 	}}}
 	noTokens = &tokenizers{}

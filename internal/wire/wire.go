@@ -39,12 +39,8 @@ type Dialect struct {
 	read      func(frame []byte) Delta // what a frame says that is a JSON object
 	keyHeader string                   // header of the key; empty: Authorization
 	version   string                   // default of the header that tells the API's version; empty: there is none
-	ids       Claim                    // whether servers take prompts as token ids; [Optional]: as their type says
 	tokenizer func(s Server) Tokenizer // nil, or one without a path: there is none
 }
-
-// TakesIDs reports whether s takes prompts as token ids.
-func (d *Dialect) TakesIDs(s Server) bool { return d.ids == Always || d.ids == Optional && s.IDs }
 
 // Header is what the API wants in the header of each request: the key, if it is not empty, and the API's version.
 func (d *Dialect) Header(key, version string) map[string]string {
