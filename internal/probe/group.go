@@ -107,15 +107,16 @@ func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reas
 
 // attempt asks member i the question, if it may have one more in flight by then and has tokens left of the day.
 func (g *Group) attempt(ctx context.Context, i int, question func() Question, patience time.Duration) (*Result, Skip) {
-	start, release, ok := g.Members[i].take(ctx, patience)
+	probe, ok := g.Members[i].take(ctx, patience)
 	if !ok {
 		return nil, SkipOverlap
 	}
-	defer release()
-	r := g.answer(ctx, i, question, start)
+	r := g.answer(ctx, i, question, probe.start)
+	blocked := g.Members[i].release(probe)
 	if r == nil {
 		return nil, SkipBudget
 	}
+	r.Blocked = blocked
 	return r, ""
 }
 

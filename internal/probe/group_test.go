@@ -177,3 +177,70 @@ func TestGroup(t *testing.T) {
 		})
 	}
 }
+
+// events are a recorder that counts the events of an objective.
+type events struct {
+	objective Objective
+
+	mu        sync.Mutex
+	good, bad int
+	skipped   map[Skip]int
+}
+
+func (e *events) Record(r *Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	good, bad := e.objective.Events(r)
+	e.good += good
+	e.bad += bad
+}
+
+func (e *events) Skipped(_ string, reason Skip) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.skipped[reason]++
+}
+
+// TestBlockedSlots holds that a server which does not answer for eight minutes has a bad event for each slot of them, whether
+// a probe was sent in it or was skipped behind one that failed, and that slots behind a slow answer, or behind one that was
+// refused, are no events.
+func TestBlockedSlots(t *testing.T) {
+	refused := func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(25 * time.Second)
+		w.WriteHeader(http.StatusUnauthorized)
+	}
+	latency := Objective{Signal: SignalTTFT, Limit: time.Second, Goal: 0.99}
+	availability := Objective{Signal: SignalAvailability, Goal: 0.99}
+	for name, test := range map[string]struct {
+		server    http.HandlerFunc
+		inFlight  int
+		objective Objective
+		slots     uint64 // one each ten seconds
+
+		good, bad, skipped int
+	}{
+		"hangs for eight minutes":               {script{}.hangs().stream, 1, availability, 48, 0, 48, 36},
+		"hangs, judged by latency":              {script{}.hangs().stream, 1, latency, 48, 0, 48, 36},
+		"hangs, with two in flight":             {script{}.hangs().stream, 2, availability, 48, 0, 48, 24},
+		"slow":                                  {answer(25 * time.Second).stream, 1, availability, 6, 2, 0, 4},
+		"slow, judged by latency":               {answer(25 * time.Second).stream, 1, latency, 6, 0, 2, 4},
+		"refused late":                          {refused, 1, availability, 6, 0, 0, 4},
+		"fails at once, so that nothing blocks": {answerStatus(http.StatusServiceUnavailable), 1, availability, 6, 0, 6, 0},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			g, _ := newGroup(t, test.server)
+			target := g.Members[0].target
+			target.Timeout = 35 * time.Second // three slots begin in it
+			g.Members[0] = NewMember(target, "m", test.inFlight)
+			got := &events{objective: test.objective, skipped: map[Skip]int{}}
+			g.Recorder = got
+			g.rounds(t.Context(), t.Context(), test.slots)
+			equal(t, "good, bad and skipped", []int{test.good, test.bad, test.skipped}, []int{got.good, got.bad, got.skipped[SkipOverlap]})
+		})
+	}
+}
+
+// answerStatus is a server that answers with a status and no more.
+func answerStatus(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+}

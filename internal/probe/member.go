@@ -25,7 +25,7 @@ type Member struct {
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
 
 	mu           sync.Mutex
-	started      []time.Time // of the probes in flight, oldest first
+	inFlight     []*flight // oldest first
 	capabilities Capabilities
 	rested       time.Time // end of the pause that the server asked for; zero: none
 	paused       time.Time // end of the pause that somebody asked for; zero: none
@@ -53,36 +53,60 @@ func (m *Member) Inherit(old *Member) {
 // Name is the target's name.
 func (m *Member) Name() string { return m.target.Name }
 
-// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time.
-func (m *Member) take(ctx context.Context, patience time.Duration) (start time.Time, release func(), ok bool) {
+// A flight is a probe in flight.
+type flight struct {
+	start   time.Time
+	blocked int // slots that were skipped because of it; see [Result.Blocked]
+}
+
+// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time; without patience, that is a
+// slot which the oldest probe in flight blocked.
+func (m *Member) take(ctx context.Context, patience time.Duration) (probe *flight, ok bool) {
 	if !m.slots.TryAcquire(1) {
+		if patience == 0 {
+			m.block()
+			return nil, false
+		}
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		if m.slots.Acquire(ctx, 1) != nil {
-			return start, nil, false
+			return nil, false
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := time.Now()
-	m.started = append(m.started, now)
-	return now, func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		i := slices.Index(m.started, now)
-		m.started = slices.Delete(m.started, i, i+1)
-		m.slots.Release(1)
-	}, true
+	probe = &flight{start: time.Now()}
+	m.inFlight = append(m.inFlight, probe)
+	return probe, true
+}
+
+// block counts a slot that the oldest probe in flight blocked.
+func (m *Member) block() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.inFlight) > 0 {
+		m.inFlight[0].blocked++
+	}
+}
+
+// release gives back the slot of a probe that has ended, and returns how many others it blocked.
+func (m *Member) release(probe *flight) (blocked int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.Index(m.inFlight, probe)
+	m.inFlight = slices.Delete(m.inFlight, i, i+1)
+	m.slots.Release(1)
+	return probe.blocked
 }
 
 // InFlight is the number of probes in flight and the start of the oldest; zero if there is none.
 func (m *Member) InFlight() (n int, oldest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.started) > 0 {
-		oldest = m.started[0]
+	if len(m.inFlight) > 0 {
+		oldest = m.inFlight[0].start
 	}
-	return len(m.started), oldest
+	return len(m.inFlight), oldest
 }
 
 // Close closes idle connections.

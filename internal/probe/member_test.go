@@ -199,23 +199,29 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
 		s := NewMember(Target{}, "", 2)
-		start, first, _ := s.take(t.Context(), 0)
+		first, _ := s.take(t.Context(), 0)
+		start := first.start
 		time.Sleep(time.Second)
-		_, second, ok := s.take(t.Context(), 0)
-		if _, _, third := s.take(t.Context(), 0); !ok || third {
+		second, ok := s.take(t.Context(), 0)
+		if _, third := s.take(t.Context(), 0); !ok || third {
 			t.Errorf("second %t, third %t", ok, third)
 		}
-		if _, _, waited := s.take(t.Context(), 10*time.Second); waited || time.Since(start) != 11*time.Second {
+		if _, waited := s.take(t.Context(), 10*time.Second); waited || time.Since(start) != 11*time.Second {
 			t.Errorf("waited for a slot: %t after %v", waited, time.Since(start))
 		}
 		for _, step := range []struct {
-			release func()
+			ends    *flight
+			blocked int // by the oldest: the third, but not the one that waited, which was no slot
 			n       int
 			oldest  time.Time
-		}{{func() {}, 2, start}, {first, 1, start.Add(time.Second)}, {second, 0, time.Time{}}} {
-			step.release()
-			if n, oldest := s.InFlight(); n != step.n || !oldest.Equal(step.oldest) {
-				t.Errorf("%d in flight since %v, want %d", n, oldest, step.n)
+		}{{nil, 0, 2, start}, {first, 1, 1, start.Add(time.Second)}, {second, 0, 0, time.Time{}}} {
+			blocked := 0
+			if step.ends != nil {
+				blocked = s.release(step.ends)
+			}
+			n, oldest := s.InFlight()
+			if blocked != step.blocked || n != step.n || !oldest.Equal(step.oldest) {
+				t.Errorf("blocked %d, %d in flight since %v, want %+v", blocked, n, oldest, step)
 			}
 		}
 	})

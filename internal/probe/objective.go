@@ -40,6 +40,21 @@ func (o Objective) Judge(r *Result) (good, ok bool) {
 	return ok && value <= o.Limit, ok
 }
 
+// Events returns how many events of o come of r. A failed probe is one, and so is each slot that it blocked: a server that does
+// not answer for eight minutes has eight bad minutes, although few probes were sent in them.
+func (o Objective) Events(r *Result) (good, bad int) {
+	isGood, ok := o.Judge(r)
+	switch {
+	case !ok:
+		return 0, 0
+	case isGood:
+		return 1, 0
+	case r.Outcome == OK: // too slow: the slots behind it show nothing about the server's answers
+		return 0, 1
+	}
+	return 0, 1 + r.Blocked
+}
+
 // Value is the signal of r, which succeeded. ok is false without a sample of it; availability has none.
 func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
 	switch {

@@ -50,6 +50,7 @@ type entry struct {
 	At            time.Time         // when it was recorded
 	Extra         bool              // see [probe.Result]
 	good, bad     []probe.Objective // that it met and that it missed, as they were at its time
+	blocked       int               // slots that this probe blocked as it failed; they count as missed
 }
 
 // newEntry makes an entry with bounded lists and texts. A warning says so where a list was cut.
@@ -81,11 +82,13 @@ func newEntry(r *probe.Result) *entry {
 func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
 	e.At = time.Now()
 	for _, o := range objectives {
-		switch good, ok := o.Judge(r); {
-		case good && ok:
+		good, bad := o.Events(r)
+		if good > 0 {
 			e.good = append(e.good, o)
-		case ok:
+		}
+		if bad > 0 {
 			e.bad = append(e.bad, o)
+			e.blocked = bad - 1
 		}
 	}
 }

@@ -50,6 +50,21 @@ func TestOnlyTheLastHourCounts(t *testing.T) {
 	})
 }
 
+// TestBlockedSlotsAreMissed holds that a target that hung for two minutes is not shown as available for most of them.
+func TestBlockedSlotsAreMissed(t *testing.T) {
+	up := probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.99}
+	b := newTestBoard()
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{up}})
+	b.Record(success("a", 100*ms, 200*ms))
+	slow := success("a", 100*ms, 200*ms)
+	slow.Blocked = 3
+	b.Record(slow)
+	hung := broken("a", probe.Timeout, "no answer within 2m")
+	hung.Blocked = 11
+	b.Record(hung)
+	equal(t, "objectives", b.views()[0].Objectives, []objective{{"availability", "availability", nil, 0.99, 2, 14}})
+}
+
 func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	quick := probe.Objective{Name: "quick", Signal: probe.SignalTTFT, Limit: 150 * ms, Goal: 0.9}
 	up := probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.5}

@@ -126,7 +126,7 @@ func (v *view) judged(o probe.Objective) objective {
 			t.Good++
 			t.Total++
 		} else if slices.Contains(e.bad, o) {
-			t.Total++
+			t.Total += 1 + e.blocked
 		}
 	}
 	return t

@@ -130,13 +130,12 @@ const verdictGood, verdictBad = "good", "bad"
 
 func verdicts(t probe.Description, r *probe.Result, to func(sample)) {
 	for _, o := range t.Objectives {
-		good, ok := o.Judge(r)
-		verdict := verdictBad
-		if good {
-			verdict = verdictGood
+		good, bad := o.Events(r)
+		if good > 0 {
+			to(sample{at: point{valid(o.Name), verdictGood}, value: float64(good)})
 		}
-		if ok {
-			to(sample{at: point{valid(o.Name), verdict}, value: 1})
+		if bad > 0 {
+			to(sample{at: point{valid(o.Name), verdictBad}, value: float64(bad)})
 		}
 	}
 }

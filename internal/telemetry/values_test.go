@@ -38,6 +38,8 @@ func TestValues(t *testing.T) {
 	died := with(stalled(), func(r *probe.Result) { r.Taint = probe.TaintCoalesced })
 	refused := with(stalled(), func(r *probe.Result) { r.Outcome = probe.Unauthorized })
 	rejected := with(stalled(), func(r *probe.Result) { r.Outcome = probe.Rejected })
+	blocking := with(stalled(), func(r *probe.Result) { r.Blocked = 11 })
+	blockingWell := of(func(r *probe.Result) { r.Blocked = 11 })
 	byUser := of(func(r *probe.Result) {
 		for i := range r.Tokens {
 			r.Timeline.Tokens[i].Kernel, r.Timeline.Tokens[i].Delay = false, 0
@@ -83,6 +85,8 @@ func TestValues(t *testing.T) {
 		{"llm.probe.objective_events", slow, []sample{at(1, "up", "good"), at(1, "fast", "bad")}},
 		{"llm.probe.objective_events", refused, nil},
 		{"llm.probe.objective_events", rejected, []sample{at(1, "up", "bad"), at(1, "fast", "bad")}},
+		{"llm.probe.objective_events", blocking, []sample{at(12, "up", "bad"), at(12, "fast", "bad")}},
+		{"llm.probe.objective_events", blockingWell, []sample{at(1, "up", "good"), at(1, "fast", "good")}},
 		{"llm.probe.ttft", tainted, []sample{mark(0.6)}},
 		{"llm.probe.tpot", tainted, []sample{mark(0.015)}},
 		{"llm.probe.tainted", tainted, []sample{at(1, "late")}},
