@@ -37,9 +37,10 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http
 	mux.Handle("/metrics", d.observers.Metrics.Handler(scrapes))
 	server := newServer(mux, d.Log)
 	failed := make(chan error, 1)
+	toolkit := slog.New(toolkitLog{oncePerMinute(d.Log)})
 	flags := &web.FlagConfig{WebConfigFile: &d.Config.WebConfigFile}
 	go func() {
-		if err := web.Serve(d.Listener, server, flags, slog.New(slog.DiscardHandler)); !errors.Is(err, http.ErrServerClosed) {
+		if err := web.Serve(d.Listener, server, flags, toolkit); !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("serve %s: %w", d.Listener.Addr(), err)
 		}
 	}()
@@ -56,7 +57,6 @@ const (
 // newServer refuses what a page of another origin makes a browser POST, and bounds what a client may cost that never
 // ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
-	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off
 	// The server waits for the end of a body. The time for a whole request is not bounded: a reload may take longer.
 	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {
@@ -65,7 +65,7 @@ func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 		mux.ServeHTTP(w, r)
 	})
 	return &http.Server{
-		ErrorLog:          complaints,
+		ErrorLog:          newServerLog(log),
 		Handler:           http.NewCrossOriginProtection().Handler(bounded),
 		ReadHeaderTimeout: headerLimit,
 		WriteTimeout:      writeLimit,

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"cmp"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
@@ -65,6 +67,11 @@ func trusting(all ...pair) *x509.CertPool {
 	return pool
 }
 
+// listenerDial returns what dials an in-memory listener, whatever the address.
+func listenerDial(listener *bufconn.Listener) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
+}
+
 // serve starts an instance with a configuration on a free port of loopback. It returns its address, and what ends it.
 func serve(t *testing.T, d *Daemon, o config.Options) (address string, end func()) {
 	t.Helper()
@@ -72,7 +79,7 @@ func serve(t *testing.T, d *Daemon, o config.Options) (address string, end func(
 	if d.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	d.Log = zap.NewNop()
+	d.Log = cmp.Or(d.Log, zap.NewNop())
 	_, end = begin(t, d, &o)
 	return d.Listener.Addr().String(), end
 }

@@ -98,7 +98,7 @@ func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 	}
 	w.client = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return own.DialContext(ctx) },
+		DialContext:       listenerDial(own),
 	}}
 	w.stop, w.end = begin(t, d, &w.options)
 	synctest.Wait()

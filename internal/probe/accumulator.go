@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"time"
 
@@ -26,7 +27,12 @@ type accumulator struct {
 	ids     int  // tokens told by ids since usage last grew
 	told    int  // tokens told in all frames
 	refusal bool // some frame refused
-	whole   int  // bytes of the answer so far, where frames repeat all of it
+
+	whole    int    // bytes of the answer so far, where frames repeat all of it
+	seen     []byte // these bytes, up to maxText
+	disjoint bool   // frames do not repeat it, although their dialect may: each adds its text
+
+	estimates bool // usage that comes before the prompt is evaluated is no count of it, see [wire.Server]
 
 	keeps bool   // text is kept, to be judged
 	text  []byte // the answer, reasoning included, up to maxText
@@ -48,9 +54,8 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 		a.Finish = d.Finish
 	}
 	grown, text := a.grow(d), d.Text
-	if d.Whole { // only the end of the text is new
-		text = d.Text[min(a.whole, len(d.Text)):]
-		a.whole = max(a.whole, len(d.Text))
+	if d.Whole {
+		text = a.addition(d)
 	}
 	a.refusal = a.refusal || d.Refusal
 	a.Reasoned = a.Reasoned || len(d.Reasoning) > 0
@@ -76,9 +81,31 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	return true
 }
 
+// addition returns what a frame adds whose text may be the whole answer so far. It is that only if it begins with what was seen:
+// SGLang with --incremental-streaming-output sends increments in the same fields. Once a text does not, no later one is.
+func (a *accumulator) addition(d wire.Delta) []byte {
+	if a.disjoint || len(d.Text) == 0 {
+		return d.Text
+	}
+	if d.Finish != "" && len(d.Text) < len(a.seen) && bytes.HasPrefix(a.seen, d.Text) {
+		return nil // a stop sequence was cut off the end
+	}
+	if !bytes.HasPrefix(d.Text, a.seen) {
+		a.disjoint, a.seen = true, nil
+		return d.Text
+	}
+	added := d.Text[min(a.whole, len(d.Text)):]
+	a.whole = max(a.whole, len(d.Text))
+	a.seen = append(a.seen, added[:min(len(added), maxText-len(a.seen))]...)
+	return added
+}
+
 // grow merges the frame's usage and returns by how many generated tokens it grew, where that is evidence of tokens in this
 // frame: not without a choice, nor if it is the answer's first usage and comes with or after the finish reason.
 func (a *accumulator) grow(d wire.Delta) int {
+	if d.Early && a.estimates {
+		d.Usage.Prompt = wire.Count{}
+	}
 	a.Usage = a.Usage.Merge(d.Usage)
 	total := d.Usage.Generated()
 	if !total.Known || d.Role { // a role-only frame has no token, whatever it counts: see DESIGN §1

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,32 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	if i := slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
 		found.Context = models[i].MaxLen
 	}
+	if found.Context == 0 {
+		found.Context = t.context(ctx, found.Server, found.Model, evidence)
+	}
 	return found, models, nil
+}
+
+// context asks for the context of a model where the list of models does not tell it: the one that it was loaded with, else the
+// longest that it can have. 0 if the server does not tell.
+func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
+	if s.Loaded != "" {
+		if loaded := wire.ParseLoaded(e.Get(s.Loaded), model); loaded > 0 {
+			return loaded
+		}
+	}
+	if s.Show == "" {
+		return 0
+	}
+	question, err := json.Marshal(map[string]string{"model": model})
+	if err != nil {
+		return 0
+	}
+	_, reply, err := t.metadata(ctx, http.MethodPost, s.Show, question, wire.Ask{})
+	if err != nil {
+		return 0
+	}
+	return wire.ParseDescription(reply)
 }
 
 // evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is evidence

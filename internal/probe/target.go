@@ -58,7 +58,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	r.Start = time.Now()
 	r.Tokens = make([]Arrival, 0, max(0, min(q.Ask.MaxTokens, maxExpected))) // so that no token frame waits for memory
 	x := &exchange{
-		accumulator: &accumulator{Result: r, keeps: q.Expect.Answer != ""},
+		accumulator: &accumulator{Result: r, keeps: q.Expect.Answer != "", estimates: q.Ask.Server.Estimates},
 		Question:    q, target: t, trace: &trace{start: r.Start},
 	}
 	if err != nil {

@@ -135,17 +135,76 @@ func TestRunStartsAlthoughTheOneBeforeIsNotDone(t *testing.T) {
 	})
 }
 
+// TestStartsThatWereMissedArePassedOver holds that a start is passed over only if the following is due as well and it is
+// more than the slack late: starts that are close together are all made, though timers are late.
 func TestStartsThatWereMissedArePassedOver(t *testing.T) {
+	for name, test := range map[string]struct {
+		delay, gap time.Duration // since it was due, and from it to the following
+		late       bool
+	}{
+		"on time":                                {0, 10 * time.Second, false},
+		"nine seconds late, the next is not due": {9 * time.Second, 10 * time.Second, false},
+		"ten seconds late, the next is due":      {10 * time.Second, 10 * time.Second, true},
+		"together with the next":                 {0, 0, false},
+		"a timer's delay, the next is due":       {time.Millisecond, 500 * time.Microsecond, false},
+		"as late as is allowed":                  {slack, 500 * time.Microsecond, false},
+		"later than is allowed":                  {slack + 1, 500 * time.Microsecond, true},
+		"later than is allowed, the next is due": {slack + 1, slack + 1, true},
+		"as late, the next is not due":           {slack + 1, slack + 2, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var running sync.WaitGroup
+			due, r := time.Now(), &recording{}
+			j := r.job(Plan{Interval: time.Second}, due, func(uint64) {})
+			time.Sleep(test.delay)
+			j.start(&running, 7, due, due.Add(test.gap))
+			running.Wait()
+			if late := slices.Equal(r.late, []uint64{7}); late != test.late || late == (len(r.starts) == 1) {
+				t.Errorf("%s: started %v, passed over %v", name, r.starts, r.late)
+			}
+		})
+	}
+}
+
+// TestRunGoesOnAfterAPause holds what becomes of the starts of a time in which the process stood still: those of the
+// last 50 ms are made, at once; the ones before are passed over; and the next is on time.
+func TestRunGoesOnAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var running sync.WaitGroup
-		now, r := time.Now(), &recording{}
-		j := r.job(Plan{Interval: time.Second}, now, func(uint64) {})
-		j.start(&running, 1, now.Add(-3*time.Second), now.Add(-2*time.Second))
-		j.start(&running, 2, now.Add(-time.Second), now)
-		j.start(&running, 3, now.Add(-time.Millisecond), now.Add(999*time.Millisecond))
-		running.Wait()
-		if len(r.starts) != 1 || r.delays[0] != time.Millisecond || !slices.Equal(r.late, []uint64{1, 2}) {
-			t.Errorf("started %d (delays %v), passed over %v; want only 3 started", len(r.starts), r.delays, r.late)
+		const interval = 10 * time.Millisecond
+		p := Plan{Interval: interval, Name: "pause"}
+		epoch, r := time.Now(), &recording{}
+		j := r.job(p, epoch, func(uint64) {})
+		j.Starts = 40
+		paused := pausingContext{Context: t.Context(), after: 10, pause: 205 * time.Millisecond}
+		j.Run(&paused, epoch)
+		var onTime, caughtUp int
+		for i, delay := range r.delays {
+			switch {
+			case delay == 0:
+				onTime++
+			case delay <= slack:
+				caughtUp++
+			default:
+				t.Errorf("start %d was %v late", i, delay)
+			}
+		}
+		if onTime != 19 || caughtUp != 5 || len(r.late) != 16 {
+			t.Errorf("%d on time, %d caught up, %d passed over", onTime, caughtUp, len(r.late))
 		}
 	})
+}
+
+// A pausingContext stands still once, when it has been asked whether it is done so often: as a process that is starved.
+type pausingContext struct {
+	context.Context
+	after int
+	pause time.Duration
+}
+
+func (c *pausingContext) Err() error {
+	c.after--
+	if c.after == 0 {
+		time.Sleep(c.pause)
+	}
+	return c.Context.Err()
 }

@@ -17,6 +17,9 @@ var anthropic = &Dialect{
 		return b
 	},
 	tokenizer: func(s Server) Tokenizer {
+		if s.Estimates {
+			return Tokenizer{}
+		}
 		return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
 	},
 }
@@ -42,6 +45,7 @@ func conversationBody(a Ask) body {
 func readEvent(frame []byte) (d Delta) {
 	switch string(textIn(member(frame, "type"))) {
 	case "message_start": // says output_tokens:1 before there is any
+		d.Early = true
 		d.Usage = messagesUsage(member(member(frame, "message"), "usage"))
 	case "content_block_start":
 		d.addBlock(member(frame, "content_block"))

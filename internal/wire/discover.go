@@ -40,6 +40,8 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		Data   []struct {
 			ID       string          `json:"id"`
 			MaxLen   json.RawMessage `json:"max_model_len"`    // vLLM, SGLang
+			Window   json.RawMessage `json:"context_window"`   // Dynamo, Groq
+			Length   json.RawMessage `json:"context_length"`   // OpenRouter
 			MaxInput json.RawMessage `json:"max_input_tokens"` // LiteLLM
 			Metadata json.RawMessage `json:"metadata"`         // Ray Serve
 		} `json:"data"`
@@ -60,12 +62,54 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		models = []Model{{list.TGI, countIn(list.MaxTotal).N}}
 	}
 	for _, m := range list.Data {
-		longest := cmp.Or(countIn(m.MaxLen).N, detail(m.Metadata, "max_request_context_length").N, countIn(m.MaxInput).N)
+		longest := cmp.Or(
+			countIn(m.MaxLen).N, countIn(m.Window).N, countIn(m.Length).N,
+			detail(m.Metadata, "max_request_context_length").N, countIn(m.MaxInput).N,
+		)
 		models = append(models, Model{m.ID, longest})
 	}
 	const longestName = 512 // the model becomes a label
 	models = slices.DeleteFunc(models, func(m Model) bool { return m.ID == "" || len(m.ID) > longestName })
 	return models, len(models) > 0 || list.Data != nil || list.Object == "list" // Ollama's empty list is null
+}
+
+// ParseLoaded returns the context of a model by a list of those in memory, as Ollama's /api/ps; 0 if the model is not among them.
+func ParseLoaded(reply []byte, model string) int {
+	var list struct {
+		Models []struct {
+			Name    string          `json:"name"`
+			Context json.RawMessage `json:"context_length"`
+		} `json:"models"`
+	}
+	if json.Unmarshal(reply, &list) != nil {
+		return 0
+	}
+	for _, m := range list.Models {
+		if m.Name == model || m.Name == model+":latest" {
+			return countIn(m.Context).N
+		}
+	}
+	return 0
+}
+
+// ParseDescription returns the longest context of a model by its description, as Ollama's /api/show: the one that its parameters
+// set, else what the model was trained with; 0 if it tells none. What the server gives it once it is loaded may be shorter.
+func ParseDescription(reply []byte) int {
+	var description struct {
+		Parameters string                     `json:"parameters"` // lines of a name and a value
+		Info       map[string]json.RawMessage `json:"model_info"`
+	}
+	if json.Unmarshal(reply, &description) != nil {
+		return 0
+	}
+	for line := range strings.Lines(description.Parameters) {
+		words := strings.Fields(line)
+		if len(words) == 2 && words[0] == "num_ctx" {
+			return countIn([]byte(words[1])).N
+		}
+	}
+	architecture := unquote(description.Info["general.architecture"])
+	return countIn(description.Info[architecture+".context_length"]).N
 }
 
 // Rejected returns the fields of a request of d that a reply of 400 or 422 names, without those in omitted: the

@@ -16,6 +16,9 @@ var responses = &Dialect{
 		if t := s.chatTokenizer(); t.Path != "" && s.Tokenize != nil {
 			return t
 		}
+		if s.Estimates {
+			return Tokenizer{}
+		}
 		return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
 	},
 }

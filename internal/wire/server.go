@@ -26,9 +26,15 @@ type Server struct {
 	Cached   Claim       // whether it tells how many tokens came from its cache; empty: unknown
 	Session  string      // header by which its router keeps a session on one replica
 
+	// Estimates says that what it tells of a prompt's length before it has read it is a guess: by count_tokens, and in the first event
+	// of the Messages API.
+	Estimates bool
+
 	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
 	Version string    // path that tells its version; empty: none
 	Health  string    // path that tells whether it is ready; empty: /health, as vLLM, SGLang, TGI, llama-server and TensorRT-LLM have it
+	Loaded  string    // path that lists the models in memory and their contexts, see [ParseLoaded]; empty: none
+	Show    string    // path that describes the model of a POST, see [ParseDescription]; empty: none
 
 	Note string // what a person should know of its numbers; empty for nothing
 
@@ -93,10 +99,10 @@ type Evidence struct {
 type mark struct {
 	Header  string // a header of the model list's reply, which holds word
 	Host    string // the host's name, or the end of it after a dot
-	Entry   string // a key in the first entry of the model list, whose owner is word, if that is set; with a dot, one inside of another
+	Entry   string // a key in the first entry of the model list, with a dot one inside of another; if word is set, only where that is the owner
 	Refusal string // what the reply holds where the model list was refused
 	Prefix  string // before "/v1" in the model list's path
-	Path    string // a path with a reply that holds word
+	Path    string // a path with a reply that holds word; beside entry: both, and any owner
 	Word    string // the owner of the first model
 
 	Refused bool // only where the model list was refused
@@ -121,6 +127,8 @@ func (m mark) on(e Evidence) bool {
 		return slices.ContainsFunc(e.Header[m.Header], func(v string) bool { return strings.Contains(v, m.Word) })
 	case m.Host != "":
 		return e.Host == m.Host || strings.HasSuffix(e.Host, "."+m.Host)
+	case m.Entry != "" && m.Path != "":
+		return e.entry(m.Entry) != nil && bytes.Contains(e.Get(m.Path), []byte(m.Word))
 	case m.Entry != "":
 		return e.entry(m.Entry) != nil && (m.Word == "" || e.owned(m.Word))
 	case m.Refusal != "":
@@ -151,28 +159,45 @@ func (e Evidence) owned(owner string) bool { return string(textIn(e.entry("owned
 var serversYAML []byte
 
 // servers are the known types, in the order of recognition. The list is only read.
-var servers = readServers()
+var servers = mustServers(serversYAML)
 
-// readServers reads a file of ours. What is wrong in it is a mistake of ours, which every test finds.
-func readServers() (list []Server) {
+// mustServers is [parseServers] of a file of ours: what is wrong in it is a mistake of ours, which every test and every start finds.
+func mustServers(file []byte) []Server {
+	list, err := parseServers(file)
+	if err != nil {
+		panic(fmt.Errorf("wire: servers.yaml: %w", err))
+	}
+	return list
+}
+
+// parseServers reads server types. A row with an unknown key, dialect or tokenizer is an error.
+func parseServers(file []byte) (list []Server, err error) {
 	var rows []struct {
 		Server   `yaml:",inline"`
 		Dialect  string
 		Tokenize string
 	}
-	strict := yaml.NewDecoder(bytes.NewReader(serversYAML))
+	strict := yaml.NewDecoder(bytes.NewReader(file))
 	strict.KnownFields(true)
 	if err := strict.Decode(&rows); err != nil {
-		panic(fmt.Errorf("wire: servers.yaml: %w", err))
+		return nil, err
 	}
 	routes := map[string]*tokenizers{
 		"none": noTokens, "vllm": vllmTokens, "prompts": promptTokens, "tgi": tgiTokens,
 		"llama": llamaTokens, "llama-cpp-python": llamaCppPythonTokens, "lmdeploy": lmdeployTokens,
 	}
 	for _, row := range rows {
-		row.Server.Dialect, _ = Lookup(row.Dialect) // nil without one
+		if row.Dialect != "" {
+			row.Server.Dialect, err = Lookup(row.Dialect)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", row.Name, err)
+			}
+		}
 		row.Server.Tokenize = routes[row.Tokenize]
+		if row.Server.Tokenize == nil {
+			return nil, fmt.Errorf("%s: unknown tokenizer %q", row.Name, row.Tokenize)
+		}
 		list = append(list, row.Server)
 	}
-	return list
+	return list, nil
 }

@@ -23,6 +23,10 @@ func TestRecognize(t *testing.T) {
 		{"trtllm", Evidence{Models: list(`"owned_by":"tensorrt_llm"`)}},
 		{"lmdeploy", Evidence{Models: list(`"owned_by":"lmdeploy"`)}},
 		{"dynamo", Evidence{Models: list(`"owned_by":"nvidia"`)}},
+		{"dynamo", Evidence{
+			Models: list(`"type":"model","display_name":"m","max_input_tokens":32768`),
+			Get:    routes(map[string]string{"/health": `{"status":"healthy","endpoints":["dyn://dynamo.backend.generate"]}`}),
+		}},
 		{"llama-server", Evidence{Models: list(`"owned_by":"llamacpp"`)}},
 		{"llama-server", Evidence{Models: list(`"owned_by":"me"`), Header: header("Server", "llama.cpp")}},
 		{"ollama", Evidence{Models: list(`"owned_by":"library"`)}},
@@ -98,5 +102,23 @@ func TestServers(t *testing.T) {
 	unknown, vllm := Server{}, Server{Name: "x", Omit: []Field{FieldCacheSalt}}
 	if unknown.Claim(FieldCacheSalt) != Unknown || vllm.Claim(FieldCacheSalt) != Never || vllm.Claim(FieldIgnoreEOS) != Always {
 		t.Error("claims are not those of the table")
+	}
+}
+
+// TestAMistakeInTheTableIsAnError, and no server that is asked by openai-chat instead.
+func TestAMistakeInTheTableIsAnError(t *testing.T) {
+	for file, want := range map[string]string{
+		"- {name: x, dialect: openai-chats, tokenize: none}": "openai-chats",
+		"- {name: x, tokenize: vlm}":                         `unknown tokenizer "vlm"`,
+		"- {name: x}":                                        `unknown tokenizer ""`,
+		"- {name: x, tokenize: none, omits: [seed]}":         "omits",
+	} {
+		if list, err := parseServers([]byte(file)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, error %v, want %s", file, list, err, want)
+		}
+	}
+	list, err := parseServers([]byte("- {name: x, dialect: tgi, tokenize: none}"))
+	if err != nil || list[0].Dialect != tgi {
+		t.Errorf("%+v, error %v", list, err)
 	}
 }

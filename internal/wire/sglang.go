@@ -1,7 +1,7 @@
 package wire
 
 // sglang is SGLang's native /generate. Every frame counts its tokens, and repeats the whole answer so far, unless the server runs
-// with --incremental-streaming-output. Prompts are kept apart in the cache by extra_key.
+// with --incremental-streaming-output, which nothing else tells. Prompts are kept apart in the cache by extra_key.
 var sglang = &Dialect{
 	Name: "sglang", Path: at("/generate"), read: readSGLang,
 	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority},

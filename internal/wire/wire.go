@@ -17,12 +17,13 @@ type Delta struct {
 	Choice    bool         // the frame carries a choice, so usage growth is evidence of a token
 	Role      bool         // the frame tells a role and no text: it is no token, whatever it counts
 	Text      []byte       // visible output, tool-call text and refusals included
-	Whole     bool         // Text is the whole answer so far, not what the frame adds to it
+	Whole     bool         // Text is the whole answer so far if it begins with what came before, else what the frame adds to it
 	Reasoning []byte       // generated tokens too, so it counts for TTFT
 	Refusal   bool         // some of Text is a refusal
 	Finish    string       // the server's finish reason, on the frame that carries it
 	Tokens    int          // tokens this frame carries, from token ids; 0 if it does not say
 	Usage     Usage        // cumulative counts; the zero value if the frame carries none
+	Early     bool         // Usage was told before the server had read the prompt: see [Server.Estimates]
 	Err       *ServerError // what the server reported in-band; nil if nothing
 }
 

@@ -92,6 +92,8 @@ func TestModels(t *testing.T) {
 		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`:             {{"bloom", 2048}},
 		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:            {{"m", 32768}},
 		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:    {{"m", 32768}},
+		`{"data":[{"id":"m","owned_by":"nvidia","context_window":32768}]}`:                                {{"m", 32768}},
+		`{"data":[{"id":"m","context_length":8192,"top_provider":{"context_length":4096}}]}`:              {{"m", 8192}},
 		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                      {{ID: "m"}},
 		`{"data":[{"id":"m","metadata":"text"}]}`:                                                         {{ID: "m"}},
 		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                    {{"m", 8192}},
