@@ -56,7 +56,7 @@ exported as those of run are.
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
+	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10 times --concurrency; more if a comparison needs them)")
 	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
 	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")

@@ -28,14 +28,23 @@ type Options struct {
 	Format string        // see [report.CheckOutput]
 	Plot   string        // file of the page with plots; empty: none
 	FailOn []string      // what makes the run fail, see [report.ParseGate]
+
+	needed int // requests in a step that comparisons need to show any difference; 0 if nothing is compared
 }
+
+// How many requests a worker of a step makes where nothing else is said: fewest, or as many as comparisons need and a few
+// to spare, since a request that fails has no pair.
+const (
+	fewest = 10
+	spare  = 2
+)
 
 // Loads are the steps: of a ladder, of several rates, or one by the plan of a group unless it has no clock.
 func (o Options) Loads(plan schedule.Plan) []Load {
 	step := func(plan schedule.Plan, concurrency int) Load {
 		l := Load{Plan: plan, Requests: o.Requests, Limit: o.Duration, Concurrency: concurrency}
 		if l.Requests == 0 && l.Limit == 0 { // nothing says how many requests there are
-			l.Requests = 10 * max(1, concurrency)
+			l.Requests = max(fewest, o.needed+spare) * max(1, concurrency)
 		}
 		return l
 	}
@@ -117,7 +126,25 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	if problems != nil {
 		return nil, problems
 	}
+	if n := p.comparisons(); n > 0 {
+		p.needed = report.PairsNeeded(n)
+	}
 	return p, nil
+}
+
+// comparisons is how many the run makes, as far as that is known before names are resolved: in each step of each length,
+// each target of a group but the first with the first.
+func (p *Plan) comparisons() (n int) {
+	for _, c := range p.Lengths {
+		members := map[string]int{}
+		for _, t := range c.Targets {
+			members[t.Group]++
+		}
+		for _, in := range members {
+			n += in - 1
+		}
+	}
+	return n * len(p.Loads(schedule.Plan{}))
 }
 
 func (o *Options) readRates(list string) config.Problems {

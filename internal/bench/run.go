@@ -35,13 +35,14 @@ type Setup struct {
 
 type run struct {
 	Setup
-	document report.Document
-	drawn    []report.Sample // for the plots of a run of one step
-	steps    int             // of all lengths and groups
-	step     int             // the one under way, from 1
-	before   []*engine.Job   // of the length before
-	budgets  engine.Budgets
-	lost     error // the first of writing results, which does not end the run
+	document    report.Document
+	drawn       []report.Sample // for the plots of a run of one step
+	steps       int             // of all lengths and groups
+	step        int             // the one under way, from 1
+	comparisons int             // of all steps, which have one confidence together
+	before      []*engine.Job   // of the length before
+	budgets     engine.Budgets
+	lost        error // the first of writing results, which does not end the run
 }
 
 func newRun(s Setup) *run {
@@ -151,11 +152,34 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 		}
 		r.budgets.Give(j)
 	}
-	r.before, r.steps = jobs, len(r.Plan.Lengths)*len(jobs)*len(r.Plan.Loads(schedule.Plan{}))
+	r.before = jobs
+	stepsOfJob := len(r.Plan.Lengths) * len(r.Plan.Loads(schedule.Plan{}))
+	r.steps, r.comparisons = stepsOfJob*len(jobs), 0
+	for _, j := range jobs {
+		r.comparisons += stepsOfJob * (len(j.Targets) - 1)
+	}
 	for _, warning := range c.Warnings {
 		r.Screen.Note("warning: " + warning)
 	}
+	if warning := r.tooFewRequests(); warning != "" && c == r.Plan.Lengths[0] {
+		r.Screen.Note("warning: " + warning)
+	}
 	return jobs, nil
+}
+
+// tooFewRequests says before the run that a step will show no difference whatever it measures; empty if each may.
+func (r *run) tooFewRequests() string {
+	if r.comparisons == 0 {
+		return ""
+	}
+	needed := report.PairsNeeded(r.comparisons)
+	for _, load := range r.Plan.Loads(schedule.Plan{}) {
+		if total, known := load.Total(); known && total < needed {
+			return fmt.Sprintf("%s: no difference can be shown with %s of each target, this run needs %d in each step",
+				load, format.Count(total, "request"), needed)
+		}
+	}
+	return ""
 }
 
 func (r *run) noteFailure(target, how, hint string) {

@@ -126,13 +126,13 @@ func TestTwoStacks(t *testing.T) {
 		c := d.Comparisons[0]
 		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
 		for value, i := range map[report.Number]report.Interval{
-			0.7961 - 0.8226: ttft.Difference, 796.1 / 822.6: ttft.Ratio, 2.80 / 7.36: tpot.Ratio,
+			0.8226 - 0.7961: ttft.Difference, 822.6 / 796.1: ttft.Ratio, 7.36 / 2.80: tpot.Ratio,
 		} {
 			if i.Low > value || i.High < value || i.Center < i.Low || i.Center > i.High {
 				t.Errorf("an interval from %g to %g (median %g) does not hold the true %g", i.Low, i.High, i.Center, value)
 			}
 		}
-		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(float64(percent)+3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
+		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(float64(percent)-3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
 			t.Errorf("TTFT %+.2f%% of %d pairs, shown %t, TPOT shown %t", percent, ttft.Pairs, ttft.Shown, tpot.Shown)
 		}
 		for _, s := range d.Summaries { // the median of the last ten answers, as the server wrote them down
@@ -146,6 +146,39 @@ func TestTwoStacks(t *testing.T) {
 			equal(t, "median TTFT of "+s.Target, medianOf(s.TTFT), (sent[4]+sent[5])/2)
 		}
 	})
+}
+
+// TestConfidenceIsOfTheWholeRun holds that all comparisons of a run share it, and that without --requests each step has
+// enough of them to show a difference; with too few, that is said before the run.
+func TestConfidenceIsOfTheWholeRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		requests, made int
+		warning        string
+	}{
+		"by default": {0, 13, ""},
+		"too few":    {3, 3, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this run needs 11 in each step\n"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{
+				"a": simConfig(t, "fast", 1), "b": simConfig(t, "fast", 2), "c": simConfig(t, "fast", 3),
+			})
+			var errs strings.Builder
+			settings := map[string]string{"PROMPT_TOKENS": "80,120", "MAX_TOKENS": "5"}
+			options := Options{Ladder: []int{1, 2}, Requests: test.requests}
+			run := newRun(r.setup(t, []string{"a", "b", "c"}, options, settings, io.Discard, &errs))
+			if err := run.all(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, name+": comparisons", len(run.document.Comparisons), 2*2*2)
+			for _, c := range run.document.Comparisons {
+				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
+			}
+			equal(t, name+": requests of the first step", run.document.Summaries[0].Sent(), test.made)
+			if got := errs.String(); strings.Count(got, "warning: ") != strings.Count(test.warning, "warning: ") || !strings.Contains(got, test.warning) {
+				t.Errorf("%s: %s", name, got)
+			}
+		})
+	}
 }
 
 // TestAServerThatFails holds that it stops neither the run nor the other target, and that the

@@ -165,8 +165,12 @@ func (t *tally) comparisons() (list []report.Comparison) {
 		if i == 0 || len(first) == 0 || len(other.samples) == 0 {
 			continue
 		}
-		c := report.Comparison{A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round"}
-		c.Warnings = report.PairWarnings(first, other.samples)
+		c := report.Comparison{
+			A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round",
+			InRun:    t.run.comparisons,
+			Excluded: report.Exclusions(first, other.samples),
+			Warnings: report.PairWarnings(first, other.samples),
+		}
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.InFlight() > 1 {

@@ -23,6 +23,7 @@ type Findings struct {
 	Version string        // of the server; empty if unknown
 	Model   string        // empty until known
 	Context int           // tokens that prompt and answer may have together; 0 if unknown
+	NoModel bool          // it was asked for its models, and the list was empty
 	Asked   bool          // it was asked for its type and models, and need not be again
 }
 
@@ -61,12 +62,13 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 		}
 		models, err = t.models(ctx, found.Server, evidence, err)
 	}
+	found.NoModel = err == nil && len(models) == 0
 	switch {
 	case model != "":
 	case err != nil:
 		return found, nil, err
 	case len(models) == 0:
-		return found, nil, failed(Rejected, "the server lists no model: name one")
+		return found, nil, failed(Rejected, "%w: its list of models is empty", ErrNoModel)
 	default:
 		found.Model = models[0].ID
 	}
@@ -168,10 +170,8 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 	return model != "" || err != nil || len(models) > 0
 }
 
-// ErrTooLong is wrapped by the error of [Target.Tokenize] for a prompt that is longer than the server's context.
-var ErrTooLong = errors.New("longer than the server's context")
-
-// Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
+// Tokenize asks the server for the tokens of a prompt; none if it has no route for that. The error for a prompt that is longer
+// than the server's context, or than a request may be, wraps [ErrTooLong].
 func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {
@@ -185,8 +185,9 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) 
 	if err == nil {
 		return tokenizer.Read(reply), nil
 	}
+	v, _ := errors.AsType[verdict](err)
 	switch _, long := wire.TooLong(reply); {
-	case long:
+	case long || v.status == http.StatusRequestEntityTooLarge:
 		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
 	case rejected(err):
 		return wire.Count{}, nil

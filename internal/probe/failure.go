@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,9 +19,6 @@ import (
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
-
-// ErrUnlimited is wrapped by the error of a result whose server generated more than it was asked for, without an end.
-var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
 
 // A verdict is how a probe or a metadata request ended; err is nil if and only if that is [OK]. It is itself the error of a
 // metadata request, and the cause of a context that we end.
@@ -212,8 +208,6 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	return verdict{outcome: OK}
 }
 
-const shortestRepeat = 32 // bytes of the prompt that are removed from errors
-
 // scrub removes from an error what must not be shown: credentials (see [Target.secrets]) and the prompt.
 func (t Target) scrub(err error, ask wire.Ask) error {
 	if err == nil {
@@ -223,17 +217,44 @@ func (t Target) scrub(err error, ask wire.Ask) error {
 	for _, secret := range t.secrets() {
 		clean = hide(clean, secret)
 	}
-	for at := 0; at+shortestRepeat <= len(clean); at++ {
-		part := clean[at : at+shortestRepeat]
-		inTurn := func(t wire.Turn) bool { return strings.Contains(t.Text, part) }
-		if strings.Contains(ask.Prompt, part) || slices.ContainsFunc(ask.Turns, inTurn) {
-			return errors.New(clean[:at] + "… (the rest repeats the prompt)")
-		}
+	if at, ok := repeat(clean, ask); ok {
+		clean = clean[:at] + "… (the rest repeats the prompt)"
 	}
 	if clean == err.Error() {
 		return err
 	}
-	return errors.New(clean)
+	return reworded(err, clean)
+}
+
+// repeat is where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may be. The question
+// may have megabytes, so only each 16th of its windows is looked for: any 32 + 15 bytes of it have a whole one in them.
+func repeat(text string, ask wire.Ask) (begin int, ok bool) {
+	const window, step = 32, 16 // bytes
+	places := map[string]int{}  // of each window in text, the first
+	for at := len(text) - window; at >= 0; at-- {
+		places[text[at:at+window]] = at
+	}
+	if len(places) == 0 {
+		return 0, false
+	}
+	begin = len(text)
+	search := func(asked string) {
+		for from := 0; from+window <= len(asked); from += step {
+			at, found := places[asked[from:from+window]]
+			if !found {
+				continue
+			}
+			for from := from; at > 0 && from > 0 && text[at-1] == asked[from-1]; from-- {
+				at--
+			}
+			begin = min(begin, at)
+		}
+	}
+	search(ask.Prompt)
+	for _, turn := range ask.Turns {
+		search(turn.Text)
+	}
+	return begin, begin < len(text)
 }
 
 // hide replaces a secret in a text, and its start where the text was cut within.

@@ -23,6 +23,7 @@ type Member struct {
 
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
+	worked            atomic.Bool // some probe succeeded
 
 	mu           sync.Mutex
 	inFlight     []*flight // oldest first
@@ -47,6 +48,7 @@ func (m *Member) Inherit(old *Member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.capabilities, m.rested = known, rested
+	m.worked.Store(old.worked.Load())
 	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
 
@@ -141,6 +143,8 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if refused(r) { // omitting fields did not help
 		m.learn(func(c *Capabilities) { c.Omit = before })
 	}
+	m.missing(r)
+	m.worked.Store(m.worked.Load() || r.Outcome == OK)
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
 		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
@@ -217,8 +221,12 @@ func (m *Member) Prepare(ctx context.Context) error {
 	}
 	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
-	if err != nil && v.outcome != Rejected {
+	if err != nil && (v.outcome != Rejected || errors.Is(err, ErrNoModel)) {
 		return err
+	}
+	if found.NoModel && known.Dialect != nil { // what was known of it is right again once it has a model
+		m.learn(func(c *Capabilities) { c.NoModel = true })
+		return nil
 	}
 	m.learnFindings(found)
 	return nil

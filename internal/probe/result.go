@@ -89,9 +89,16 @@ func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered
 // Refusal reports whether o is one of [Refusals].
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }
 
-// Available reports whether the server works: all other failures are what its users would feel too.
-func (o Outcome) Available() bool {
-	return o.Refusal() || slices.Contains([]Outcome{OK, Rejected, WrongLength, WrongAnswer}, o)
+// Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our mistake
+// until the target has worked once. After that it is an outage for its users too: the model was removed, or has no worker.
+func (r *Result) Available(hasWorked bool) bool {
+	switch {
+	case len(r.Tokens) > 0, r.Outcome.Refusal():
+		return true
+	case r.Outcome == Rejected:
+		return !hasWorked
+	}
+	return false
 }
 
 // A Key is the kind of credentials that a request carried, without the secret.

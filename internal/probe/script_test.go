@@ -135,13 +135,13 @@ func tokens(n int, gap time.Duration) script {
 }
 
 // serve starts a server for the test's bubble and returns a target that asks it.
-func serve(t *testing.T, handler http.HandlerFunc) Target {
+func serve(t testing.TB, handler http.HandlerFunc) Target {
 	t.Helper()
 	return serveTLS(t, &http.Server{Handler: handler}, nil)
 }
 
 // serveTLS is the same over TLS; without it if config is nil.
-func serveTLS(t *testing.T, server *http.Server, config *tls.Config) Target {
+func serveTLS(t testing.TB, server *http.Server, config *tls.Config) Target {
 	t.Helper()
 	dialled := make(pipes)
 	accepts := net.Listener(dialled)

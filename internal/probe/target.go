@@ -152,6 +152,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 			v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
 		}
+		v.err = because(v.err, reasonIn(body))
 		return v, true
 	}
 	detail := fmt.Sprintf("%d bytes", len(body)) // which may be the answer, and is not shown

@@ -17,24 +17,23 @@ import (
 
 const (
 	mostPeriods    = 20
-	leastPeriods   = 8  // enough to show a difference in each of four quantities
 	probesInPeriod = 10 // on average, at least
 	leastPeriod    = 5 * time.Minute
 )
 
-// compare compares two records by the means of their periods. The medians in the lines are those of the whole ranges.
+// leastPeriods is enough to show a difference in each of four quantities.
+func leastPeriods() int { return report.PairsNeeded(1) }
+
+// compare compares two records by the means of their periods, which are also what the lines show.
 func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
-	result := report.Comparison{A: x.summary.Target, B: y.summary.Target, Pair: "period"}
+	result := report.Comparison{A: x.summary.Target, B: y.summary.Target, Pair: "period", Columns: report.PeriodMeans}
 	if x.span != y.span {
-		result.A, result.B = result.A+", "+x.span.String(), result.B+", "+y.span.String()
+		result.A += ", " + x.span.String()
+		result.B += ", " + y.span.String()
 	}
-	n := min(mostPeriods, x.summary.Succeeded()/probesInPeriod, y.summary.Succeeded()/probesInPeriod,
-		int(x.span.length()/leastPeriod), int(y.span.length()/leastPeriod))
-	if n < leastPeriods {
-		result.Warnings = []string{fmt.Sprintf("too little data to compare: "+
-			"at least %d periods of %v and %d requests each are needed, there are %s and %s requests",
-			leastPeriods, leastPeriod, probesInPeriod, format.Grouped(x.summary.Succeeded()), format.Grouped(y.summary.Succeeded()))}
-		return report.Compare(result, nil)
+	n := min(periods(x), periods(y))
+	if n < leastPeriods() {
+		return tooLittle(result, x, y)
 	}
 	result.Pair = "period of " + duration(x.span.length()/time.Duration(n))
 	if x.span.length() != y.span.length() {
@@ -53,19 +52,33 @@ func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
 				pairs.Values = append(pairs.Values, [2]float64{left[k], right[k]})
 			}
 		}
-		all, empty = append(all, pairs), max(empty, n-len(pairs.Values))
+		all = append(all, pairs)
+		empty = max(empty, n-len(pairs.Values))
 	}
 	if empty > 0 {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("%d of %d periods have no sample on one side, and are left out", empty, n))
+		result.Warnings = append(result.Warnings,
+			fmt.Sprintf("%d of %d periods have no sample on one side, and are left out", empty, n))
 	}
-	result = report.Compare(result, all)
-	for i := range result.Lines {
-		line := &result.Lines[i]
-		k := slices.IndexFunc(latencies[:], func(l struct{ name, metric string }) bool { return l.name == line.Metric })
-		line.A, line.B = x.quantities[k].At(0.5), y.quantities[k].At(0.5)
-		line.Verdict = report.Verdict(*line, result.A, result.B)
+	return report.Compare(result, all)
+}
+
+// periods is into how many periods the range of a record may be divided.
+func periods(r *record) int {
+	return min(mostPeriods, r.summary.Succeeded()/probesInPeriod, int(r.span.length()/leastPeriod))
+}
+
+// tooLittle is a comparison without lines, which says how much is missing.
+func tooLittle(c report.Comparison, x, y *record) report.Comparison {
+	has := func(r *record) string {
+		return fmt.Sprintf("%d of them in %s with %s", periods(r), duration(r.span.length()),
+			format.Count(r.summary.Succeeded(), "successful request"))
 	}
-	return result
+	both := "A has " + has(x) + ", B " + has(y)
+	if has(x) == has(y) {
+		both = "both have " + has(x)
+	}
+	return report.Uncompared(c, fmt.Sprintf("too little data to compare: %d periods of at least %s and %d requests are needed; %s",
+		leastPeriods(), duration(leastPeriod), probesInPeriod, both))
 }
 
 // means are those of one quantity in n periods of a record, in seconds; NaN where one has no sample.

@@ -133,8 +133,11 @@ func (q *Query) Run(ctx context.Context) (err error) {
 					side[0].summary.Target, side[1].summary.Target, side[0].span)
 			}
 		}
-		d.Comparisons = []report.Comparison{q.reader.compare(ctx, q.records[0], others[0])}
 		q.records = append(q.records, others...)
+		if others[0].span.from.Before(q.records[0].span.from) { // differences are new − old
+			slices.Reverse(q.records)
+		}
+		d.Comparisons = []report.Comparison{q.reader.compare(ctx, q.records[0], q.records[1])}
 	}
 	for _, r := range q.records {
 		if q.twoRanges() {

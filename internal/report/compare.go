@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,29 +12,47 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// A Comparison is what pairs of measurements say of two targets, two ranges of time, or two runs.
+// A Comparison is what pairs of measurements say of two targets, two ranges of time, or two runs: of B against A, so a
+// positive difference means that B takes longer.
 type Comparison struct {
 	A    string `json:"a"`
 	B    string `json:"b"`
 	Load string `json:"load"` // as in [Summary]
 
-	Pair       string  `json:"pair"`       // what one pair is: "round", "period of 1h0m0s"
-	Confidence float64 `json:"confidence"` // 0.95: that nothing shown in any of the lines is chance
-	Lines      []Line  `json:"lines"`      // TTFT, TPOT, ITL, E2EL, as far as there are pairs
-	Warnings   Texts   `json:"warnings"`
+	Pair       string  `json:"pair"`               // what one pair is: "round", "period of 1h0m0s"
+	Confidence float64 `json:"confidence"`         // 0.95: that nothing shown in the run's comparisons is chance
+	InRun      int     `json:"comparisons_in_run"` // that share Confidence, this one included; see [Compare]
+
+	Columns  string      `json:"columns"`      // what A and B of the lines are: see [Medians]
+	Lines    []Line      `json:"lines"`        // TTFT, TPOT, ITL, E2EL, as far as there are pairs
+	Excluded []Exclusion `json:"not_compared"` // pairs that were left out of a quantity for a reason
+	Warnings Texts       `json:"warnings"`
+}
+
+// What the columns A and B of a [Comparison] show.
+const (
+	Medians     = "medians"      // of single requests
+	PeriodMeans = "period means" // means over the requests of a period, and of these the median of all periods
+)
+
+// An Exclusion says why values of a quantity are not compared.
+type Exclusion struct {
+	Metric string `json:"metric"` // "ITL"
+	Reason string `json:"reason"`
 }
 
 // A Line compares one quantity. All values but ratios are in seconds.
 type Line struct {
 	Metric string `json:"metric"` // "TTFT"
 	Pairs  int    `json:"pairs"`
-	A      Number `json:"a_median_seconds"`
+	Needed int    `json:"pairs_needed"`     // fewer cannot show any difference; see [PairsNeeded]
+	A      Number `json:"a_median_seconds"` // over the pairs; of periods, the median of their means
 	B      Number `json:"b_median_seconds"`
 
-	Difference Interval `json:"difference_seconds"` // of A − B in a pair
-	Ratio      Interval `json:"ratio"`              // of A / B in a pair
-	Shown      bool     `json:"shown"`              // the interval of the difference does not hold 0
-	Verdict    string   `json:"verdict"`            // see [Verdict]
+	Difference Interval `json:"b_minus_a_seconds"` // in a pair
+	Ratio      Interval `json:"b_over_a"`          // in a pair
+	Shown      bool     `json:"shown"`             // the interval of the difference does not hold 0
+	Verdict    string   `json:"verdict"`           // see [Verdict]
 }
 
 // An Interval is a median and between what it lies. Bounds that the pairs are too few for are infinite, or NaN.
@@ -49,51 +68,112 @@ type Pairs struct {
 	Values [][2]float64
 }
 
-// confidence is that of a [Comparison]: that nothing shown in any of its lines is chance.
+// confidence is that of all comparisons of a run together: that nothing shown in any of their lines is chance.
 const confidence = 0.95
 
-// Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value
-// that is no number, or not above zero, are left out, and so are quantities without any.
+// confidenceOfEach is the confidence that each of some intervals needs for all to have [confidence] together
+// (Bonferroni).
+func confidenceOfEach(intervals int) float64 { return 1 - (1-confidence)/float64(max(intervals, 1)) }
+
+// PairsNeeded is how many pairs are needed to show any difference in a run with so many comparisons of four quantities.
+func PairsNeeded(comparisons int) int { return pairsNeeded(max(comparisons, 1) * len(quantities)) }
+
+// pairsNeeded is the least n for which an interval of the median, of the n pairs' whole range, has the confidence that
+// each of some intervals needs: where nothing differs, all n differences have the same sign in 2 of 2ⁿ cases.
+func pairsNeeded(intervals int) int {
+	return int(math.Ceil(math.Log2(2 / (1 - confidenceOfEach(intervals)))))
+}
+
+// Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value that is no number, or not above
+// zero, are left out, and so are quantities without any.
 //
 // The interval of a line is that of the median of its pairs' differences, from order statistics alone: it assumes
-// nothing of how they are spread. Each of n lines has the confidence
+// nothing of how they are spread. In a run of c.InRun comparisons (steps of a ladder, lengths of prompts, targets), each
+// of this one's n lines has the confidence
 //
-//	1 − (1 − Confidence) / n
+//	1 − (1 − Confidence) / (InRun · n)
 //
-// so that what they show holds of all together (Bonferroni): where A and B are
-// the same, at most 1 − Confidence of all runs show any difference.
+// so that what they show holds of all lines of the run together (Bonferroni): where A and B are the same, at most
+// 1 − Confidence of all runs show any difference, however many comparisons a run has.
 func Compare(c Comparison, pairs []Pairs) Comparison {
-	c.Confidence, c.Lines, c.Warnings = confidence, []Line{}, slices.Clip(c.Warnings)
-	var usable []Pairs
+	c.Confidence = confidence
+	c.InRun = max(c.InRun, 1)
+	c.Lines = []Line{}
+	c.Excluded = append([]Exclusion{}, c.Excluded...)
+	c.Warnings = slices.Clip(c.Warnings)
+	c.Columns = cmp.Or(c.Columns, Medians)
+	usable := usablePairs(pairs)
+	if len(usable) == 0 {
+		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
+		return c
+	}
+	intervals := len(usable) * c.InRun
+	for _, p := range usable {
+		line := lineOf(p, confidenceOfEach(intervals))
+		line.Needed = pairsNeeded(intervals)
+		line.Verdict = Verdict(line, c.A, c.B)
+		c.Lines = append(c.Lines, line)
+	}
+	if warning := c.tooFew(); warning != "" {
+		c.Warnings = append(c.Warnings, warning)
+	}
+	return c
+}
+
+// Uncompared is c without lines, and why.
+func Uncompared(c Comparison, why string) Comparison {
+	c = c.withoutLines()
+	c.Warnings = append(c.Warnings, why)
+	return c
+}
+
+func (c Comparison) withoutLines() Comparison {
+	c.Confidence = confidence
+	c.InRun = max(c.InRun, 1)
+	c.Columns = cmp.Or(c.Columns, Medians)
+	c.Lines = []Line{}
+	c.Excluded = append([]Exclusion{}, c.Excluded...)
+	c.Warnings = slices.Clip(c.Warnings)
+	return c
+}
+
+// usablePairs leaves out pairs without two positive numbers, and quantities without any pair.
+func usablePairs(pairs []Pairs) (usable []Pairs) {
+	unusable := func(v [2]float64) bool { return !finite(v[0]-v[1]) || min(v[0], v[1]) <= 0 }
 	for _, p := range pairs {
-		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0]-v[1]) || min(v[0], v[1]) <= 0 })
+		p.Values = slices.DeleteFunc(slices.Clone(p.Values), unusable)
 		if len(p.Values) > 0 {
 			usable = append(usable, p)
 		}
 	}
-	if len(usable) == 0 {
-		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
-	}
-	each, few := 1-(1-confidence)/float64(len(usable)), []int(nil)
-	for _, p := range usable {
-		l := lineOf(p, each)
-		l.Verdict = Verdict(l, c.A, c.B)
-		if c.Lines = append(c.Lines, l); !l.bounded() {
+	return usable
+}
+
+// tooFew says how many pairs are needed, if any line of c has fewer; else it is empty.
+func (c Comparison) tooFew() string {
+	var few []int
+	for _, l := range c.Lines {
+		if !l.bounded() {
 			few = append(few, l.Pairs)
 		}
 	}
-	if few != nil { // all n on one side of the median are as likely as 2 / 2ⁿ
-		need := math.Ceil(math.Log2(2 / (1 - each)))
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %s)",
-			need, plural(2, c.Pair), join(format.Grouped(slices.Min(few)), format.Grouped(slices.Max(few)))))
+	if few == nil {
+		return ""
 	}
-	return c
+	there := join(format.Grouped(slices.Min(few)), format.Grouped(slices.Max(few)))
+	text := fmt.Sprintf("too few %s to show any difference: %s of %d needed", plural(2, c.Pair), there, c.Lines[0].Needed)
+	if c.InRun > 1 {
+		text += fmt.Sprintf(" in a run of %d comparisons", c.InRun)
+	}
+	return text
 }
 
 func lineOf(p Pairs, confidence float64) Line {
 	var a, b, differences []float64
 	for _, v := range p.Values {
-		a, b, differences = append(a, v[0]), append(b, v[1]), append(differences, v[0]-v[1])
+		a = append(a, v[0])
+		b = append(b, v[1])
+		differences = append(differences, v[1]-v[0])
 	}
 	l := Line{
 		Metric: p.Metric, Pairs: len(p.Values), A: Number(median(a)), B: Number(median(b)),
@@ -124,15 +204,16 @@ func interval(values []float64, confidence float64) Interval {
 	}
 }
 
-// ratio is the interval of A / B, from logarithms, so that B / A is its inverse; NaN where the pairs are too few.
+// ratio is the interval of B / A, from logarithms, so that A / B is its inverse; NaN where the pairs are too few.
 func ratio(pairs [][2]float64, confidence float64) Interval {
 	var logs []float64
 	for _, v := range pairs {
-		logs = append(logs, math.Log(v[0]/v[1]))
+		logs = append(logs, math.Log(v[1]/v[0]))
 	}
 	i := interval(logs, confidence)
 	for _, v := range []*Number{&i.Center, &i.Low, &i.High} {
-		if *v = Number(math.Exp(float64(*v))); *v == 0 || !finite(*v) {
+		*v = Number(math.Exp(float64(*v)))
+		if *v == 0 || !finite(*v) {
 			*v = none
 		}
 	}

@@ -68,7 +68,7 @@ func TestRunsShowWhatIsThere(t *testing.T) {
 				claims++
 			}
 			for _, l := range compared.Lines {
-				if l.Shown && l.Difference.High < 0 {
+				if l.Shown && l.Difference.Low > 0 {
 					found[l.Metric]++
 				}
 			}
@@ -79,6 +79,89 @@ func TestRunsShowWhatIsThere(t *testing.T) {
 		for _, q := range quantities {
 			if c.factor > 1 && found[q.name] <= runs*95/100 {
 				t.Errorf("%+v: %s found in %d of %d runs", c, q.name, found[q.name], runs)
+			}
+		}
+	}
+}
+
+// ladderPairs are those of a step of a ladder in which two identical builds answer the same prompts. As of real servers
+// latencies are skewed, some are several times as long, and what makes a request slow is seen in several quantities:
+// E2EL is TTFT and all tokens, ITL is the median of what TPOT is the mean of, and prompts are hard or easy for both.
+func ladderPairs(r *rand.Rand, requests int) []Pairs {
+	const tokens = 99
+	drift := 1.0 // of the machine under both
+	list := []Pairs{{Metric: "TTFT"}, {Metric: "TPOT"}, {Metric: "ITL"}, {Metric: "E2EL"}}
+	for range requests {
+		drift *= math.Exp(0.02 * r.NormFloat64())
+		hard := math.Exp(0.2 * r.NormFloat64())
+		var ttft, tpot, itl, e2el [2]float64
+		for side := range 2 {
+			ttft[side] = 0.8 * drift * hard * math.Exp(0.3*r.NormFloat64())
+			if r.Float64() < 0.1 { // waited in a queue
+				ttft[side] *= 1 + 3*r.ExpFloat64()
+			}
+			itl[side] = 0.003 * drift * math.Exp(0.05*r.NormFloat64())
+			tpot[side] = itl[side] * (1 + 0.1*r.ExpFloat64()) // stalls make the mean longer, not the median
+			e2el[side] = ttft[side] + tokens*tpot[side]
+		}
+		for i, v := range [][2]float64{ttft, tpot, itl, e2el} {
+			list[i].Values = append(list[i].Values, v)
+		}
+	}
+	return list
+}
+
+// TestLadderOfIdenticalBuilds holds that a ladder of five steps has the confidence of one comparison: at most 5% of runs
+// of identical builds show any difference, which Bonferroni's inequality bounds whatever the steps have in common, and
+// so no more fail. A confidence of each step alone does not do: the runs are such that this is seen.
+func TestLadderOfIdenticalBuilds(t *testing.T) {
+	const runs, most = 200, 200 * 5 / 100
+	ladder := []int{1, 2, 4, 8, 16}
+	for inRun, want := range map[int]bool{len(ladder): true, 1: false} {
+		shown, failed := 0, 0
+		for seed := range uint64(runs) {
+			r := rand.New(rand.NewPCG(seed, 20261124))
+			var differences, regressions bool
+			for _, concurrency := range ladder {
+				pairs := ladderPairs(r, 10*concurrency)
+				c := Compare(Comparison{A: "old", B: "new", Pair: "prompt", InRun: inRun}, pairs)
+				slower, notes := Gate{Regression: true}.Regressions(c)
+				if len(notes) > 0 {
+					t.Fatal(notes)
+				}
+				differences = differences || anyShown(c)
+				regressions = regressions || len(slower) > 0
+			}
+			shown += one(differences)
+			failed += one(regressions)
+		}
+		t.Logf("confidence for %d comparisons: of %d runs %d show a difference, %d fail", inRun, runs, shown, failed)
+		if sure := shown <= most; sure != want || failed > shown {
+			t.Errorf("confidence for %d comparisons: of %d runs %d show a difference, %d fail", inRun, runs, shown, failed)
+		}
+	}
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// TestPairsNeeded holds that so many pairs show a difference, and one less none, however many comparisons share the
+// confidence.
+func TestPairsNeeded(t *testing.T) {
+	for comparisons, want := range map[int]int{0: 8, 1: 8, 2: 9, 5: 10, 12: 11, 24: 12} {
+		n := PairsNeeded(comparisons)
+		if n != want {
+			t.Errorf("%d comparisons need %d pairs, want %d", comparisons, n, want)
+		}
+		for pairs, shown := range map[int]bool{n: true, n - 1: false} {
+			p := Pairs{Values: slices.Repeat([][2]float64{{1, 2}}, pairs)}
+			c := Compare(Comparison{InRun: comparisons}, slices.Repeat([]Pairs{p}, len(quantities)))
+			if l := c.Lines[0]; l.Shown != shown || l.Needed != n {
+				t.Errorf("%d comparisons, %d pairs: %+v", comparisons, pairs, l)
 			}
 		}
 	}
@@ -132,15 +215,16 @@ func TestCompare(t *testing.T) {
 		shown   bool
 		warning string
 	}{
-		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false, "6 rounds are needed to show any difference at this confidence (here: 5)"},
+		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false, "too few rounds to show any difference: 5 of 6 needed"},
 		"six are enough for one":               {Comparison{}, pairs(6, 2, 1), true, ""},
-		"one":                                  {Comparison{}, pairs(1, 2, 1), false, "6 rounds are needed to show any difference at this confidence (here: 1)"},
-		"seven are too few for four lines":     {Comparison{}, four(7), false, "8 rounds are needed to show any difference at this confidence (here: 7)"},
+		"one":                                  {Comparison{}, pairs(1, 2, 1), false, "too few rounds to show any difference: 1 of 6 needed"},
+		"seven are too few for four lines":     {Comparison{}, four(7), false, "too few rounds to show any difference: 7 of 8 needed"},
 		"eight are enough for four":            {Comparison{}, four(8), true, ""},
-		"periods":                              {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false, "6 periods of 1h0m0s are needed to show any difference at this confidence (here: 5)"},
+		"periods":                              {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false, "too few periods of 1h0m0s to show any difference: 5 of 6 needed"},
 		"a tie at the edge of the interval":    {Comparison{}, pairs(6, 1, 1), false, ""},
 		"no time":                              {Comparison{}, pairs(1, 0, 1), false, "no round was answered by both: nothing to compare"},
 		"no numbers":                           {Comparison{}, pairs(3, math.NaN(), 1), false, "no round was answered by both: nothing to compare"},
+		"a ladder":                             {Comparison{InRun: 5}, four(9), false, "too few rounds to show any difference: 9 of 10 needed in a run of 5 comparisons"},
 		"nothing":                              {Comparison{}, nil, false, "no round was answered by both: nothing to compare"},
 	} {
 		test.c.Pair = cmp.Or(test.c.Pair, "round")
@@ -167,9 +251,9 @@ func TestRegressions(t *testing.T) {
 		"by less":             {contest{rounds: 20, factor: 2, noise: 0.001}, "regression>99.99%", 0, nil, nil}, // where the interval begins
 		"faster":              {contest{rounds: 20, factor: 0.5, noise: 0.001}, "regression", 0, nil, nil},
 		"equal":               {contest{rounds: 20, factor: 1, noise: 0.1}, "regression", 0, nil, nil},
-		"too few":             {contest{rounds: 7, factor: 2}, "regression", 0, []string{"8 rounds are needed to show any difference at this confidence (here: 7)"}, nil},
-		"too few of one":      {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:], []string{"TTFT was not judged: too few pairs"}},
-		"no pair of all four": {contest{}, "regression", 0, []string{"no round was answered by both: nothing to compare"}, nil},
+		"too few":             {contest{rounds: 7, factor: 2}, "regression", 0, []string{"nothing was judged: too few rounds to show any difference: 7 of 8 needed"}, nil},
+		"too few of one":      {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:], []string{"TTFT was not judged: too few pairs, 3 of 8 needed"}},
+		"no pair of all four": {contest{}, "regression", 0, []string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
 	} {
 		g, problems := ParseGate([]string{test.failOn}, nil, make([]config.Target, 2))
 		pairs := test.c.pairs(1)
@@ -178,6 +262,34 @@ func TestRegressions(t *testing.T) {
 		equal := func(got, want string) bool { return strings.HasPrefix(got, "regression, 1 QPS: "+want) }
 		if problems != nil || !slices.EqualFunc(got, test.want, equal) || !slices.EqualFunc(notes, test.notes, equal) {
 			t.Errorf("%s: %v, %q and %q, want %q and %q", name, problems, got, notes, test.want, test.notes)
+		}
+	}
+}
+
+// TestWhatIsNotJudged holds that a gate says why a quantity was not judged: what excluded its values, too few pairs, or both.
+func TestWhatIsNotJudged(t *testing.T) {
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
+	const tooFew = "too few pairs, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
+	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.003, 0.01, 2)
+	for name, test := range map[string]struct {
+		b    []Sample
+		want []string
+	}{
+		"nothing": {b, nil},
+		"bursts":  {with(b, batched), []string{"ITL was not judged: token frames arrive in bursts"}},
+		"a cache": {with(b, cached), []string{
+			"TTFT was not judged: a cache knew 0 of 10 prompts of a and 10 of 10 of b",
+			"E2EL was not judged: a cache knew 0 of 10 prompts of a and 10 of 10 of b",
+		}},
+		"a cache, sometimes": {with(b, cached, 0, 1, 2, 3, 4), []string{
+			"TTFT was not judged: " + tooFew, "E2EL was not judged: " + tooFew,
+		}},
+		"no ITL on one side": {with(b, func(s *Sample) { s.ITL = none }), []string{"ITL was not judged: no pair has a value on both sides"}},
+	} {
+		slower, notes := Gate{Regression: true}.Regressions(compared(a, test.b))
+		equal := func(got, want string) bool { return got == "regression, 0.1 QPS: "+want }
+		if slower != nil || !slices.EqualFunc(notes, test.want, equal) {
+			t.Errorf("%s: %q and %q, want %q", name, slower, notes, test.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -17,7 +18,7 @@ func (c Comparison) Text(width int) string {
 		a, b = "A", "B"
 		table = comparisonTable(c, a, b).text()
 	}
-	p.WriteString(strings.Join(known("Comparison of "+a+" with "+b, format.Clean(c.Load)), ", ") + "\n")
+	p.WriteString(strings.Join(known("Comparison of "+b+" against "+a, format.Clean(c.Load)), ", ") + "\n")
 	if a == "A" && b == "B" {
 		p.WriteString("  A  " + format.Clean(c.A) + "\n  B  " + format.Clean(c.B) + "\n")
 	}
@@ -61,32 +62,54 @@ func verdicts(c Comparison) (list []string) {
 	return list
 }
 
-// meaning says what the columns of differences show, and how certain the verdicts are.
+// meaning says what the columns show, and how certain the verdicts are.
 func meaning(c Comparison, a, b string) []string {
 	least, most := c.Lines[0].Pairs, c.Lines[0].Pairs
 	for _, l := range c.Lines {
 		least, most = min(least, l.Pairs), max(most, l.Pairs)
 	}
 	pairs := join(format.Grouped(least), format.Grouped(most)) + " " + plural(most, c.Pair)
-	return []string{
-		fmt.Sprintf("Differences are medians of the paired differences %s − %s; percentages are relative to %s.", a, b, a),
-		fmt.Sprintf("%.0f%% confidence for all lines together, from %s.", 100*c.Confidence, pairs),
+	share := fmt.Sprintf("%.0f%% confidence", 100*c.Confidence)
+	sentences := []string{
+		fmt.Sprintf("A difference is %s − %s within a pair, the median of all pairs: above 0, %s is slower. "+
+			"Percentages are relative to %s.", b, a, b, a),
+		share + " for all lines together, from " + pairs + ".",
 	}
+	if c.Columns == PeriodMeans {
+		sentences[0] = "A value is the mean of a period, the median of all periods. " + sentences[0]
+	}
+	if c.InRun > 1 {
+		sentences[1] = fmt.Sprintf("%s for all lines of the run's %d comparisons together; this one is from %s.",
+			share, c.InRun, pairs)
+	}
+	return sentences
 }
 
 func comparisonTable(c Comparison, a, b string) table {
-	t := table{words: 1, rows: [][]string{{"medians", a, b, "paired difference", "of " + a, "interval (ms)"}}}
+	t := table{words: 1, rows: [][]string{{c.Columns, a, b, "paired difference", "relative", "interval (ms)"}}}
 	for _, l := range c.Lines {
-		share, between := "", "unknown"
-		if finite(l.Ratio.Center) { // the median of the pairs' differences relative to A, as verdicts tell it
-			share = fmt.Sprintf("%+.2f%%", 100*(1-1/l.Ratio.Center))
-		}
+		between := "unknown"
 		if l.bounded() {
 			between = fmt.Sprintf("%+.2f to %+.2f", l.Difference.Low*1e3, l.Difference.High*1e3)
 		}
-		t.rows = append(t.rows, []string{l.Metric, millis(l.A), millis(l.B), fmt.Sprintf("%+.2f ms", l.Difference.Center*1e3), share, between})
+		difference := fmt.Sprintf("%+.2f ms", l.Difference.Center*1e3)
+		t.rows = append(t.rows, []string{l.Metric, millis(l.A), millis(l.B), difference, l.relative(), between})
 	}
 	return t
+}
+
+// relative is the median of the pairs' differences relative to A, as verdicts tell it: "+163%".
+func (l Line) relative() string {
+	percent := 100 * (float64(l.Ratio.Center) - 1)
+	switch {
+	case !finite(percent):
+		return ""
+	case math.Abs(percent) >= 99.95:
+		return fmt.Sprintf("%+.0f%%", percent)
+	case math.Abs(percent) >= 9.995:
+		return fmt.Sprintf("%+.1f%%", percent)
+	}
+	return fmt.Sprintf("%+.2f%%", percent)
 }
 
 // millis writes seconds as the recorded comparisons do: "796.10 ms".

@@ -63,7 +63,11 @@ func Draw(path string, page plot.Page) error {
 }
 
 // schema is the version of the JSON documents. It changes when a field changes its meaning.
-const schema = 1
+const schema = 2
+
+// oldestSchema is the oldest that [CompareFiles] reads: since then only the fields of comparisons changed, of which it
+// makes its own. Schema 1 had differences of A − B.
+const oldestSchema = 1
 
 // json is d as one JSON object: durations in seconds, unknown values null or left out. Keys and their order are stable.
 func (d Document) json() string {
@@ -171,17 +175,27 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 		unlike = append(unlike, unlikeTexts(format.Clean(key)+" differs", a.Settings[key], b.Settings[key]))
 	}
 	d.Warnings = known(unlike...)
-	for _, x := range a.Summaries {
-		for _, y := range b.Summaries {
-			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && (x.Target == y.Target || single(a.Summaries) && single(b.Summaries)) {
-				d.Comparisons = append(d.Comparisons, compareSteps(nameA, nameB, x, y))
-			}
-		}
+	steps := commonSteps(a.Summaries, b.Summaries)
+	for _, step := range steps {
+		d.Comparisons = append(d.Comparisons, compareSteps(nameA, nameB, step[0], step[1], len(steps)))
 	}
 	if d.Comparisons == nil {
 		return d, fmt.Errorf("%s and %s have no step in common, of equal load, prompt length and target", nameA, nameB)
 	}
 	return d, nil
+}
+
+// commonSteps pairs the steps of two runs that are alike.
+func commonSteps(a, b []Summary) (steps [][2]Summary) {
+	for _, x := range a {
+		for _, y := range b {
+			sameTarget := x.Target == y.Target || single(a) && single(b)
+			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && sameTarget {
+				steps = append(steps, [2]Summary{x, y})
+			}
+		}
+	}
+	return steps
 }
 
 func readDocument(path string) (Document, config.Problems) {
@@ -192,8 +206,8 @@ func readDocument(path string) (Document, config.Problems) {
 		problem.Text = cause.Err.Error()
 	} else if err := json.Unmarshal(data, &j); j.Schema > schema { // of which other fields may differ as well
 		problem.Text = fmt.Sprintf("unknown schema %d", j.Schema)
-		problem.Hint = fmt.Sprintf("this prober reads schema %d: use one of the version that wrote the file", schema)
-	} else if err == nil && j.Schema == schema {
+		problem.Hint = fmt.Sprintf("this prober reads schemas %d to %d: use one of the version that wrote the file", oldestSchema, schema)
+	} else if err == nil && j.Schema >= oldestSchema {
 		return j.Document, nil
 	}
 	return Document{}, config.Problems{problem}
@@ -214,8 +228,9 @@ func unlikeTexts(what, a, b string) string {
 	return fmt.Sprintf("%s: %s, %s", what, cmp.Or(format.Clean(a), "none"), cmp.Or(format.Clean(b), "none"))
 }
 
-func compareSteps(nameA, nameB string, x, y Summary) Comparison {
-	c := Comparison{A: nameA, B: nameB, Pair: "request", Load: headline(x)}
+// compareSteps compares one step of two runs that have some in common.
+func compareSteps(nameA, nameB string, x, y Summary, inCommon int) Comparison {
+	c := Comparison{A: nameA, B: nameB, Pair: "request", Load: headline(x), InRun: inCommon}
 	c.Warnings = known(unlikeTexts("models differ", x.Model, y.Model), unlikeTexts("targets differ", x.Target, y.Target))
 	if x.Failed()+y.Failed() > 0 || x.Succeeded() != y.Succeeded() {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s of A and %s of B succeeded: the first ones are compared",
@@ -231,6 +246,5 @@ func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 		}
 		return Compare(c, pairsOf(both))
 	}
-	c.Warnings = append(c.Warnings, "data from Prometheus has no single requests: compare with prober report --prometheus --vs")
-	return c
+	return Uncompared(c, "data from Prometheus has no single requests: compare with prober report --prometheus --vs")
 }

@@ -57,7 +57,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestEmptyDocuments(t *testing.T) {
-	want := "{\n  \"schema\": 1,\n  \"source\": \"\",\n  \"version\": \"\",\n  \"settings\": {},\n  \"summaries\": [],\n  \"comparisons\": [],\n  \"warnings\": []\n}\n"
+	want := "{\n  \"schema\": 2,\n  \"source\": \"\",\n  \"version\": \"\",\n  \"settings\": {},\n  \"summaries\": [],\n  \"comparisons\": [],\n  \"warnings\": []\n}\n"
 	if diff := cmp.Diff(want, Document{}.json()); diff != "" {
 		t.Error(diff)
 	}
@@ -130,6 +130,24 @@ func TestStepsOfFilesAreMatched(t *testing.T) {
 	}
 }
 
+// TestFilesOfAnEarlierSchema holds that what a prober wrote before differences were B − A is still compared.
+func TestFilesOfAnEarlierSchema(t *testing.T) {
+	now := runOf("1.0", "100", answers("old", 10, 0.8, 0.003, 0.01, 1)).json()
+	path := filepath.Join(t.TempDir(), "earlier.json")
+	earlier := strings.Replace(now, `"schema": 2`, `"schema": 1`, 1)
+	if err := os.WriteFile(path, []byte(earlier), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	later := runOf("1.0", "100", answers("old", 10, 1.2, 0.003, 0.01, 2))
+	d, err := CompareFiles(path, saved(t, "later.json", later))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, _ := d.Comparisons[0].line("TTFT"); !l.Shown || !(l.Difference.Low > 0) {
+		t.Errorf("%+v", l)
+	}
+}
+
 func TestStoredDataIsNotCompared(t *testing.T) {
 	path := saved(t, "week.json", Document{Source: "Prometheus", Summaries: []Summary{stored(0.02)}})
 	d, err := CompareFiles(path, path)
@@ -143,7 +161,7 @@ func TestFilesThatAreNoReports(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"text":  {"it was the best of times", "not a report; want a file that prober bench or prober report wrote with --format json"},
 		"other": {`{"a": 1}`, "not a report"},
-		"later": {`{"schema": 2}`, "unknown schema 2; this prober reads schema 1"},
+		"later": {`{"schema": 3}`, "unknown schema 3; this prober reads schemas 1 to 2"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {

@@ -83,6 +83,13 @@ var hints = []hint{
 	{probe.Overloaded, nil, "other clients are rejected as well: check the server's queue and its number of replicas"},
 
 	{probe.Rejected, status(402), "the account of this API key has run out of credit"},
+	{probe.Rejected, because(probe.ErrModelGone), "it answered before: check that the engine's workers run and have loaded the model, and that " +
+		"nothing was renamed or removed on the way to them"},
+	{probe.Rejected, because(probe.ErrNoModel), "the server answers, but has no model: check that the engine's workers run, and that one of them has loaded its model"},
+	{probe.Rejected, because(probe.ErrNoTemplate), "the model has no chat template: ask it for completions " +
+		"(PROBER_TARGETS_n_API, --api: openai-completions, or the server's own API), or give the server a template"},
+	{probe.Rejected, because(probe.ErrTooLong), "prompt and answer together are longer than the model's context: lower " +
+		"PROBER_PROMPT_TOKENS (--prompt-tokens) or PROBER_MAX_TOKENS (--max-tokens)"},
 	{probe.Rejected, status(404), "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, " +
 		"and check the URL: a path in the URL is used as it is, and often ends with /v1"},
 	{probe.Rejected, status(405), "the path does not accept such requests: check the URL and PROBER_TARGETS_n_API (--api)"},

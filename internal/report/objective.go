@@ -143,20 +143,54 @@ func (s Summary) Attained(a Attainment) string {
 	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), text)
 }
 
-// Regressions are the quantities in which B of c is significantly slower than A, a line each, and notes are of quantities that
-// were not judged. Where c can show no difference at all, a line says why: what was not judged does not pass.
+// Regressions are the quantities in which B of c is significantly slower than A, a line each, and notes are of quantities
+// that were not judged, with the reason. Where c can show no difference at all, a line says why: what was not judged does
+// not pass.
 func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 	where := "regression, " + c.Load + ": "
 	for _, q := range quantities {
-		i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Metric == q.name && l.bounded() })
-		if i < 0 {
-			notes = append(notes, where+q.name+" was not judged: too few pairs")
-		} else if l := c.Lines[i]; l.Difference.High < 0 && !(100*(1/float64(l.Ratio.High)-1) < g.Least) { // the least that the interval allows
+		if reason := c.notJudged(q.name); reason != "" {
+			notes = append(notes, where+q.name+" was not judged: "+reason)
+			continue
+		}
+		l, _ := c.line(q.name)
+		least := 100 * (float64(l.Ratio.Low) - 1) // slowdown in percent that the interval allows
+		if l.Difference.Low > 0 && !(least < g.Least) {
 			slower = append(slower, where+l.Metric+": "+l.Verdict)
 		}
 	}
 	if len(notes) == len(quantities) {
-		return []string{where + c.Warnings[len(c.Warnings)-1]}, nil
+		return []string{where + "nothing was judged: " + c.Warnings[len(c.Warnings)-1]}, nil
 	}
 	return slower, notes
+}
+
+// notJudged is why c can show no difference of a quantity; empty if it can.
+func (c Comparison) notJudged(metric string) string {
+	var reasons []string
+	l, ok := c.line(metric)
+	switch {
+	case ok && l.bounded():
+		return ""
+	case ok:
+		reasons = append(reasons, fmt.Sprintf("too few pairs, %d of %d needed", l.Pairs, l.Needed))
+	}
+	for _, e := range c.Excluded {
+		if e.Metric == metric {
+			reasons = append(reasons, e.Reason)
+		}
+	}
+	if reasons == nil {
+		return "no pair has a value on both sides"
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// line is that of a quantity, if c has one.
+func (c Comparison) line(metric string) (l Line, ok bool) {
+	i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Metric == metric })
+	if i < 0 {
+		return l, false
+	}
+	return c.Lines[i], true
 }

@@ -111,7 +111,7 @@ func (d Document) markdown() string {
 		parts = append(parts, "    "+strings.ReplaceAll(strings.TrimSpace(Block(s)), "\n", "\n    ")+"\n")
 	}
 	for _, c := range d.Comparisons {
-		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
+		parts = append(parts, "## "+strings.Join(known(inline(c.B)+" against "+inline(c.A), inline(c.Load)), ", ")+"\n")
 		if len(c.Lines) > 0 {
 			words := inline(strings.Join(meaning(c, c.A, c.B), " ")) + "\n"
 			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c)), words)

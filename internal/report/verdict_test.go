@@ -9,9 +9,9 @@ import (
 func line(metric string, a, low, high Number) Line {
 	middle := Number(math.Sqrt(float64(low * high)))
 	return Line{
-		Metric: metric, Pairs: 10, A: a, B: a * middle, Shown: low > 1 || high < 1,
-		Difference: Interval{Center: a - a*middle, Low: a - a*high, High: a - a*low},
-		Ratio:      Interval{Center: 1 / middle, Low: 1 / high, High: 1 / low},
+		Metric: metric, Pairs: 10, Needed: 8, A: a, B: a * middle, Shown: low > 1 || high < 1,
+		Difference: Interval{Center: a*middle - a, Low: a*low - a, High: a*high - a},
+		Ratio:      Interval{Center: middle, Low: low, High: high},
 	}
 }
 
@@ -36,7 +36,7 @@ func TestVerdict(t *testing.T) {
 		{line("TTFT", 0.8, 0.996, 1.006), "no difference shown at n=10 (B is between 0.4% faster and 0.6% slower than A)"},
 		{line("TTFT", 0.8, 0.5, 3), "no difference shown at n=10 (B is between 2.0 times faster and 3.0 times slower than A)"},
 		{line("TTFT", 0.8, 0.7, 1.4), "no difference shown at n=10 (B is between 30.0% faster and 40.0% slower than A)"},
-		{few, "no difference shown at n=5, which is too few to show any"},
+		{few, "inconclusive: n=5 is too few, 8 are needed"},
 		{line("TPOT", 0.0028, 2.5, 2.77), "B is 2.5 to 2.8 times slower than A; A decodes 357 tokens/s, B 136"},
 	} {
 		if got := Verdict(test.l, "A", "B"); got != test.want {
@@ -52,7 +52,8 @@ func comparison(a, b string, rounds int) Comparison {
 
 func compared(left, right []Sample) Comparison {
 	a, b := left[0].Target, right[0].Target
-	return Compare(Comparison{A: a, B: b, Pair: "round", Load: "0.1 QPS", Warnings: PairWarnings(left, right)}, PairUp(left, right))
+	c := Comparison{A: a, B: b, Pair: "round", Load: "0.1 QPS", Excluded: Exclusions(left, right), Warnings: PairWarnings(left, right)}
+	return Compare(c, PairUp(left, right))
 }
 
 func TestWriteComparison(t *testing.T) {

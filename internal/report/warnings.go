@@ -162,13 +162,34 @@ func PairWarnings(a, b []Sample) (list []string) {
 	}
 	unlike(promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)")
 	unlike(outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length")
-	_, _, batchedA := bursts(goodA)
-	if _, _, batchedB := bursts(goodB); batchedA || batchedB { // see [requestsOf]
-		list = append(list, "token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
+	for _, e := range Exclusions(a, b) {
+		switch e.Metric { // one warning for each reason
+		case "ITL":
+			list = append(list, e.Reason+": ITL, a mean over each burst, is not compared; compare TPOT")
+		case "TTFT":
+			list = append(list, e.Reason+": their TTFT and E2EL are not compared")
+		}
 	}
-	if x, y := number(goodA, contaminated), number(goodB, contaminated); x+y > 0 {
-		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",
-			of(x, len(goodA), "prompt"), nameA, y, len(goodB), nameB))
+	return list
+}
+
+// Exclusions says which values of the samples of two targets are not compared, and why: see [requestsOf].
+func Exclusions(a, b []Sample) (list []Exclusion) {
+	a, _ = split(a, succeeded)
+	b, _ = split(b, succeeded)
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	_, _, batchedA := bursts(a)
+	_, _, batchedB := bursts(b)
+	if batchedA || batchedB {
+		list = append(list, Exclusion{"ITL", "token frames arrive in bursts"})
+	}
+	cachedA, cachedB := number(a, contaminated), number(b, contaminated)
+	if cachedA+cachedB > 0 {
+		reason := fmt.Sprintf("a cache knew %s of %s and %d of %d of %s", of(cachedA, len(a), "prompt"),
+			format.Clean(a[0].Target), cachedB, len(b), format.Clean(b[0].Target))
+		list = append(list, Exclusion{"TTFT", reason}, Exclusion{"E2EL", reason})
 	}
 	return list
 }

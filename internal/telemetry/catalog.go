@@ -103,7 +103,7 @@ func gauges() []Instrument {
 			Help:     "Unix time in seconds when the last probe ended, whatever its outcome; no sample before the first."},
 		{Name: "llm.probe.last_available_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastAvailable }),
-			Help:     "Unix time in seconds when the last probe ended that showed a working server: it was ok, refused (unauthorized, rate_limited, filtered), rejected or answered wrongly (wrong_answer, wrong_length); no sample before the first."},
+			Help:     "Unix time in seconds when the last probe ended that showed a working server: it received a token or was refused (unauthorized, rate_limited, filtered), or was rejected by a target that has not worked yet; no sample before the first."},
 		{Name: "llm.probe.last_success_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastSuccess }),
 			Help:     "Unix time in seconds when the last successful probe ended; no sample before the first."},

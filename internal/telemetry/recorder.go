@@ -105,6 +105,7 @@ func (r *Recorder) Set(t probe.Description) {
 		t.Model, t.API = cmp.Or(t.Model, s.target.Model), cmp.Or(t.API, s.target.API)
 		t.Server, t.Stamp = cmp.Or(t.Server, s.target.Server), cmp.Or(t.Stamp, s.target.Stamp)
 	}
+	hasWorked := s != nil && s.hasWorked && asksTheSame(s.target, t)
 	same := s != nil && slices.Equal(labels(s.target), labels(t))
 	objectives := func(t probe.Description) []string { return slices.Sorted(slices.Values(objectiveNames(t))) }
 	anew := !same || !slices.Equal(objectives(s.target), objectives(t))
@@ -117,7 +118,7 @@ func (r *Recorder) Set(t probe.Description) {
 		s = next
 		r.targets[t.Name] = s
 	}
-	s.target = t
+	s.target, s.hasWorked = t, hasWorked
 	for _, i := range r.recorded {
 		if i.Scope == ScopeTarget && anew && i.begins == nil || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
 			for _, p := range i.points(t) {
@@ -125,6 +126,13 @@ func (r *Recorder) Set(t probe.Description) {
 			}
 		}
 	}
+}
+
+// asksTheSame reports whether a server that answered a target as it was is expected to answer it as it is now: whoever
+// changes the prompt may have made it too long.
+func asksTheSame(before, now probe.Description) bool {
+	return before.URL == now.URL && before.Prompt == now.Prompt &&
+		before.PromptTokens == now.PromptTokens && before.MaxTokens == now.MaxTokens
 }
 
 func (r *Recorder) open(i *Instrument, t probe.Description, p point) (all []series) {

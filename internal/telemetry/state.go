@@ -11,6 +11,7 @@ import (
 type facts struct {
 	target                                            probe.Description
 	lastProbe, lastAvailable, lastSuccess, certExpiry time.Time // zero if there was none yet
+	hasWorked                                         bool      // some probe of the target succeeded, whatever its model and prompt
 }
 
 func (f facts) inFlight() (n int, age time.Duration) {
@@ -27,9 +28,10 @@ func (f *facts) note(r *probe.Result) {
 	if end.After(f.lastProbe) {
 		f.lastProbe = end
 	}
-	if r.Outcome.Available() && end.After(f.lastAvailable) {
+	if r.Available(f.hasWorked) && end.After(f.lastAvailable) {
 		f.lastAvailable = end
 	}
+	f.hasWorked = f.hasWorked || r.Outcome == probe.OK
 	if r.Outcome == probe.OK && end.After(f.lastSuccess) {
 		f.lastSuccess = end
 	}

@@ -138,3 +138,10 @@ func TooLong(reply []byte) (context int, ok bool) {
 	}
 	return context, ok
 }
+
+// noTemplate is how servers refuse a conversation for a model whose tokenizer says nothing about conversations: TGI, vLLM, SGLang
+// and transformers.
+var noTemplate = regexp.MustCompile(`(?i)template not found|must provide a chat template|chat_template is not set`)
+
+// NoTemplate reports whether a reply says that the model has no chat template, so that it can only be asked for completions.
+func NoTemplate(reply []byte) bool { return noTemplate.Match(reply) }

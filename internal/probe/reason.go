@@ -1,0 +1,72 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// The reasons of failures that are known for certain: the error of a result wraps at most one of them, and its hint follows it.
+var (
+	ErrUnlimited  = errors.New("the server ignores the limit of an answer's length")
+	ErrTooLong    = errors.New("longer than the server takes")
+	ErrNoTemplate = errors.New("the model has no chat template")
+	ErrNoModel    = errors.New("the server serves no model")
+	ErrModelGone  = errors.New("the server no longer serves the model")
+)
+
+// A reasoned error has a text that may be fit for people where that of its cause is not, and the reason of that.
+type reasoned struct {
+	text   string
+	reason error // one of the above; nil if it is not known
+}
+
+func (e reasoned) Error() string { return e.text }
+func (e reasoned) Unwrap() error { return e.reason }
+
+// because is err for a reason. A nil reason says nothing.
+func because(err, reason error) error {
+	if reason == nil {
+		return err
+	}
+	return reasoned{err.Error(), reason}
+}
+
+// reworded is err in other words, for the same reason.
+func reworded(err error, text string) error {
+	reasons := []error{ErrUnlimited, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone}
+	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
+	if i < 0 {
+		return errors.New(text)
+	}
+	return reasoned{text, reasons[i]}
+}
+
+// reasonIn is why a server rejected a request, by its words; nil if they do not tell.
+func reasonIn(reply []byte) error {
+	if _, long := wire.TooLong(reply); long {
+		return ErrTooLong
+	}
+	if wire.NoTemplate(reply) {
+		return ErrNoTemplate
+	}
+	return nil
+}
+
+// missing makes a 404 say what is not found, where that is sure: a server that has answered before no longer serves the model,
+// and one that lists no model serves none. Host, path and key are right then.
+func (m *Member) missing(r *Result) {
+	known := m.Capabilities()
+	switch {
+	case r.Status != http.StatusNotFound || errors.Is(r.Err, ErrNoModel):
+	case m.worked.Load() && r.Model != "":
+		r.Err = because(fmt.Errorf("the server no longer serves model %s: %w", r.Model, r.Err), ErrModelGone)
+	case m.worked.Load():
+		r.Err = because(fmt.Errorf("the server no longer serves its model: %w", r.Err), ErrModelGone)
+	case known.NoModel:
+		r.Err = because(fmt.Errorf("%w: %w", ErrNoModel, r.Err), ErrNoModel)
+	}
+}
