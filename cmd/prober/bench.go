@@ -29,9 +29,9 @@ vLLM's benchmark_serving table. By default it sends ten at the configured rate.
 Several URLs, or several targets of one group, are compared: they answer the
 same prompts, and each difference from the first has its confidence interval.
 
-Warm-up requests are not counted. Ctrl-C prints the results so far. Exit code: 0
-if the run was finished and some request succeeded, 1 if not, 2 for usage or
-configuration, 3 for what --fail-on names.`,
+Warm-up requests are not counted. Exit code: 0 if the run was finished and some
+request succeeded; 1 if none did, a group did not answer, or after Ctrl-C, which
+prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8
   prober bench http://localhost:8000 --ladder 1,2,4,8,16 --plot ladder.html
   prober bench old=http://a:8000 new=http://b:8000 --fail-on regression`,
@@ -56,11 +56,11 @@ exported as those of run are.
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10 times --concurrency; more if a comparison needs them)")
+	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
 	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
 	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")
-	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
+	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate results of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&o.Plot, "plot", "", "`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 	g.addFlags(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")

@@ -80,7 +80,10 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 
 // demoConfig has the endpoints as its only targets. Of the environment the demo's flags count: keys are not for a simulator.
 func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
-	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
+	environ := map[string]string{
+		"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen,
+		"PROBER_MAX_TOKENS_PER_DAY": "none", // simulated ones cost nothing
+	}
 	for _, key := range config.Reference() {
 		value, given := os.LookupEnv(key.Variable)
 		if given && cmd.Flags().Lookup(key.Flag) != nil {

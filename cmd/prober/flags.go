@@ -56,9 +56,14 @@ func flagError(cmd *cobra.Command, err error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		near := config.Nearest(word, known)
+		instead, secret := config.SecretFlag(word)
 		switch i := slices.IndexFunc(config.Reference(), func(k config.Key) bool { return k.Flag == word && len(k.For) > 0 }); {
+		case secret && cmd.Flags().Lookup("api-key-file") != nil:
+			return config.Problems{{
+				Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
+			}}
 		case i >= 0:
-			err = fmt.Errorf("%w: %s has no use for it", err, cmd.Name())
+			err = fmt.Errorf("%w (%s does not accept it)", err, cmd.Name())
 		case near != "":
 			err = fmt.Errorf("%w (did you mean --%s?)", err, near)
 		}

@@ -32,6 +32,7 @@ for what --fail-on names.`,
 			}
 			out, allOK := cmd.OutOrStdout(), true
 			for _, j := range jobs {
+				j.Insist()
 				results, _, err := j.Once(cmd.Context())
 				for _, r := range results {
 					allOK = allOK && r.Outcome == probe.OK

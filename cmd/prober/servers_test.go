@@ -50,7 +50,7 @@ func systems() []system {
 			s.config.Model = "gpt"
 		}
 		if api == "anthropic" || api == "azure-openai" {
-			s.config.APIKey, s.given["API_KEY"] = "sk-sesame", "sk-sesame"
+			s.config.APIKey = "sk-sesame"
 		}
 		list = append(list, s)
 	}
@@ -123,7 +123,9 @@ func probeSystem(t *testing.T, s system) serverRow {
 	}
 	maps.Copy(given, s.given)
 	assets := engine.NewAssets(config.ReadFile)
-	c, err := daemon.Load(config.Options{Overrides: given, URLs: []string{server.URL}}, assets)
+	c, err := daemon.Load(config.Options{
+		Environ: map[string]string{"PROBER_API_KEY": s.config.APIKey}, Overrides: given, URLs: []string{server.URL},
+	}, assets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +176,8 @@ both lengths were exact. Recorded streams of real servers are tested beside it.
   two more.
 - **tokens a frame**: what ITL rests on: continuous usage, token ids, or one each because their sum says so (` + "`total`" + `).
 - **output enforced**: whether any answer of another length is ` + "`wrong_length`" + `. One that a length limit cut short always is.
-- **cache**: what the server told of its prefix cache; **salt**: whether prompts are kept apart in it by a salt.
+- **cache**: what the server told of its prefix cache; ` + "`unknown`" + ` also where it reports 0 cached tokens and is not known to ever report others;
+  **salt**: whether prompts are kept apart in it by a salt.
 
 | server | API | prompt by | tokens a frame | output enforced | cache | salt |
 |---|---|---|---|---|---|---|

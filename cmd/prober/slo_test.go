@@ -103,6 +103,7 @@ func patience(d time.Duration) string {
 func accepted(qps, goal float64) bool {
 	_, err := config.Load(config.Options{URLs: []string{"http://a"}, Environ: map[string]string{
 		"PROBER_QPS":                 fmt.Sprint(qps),
+		"PROBER_MAX_TOKENS_PER_DAY":  "none",
 		"PROBER_OBJECTIVES_0_SIGNAL": "availability", "PROBER_OBJECTIVES_0_GOAL": strconv.FormatFloat(goal, 'g', 15, 64),
 	}})
 	return err == nil

@@ -72,7 +72,7 @@ const (
 func (c count) clientWarnings(ttft, tpot time.Duration) (list []string) {
 	var starts []time.Duration
 	kernel := true
-	for _, sample := range c.samples {
+	for _, sample := range c.step.Samples() {
 		kernel = kernel && !sample.ByUser
 		starts = append(starts, sample.Late)
 	}

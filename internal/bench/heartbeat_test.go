@@ -45,9 +45,9 @@ func TestClientWarnings(t *testing.T) {
 		"nothing measured":           {time.Second, ms(0), false, 0, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := count{late: test.wait}
+			c := count{late: test.wait, step: &report.Step{}}
 			for _, late := range test.late {
-				c.samples = append(c.samples, report.Sample{Late: late, ByUser: !test.kernel})
+				c.step.Add(report.Sample{Late: late, ByUser: !test.kernel})
 			}
 			got := c.clientWarnings(test.ttft, test.tpot)
 			if !slices.EqualFunc(got, test.want, strings.Contains) {

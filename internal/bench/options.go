@@ -24,7 +24,7 @@ type Options struct {
 	Rates       []float64 // requests per second of each step
 	Unpaced     bool      // requests do not begin by the clock
 
-	Every  time.Duration // between blocks of a comparison under way; 0 for none
+	Every  time.Duration // between results of a comparison under way; 0 for none
 	Format string        // see [report.CheckOutput]
 	Plot   string        // file of the page with plots; empty: none
 	FailOn []string      // what makes the run fail, see [report.ParseGate]
@@ -182,7 +182,7 @@ func (o Options) check(changed func(flag string) bool, qps string) (problems con
 	wrong(changed("duration") && o.Duration <= 0, "duration", o.Duration, "must be above 0", duration+"5m")
 	wrong(changed("concurrency") && o.Concurrency < 1, "concurrency", o.Concurrency, least, requests+"8")
 	wrong(o.Every < 0 || o.Every > 0 && o.Every < time.Second, "every", o.Every,
-		"must be at least 1s, or 0 for no blocks", duration+"30s")
+		"must be at least 1s, or 0 for none", duration+"30s")
 	wrong(ladder && slices.Min(o.Ladder) < 1, "ladder", strings.Join(o.steps(), ","),
 		"each step must be at least 1", "want numbers of requests, for example 1,2,4,8")
 	wrong(ladder && qps != "" && qps != "inf", "qps", qps,

@@ -36,11 +36,11 @@ type Setup struct {
 type run struct {
 	Setup
 	document    report.Document
-	drawn       []report.Sample // for the plots of a run of one step
-	steps       int             // of all lengths and groups
-	step        int             // the one under way, from 1
-	comparisons int             // of all steps, which have one confidence together
-	before      []*engine.Job   // of the length before
+	drawn       []*report.Step // for the plots of a run of one step
+	steps       int            // of all lengths and groups
+	step        int            // the one under way, from 1
+	comparisons int            // of all steps, which have one confidence together
+	before      []*engine.Job  // of the length before
 	budgets     engine.Budgets
 	lost        error // the first of writing results, which does not end the run
 }
@@ -131,6 +131,9 @@ func (r *run) all(ctx context.Context) (failed error) {
 		return nil
 	}
 	r.Screen.Note("no request succeeded")
+	if r.Plan.Format == "text" {
+		return ErrFailed // the blocks say why
+	}
 	for _, s := range r.document.Summaries {
 		for _, f := range s.Failures {
 			r.noteFailure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), f.Hint)
@@ -286,7 +289,7 @@ func (r *run) finish() error {
 	}
 	charts := report.LadderCharts(steps)
 	if r.steps == 1 {
-		charts = report.RunCharts(targets, r.drawn)
+		charts = report.RunCharts(r.drawn)
 	}
 	title := "prober bench: " + strings.Join(targets, ", ")
 	if err := report.Draw(r.Plan.Plot, report.Page(title, r.document, charts)); err != nil {

@@ -181,6 +181,25 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 	}
 }
 
+// TestResultsSoFar holds that a comparison under way shows a line for each target, of what has ended by then.
+func TestResultsSoFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"a": simConfig(t, "fast", 1), "b": simConfig(t, "fast", 2)})
+		var out strings.Builder
+		settings := map[string]string{"PROMPT_TOKENS": "80", "MAX_TOKENS": "5", "QPS": "1"}
+		s := r.setup(t, []string{"a", "b"}, Options{Requests: 8, Every: 3500 * time.Millisecond}, settings, &out, io.Discard)
+		if err := newRun(s).all(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		const want = "so far, after 4s:\n" +
+			"target  load    ok  req/s  tok/s  TTFT P50  TPOT P50  E2EL P50\n" +
+			"a       1 QPS  4/4   1.00   5.00"
+		if text := out.String(); strings.Count(text, "so far, after ") != 2 || !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	})
+}
+
 // TestAServerThatFails holds that it stops neither the run nor the other target, and that the
 // document says why nothing of it succeeded. Without the other, the run has failed.
 func TestAServerThatFails(t *testing.T) {
@@ -193,9 +212,9 @@ func TestAServerThatFails(t *testing.T) {
 				}
 			})
 			defer down.Stop()
-			var errs strings.Builder
+			var out, errs strings.Builder
 			settings := map[string]string{"PROMPT_TOKENS": "2000"}
-			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, io.Discard, &errs))
+			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, &out, &errs))
 			if err := run.all(t.Context()); errors.Is(err, ErrFailed) != (len(names) == 1) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -206,8 +225,9 @@ func TestAServerThatFails(t *testing.T) {
 				t.Errorf("%s: failures %+v with %d TTFT", name, ill.Failures, ill.TTFT.Count)
 			}
 			if len(names) == 1 {
-				if want := "ill: overloaded (4 times): HTTP 503"; !strings.Contains(errs.String(), want) {
-					t.Errorf("no %q in\n%s", want, errs.String())
+				const want = "4 of 4 requests failed (overloaded): HTTP 503"
+				if !strings.Contains(out.String(), want) || !strings.Contains(errs.String(), "no request succeeded") {
+					t.Errorf("no %q in\n%s\n%s", want, out.String(), errs.String())
 				}
 			} else if c := d.Comparisons[0]; well.Succeeded() != 4 || len(c.Lines) != 0 || len(c.Warnings) == 0 {
 				t.Errorf("well %v; nothing can be compared, and that is to be said: %+v", well.Outcomes, c)
@@ -249,6 +269,25 @@ func TestLengthsOfPrompts(t *testing.T) {
 			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
 			d := r.bench(t, []string{"it"}, Options{Requests: 6, Concurrency: 1}, settings)
 			equal(t, workload, d.Summaries[0].PromptTokens, want)
+		})
+	}
+}
+
+// TestWhatIsSpecialAboutAServerIsSaid holds that a bench says what its results mean on such a server.
+func TestWhatIsSpecialAboutAServerIsSaid(t *testing.T) {
+	for server, want := range map[string]string{
+		"llama-cpp-python": "this server is llama-cpp-python: its streams tell no token counts: no TPOT, no ITL; " +
+			"unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
+		"vllm": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			settings := map[string]string{"PROMPT_TOKENS": "80", "SERVER": server}
+			d := r.bench(t, []string{"it"}, Options{Requests: 2, Concurrency: 2}, settings)
+			warnings := d.Summaries[0].Warnings
+			if got := slices.Contains(warnings, want); got != (want != "") {
+				t.Errorf("%s: %q", server, warnings)
+			}
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,19 +24,22 @@ type tally struct {
 	mu     sync.Mutex // guards all below
 	counts []count    // by member
 	part   []int      // members that are asked now
-	began  time.Time
+	began  time.Time  // when the part did
+
+	stepBegan time.Time // when the step did, all parts
 }
 
 type count struct {
-	samples []report.Sample
+	step    *report.Step
 	failed  int
 	skipped map[probe.Skip]int
 	late    time.Duration // how late the machine was while it was asked; set at the end
 }
 
 func newTally(j *engine.Job, load Load, r *run) *tally {
-	t := &tally{run: r, job: j, load: load, counts: make([]count, len(j.Targets))}
+	t := &tally{run: r, job: j, load: load, counts: make([]count, len(j.Targets)), stepBegan: time.Now()}
 	for i := range t.counts {
+		t.counts[i].step = &report.Step{}
 		t.counts[i].skipped = map[probe.Skip]int{}
 	}
 	if r.Observers != nil {
@@ -59,7 +61,7 @@ func (t *tally) Record(r *probe.Result) {
 	s := report.SampleOf(r, t.run.objectives()...)
 	t.mu.Lock()
 	c := t.of(s.Target)
-	c.samples = append(c.samples, s)
+	c.step.Add(s)
 	if s.Outcome != probe.OK {
 		c.failed++
 	}
@@ -96,29 +98,39 @@ func (t *tally) ask(members []int, run func()) {
 	}
 }
 
-// summaries are of the members that were asked, as far as they have answered.
-func (t *tally) summaries() (list []report.Summary) {
+// summaries are of the members that were asked, by a function that sums one up.
+func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.Summary) {
 	t.mu.Lock()
-	counts := slices.Clone(t.counts)
-	for i, c := range counts {
-		counts[i].skipped = maps.Clone(c.skipped)
-	}
-	t.mu.Unlock()
+	defer t.mu.Unlock()
 	for i, target := range t.job.Targets {
-		c := counts[i]
-		if len(c.samples) == 0 && len(c.skipped) == 0 {
+		c := t.counts[i]
+		if c.step.Len() == 0 && len(c.skipped) == 0 {
 			continue
 		}
-		s := report.Summarize(c.samples, t.run.objectives()...)
+		s := sumUp(i)
 		s.Target, s.URL, s.Model = target.Name, target.URL, t.job.Members[i].Capabilities().Model
-		s.Load, s.AtOnce, s.Skipped, s.PromptTokens = t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
+		s.Load, s.AtOnce, s.PromptTokens = t.load.String(), t.load.InFlight(), askedTokens(target)
+		s.Skipped = maps.Clone(c.skipped)
 		if t.load.Planned() {
 			s = s.Paced(t.load.Plan.Interval)
 		}
-		s.Warnings = append(s.Warnings, c.clientWarnings(medianOf(s.TTFT), medianOf(s.TPOT))...)
 		list = append(list, s)
 	}
 	return list
+}
+
+// interim is what summaries of a step under way say, which costs next to nothing on the CPUs that measure.
+func (t *tally) interim(member int) report.Summary { return t.counts[member].step.Interim() }
+
+// final is what summaries of a step that has ended say.
+func (t *tally) final(member int) report.Summary {
+	c := t.counts[member]
+	s := c.step.Summary(t.run.objectives()...)
+	s.Warnings = append(s.Warnings, c.clientWarnings(medianOf(s.TTFT), medianOf(s.TPOT))...)
+	if server := t.job.Members[member].Capabilities().Server; server.Note != "" {
+		s.Warnings = append(s.Warnings, "this server is "+server.Name+": "+server.Note)
+	}
+	return s
 }
 
 func medianOf(d report.Distribution) time.Duration {
@@ -142,7 +154,7 @@ func (t *tally) notMade(s report.Summary) []string {
 
 func (t *tally) finish() {
 	r := t.run
-	for _, s := range t.summaries() {
+	for _, s := range t.summaries(t.final) {
 		s.Warnings = append(s.Warnings, t.notMade(s)...)
 		r.document.Summaries = append(r.document.Summaries, s)
 		r.lost = cmp.Or(r.lost, r.Screen.Result(report.Block(s)+"\n"))
@@ -153,23 +165,24 @@ func (t *tally) finish() {
 	}
 	if r.steps == 1 && r.Plan.Plot != "" {
 		for _, c := range t.counts {
-			r.drawn = append(r.drawn, c.samples...)
+			r.drawn = append(r.drawn, c.step)
 		}
 	}
 }
 
 // comparisons are of the first member with each other.
 func (t *tally) comparisons() (list []report.Comparison) {
-	first := t.counts[0].samples
-	for i, other := range t.counts {
-		if i == 0 || len(first) == 0 || len(other.samples) == 0 {
+	first := t.counts[0].step.Samples()
+	for i := range t.counts {
+		other := t.counts[i].step.Samples()
+		if i == 0 || len(first) == 0 || len(other) == 0 {
 			continue
 		}
 		c := report.Comparison{
 			A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round",
 			InRun:    t.run.comparisons,
-			Excluded: report.Exclusions(first, other.samples),
-			Warnings: report.PairWarnings(first, other.samples),
+			Excluded: report.Exclusions(first, other),
+			Warnings: report.PairWarnings(first, other),
 		}
 		if !t.load.Planned() {
 			c.Pair = "prompt"
@@ -177,7 +190,7 @@ func (t *tally) comparisons() (list []report.Comparison) {
 				c.Warnings = append(c.Warnings, report.DependentPairs)
 			}
 		}
-		list = append(list, report.Compare(c, report.PairUp(first, other.samples)))
+		list = append(list, report.Compare(c, report.PairUp(first, other)))
 	}
 	return list
 }
@@ -191,11 +204,11 @@ func (t *tally) show(stop <-chan struct{}) {
 	defer s.Settle()
 	ticker := time.NewTicker(s.Pace())
 	defer ticker.Stop()
-	var blocks <-chan time.Time
+	var interims <-chan time.Time
 	if every := t.run.Plan.Every; every > 0 && len(t.job.Targets) > 1 {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
-		blocks = ticker.C
+		interims = ticker.C
 	}
 	for {
 		select {
@@ -203,20 +216,22 @@ func (t *tally) show(stop <-chan struct{}) {
 			return
 		case <-ticker.C:
 			s.Progress(t.progress(time.Now()))
-		case <-blocks:
-			t.showBlocks()
+		case now := <-interims:
+			t.showInterim(now)
 		}
 	}
 }
 
-func (t *tally) showBlocks() {
-	var blocks []string
-	for _, s := range t.summaries() {
-		s.Load += ", so far"
-		s.Warnings = nil // they are shown at the end
-		blocks = append(blocks, report.Block(s))
+// showInterim shows a line for each target, of what was measured so far.
+func (t *tally) showInterim(now time.Time) {
+	list := t.summaries(t.interim)
+	if len(list) == 0 {
+		return
 	}
-	t.run.Screen.Live(strings.Join(blocks, "\n"))
+	t.mu.Lock()
+	after := now.Sub(t.stepBegan)
+	t.mu.Unlock()
+	t.run.Screen.Live(fmt.Sprintf("so far, after %s:\n%s", after.Round(time.Second), report.Overview(list)))
 }
 
 func (t *tally) progress(now time.Time) report.Progress {
@@ -232,7 +247,7 @@ func (t *tally) progress(now time.Time) report.Progress {
 	}
 	for _, i := range t.part {
 		c := t.counts[i]
-		p.Done, p.Failed = p.Done+len(c.samples), p.Failed+c.failed
+		p.Done, p.Failed = p.Done+c.step.Len(), p.Failed+c.failed
 		for _, n := range c.skipped {
 			p.Done += n
 		}

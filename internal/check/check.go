@@ -57,6 +57,7 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	c.Passed = true
 	measured := true
 	for _, j := range jobs {
+		j.Insist()
 		for i, t := range j.Targets {
 			fmt.Fprintf(c.Out, "%s  %s\n", t.Name, t.URL)
 			one := checker{Check: c, found: &Target{Name: t.Name, URL: t.URL}, target: t, member: j.Members[i], job: j, place: i}
@@ -237,10 +238,14 @@ func (c *checker) plan() {
 		lengths = fmt.Sprintf("%s and more (%s on average over %d rounds)", lengths, format.Grouped(o.Mean()), o.Rounds)
 	}
 	c.found.TokensPerDay = c.job.TokensPerDay(t, c.took)
+	unlimited := t
+	unlimited.TokenBudgetPerDay = 0
+	perDay := c.job.TokensPerDay(unlimited, c.took)
 	c.line("plan", "%s prompts of %s, answers of %d, every %s (%s): %s a day",
-		t.Prompt, lengths, t.MaxTokens, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival, cost(c.found.TokensPerDay, c.took > 0))
+		t.Prompt, lengths, t.MaxTokens, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival, cost(perDay, c.took > 0))
 	if t.TokenBudgetPerDay > 0 {
-		c.line("plan", "at most %s tokens a day, by its budget", format.Grouped(t.TokenBudgetPerDay))
+		end := cmp.Or(t.BudgetEnd(perDay, o.Mean()+t.MaxTokens), "the budget lasts all day")
+		c.line("plan", "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
 	}
 }
 

@@ -32,22 +32,24 @@ import (
 
 // A Config is everything the prober was told. [Load] makes it; the caller owns it.
 type Config struct {
-	ListenAddress  string        `env:"LISTEN_ADDRESS" envDefault:":9464" is:"address" reload:"restart" want:"host:port, for example :9464" for:"run demo" topic:"Serving and logging" help:"where /metrics, the status page, the API and the health checks are served"`
-	WebConfigFile  string        `env:"WEB_CONFIG_FILE" otherwise:"plain HTTP" is:"file" reload:"restart" for:"run demo" help:"TLS and basic authentication for the listen address, in the format of the Prometheus exporter-toolkit"`
-	LogLevel       string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error" reload:"restart" for:"run demo" help:"least severe log entry that is written"`
-	LogFormat      string        `env:"LOG_FORMAT" otherwise:"json; console on a terminal" oneof:"json console" reload:"restart" for:"run demo" help:"how log entries are written"`
-	TargetsFile    string        `env:"TARGETS_FILE" otherwise:"none" is:"file" for:"run once check bench" topic:"Configuration" help:"YAML file with targets, objectives and defaults for targets"`
-	ReloadInterval time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" none:"yes" reload:"restart" want:"a duration with its unit, for example 5s, or none" for:"run" help:"how often run checks all files of the configuration for changes; none: reload only on SIGHUP and /-/reload"`
-	DNSInterval    time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms" reload:"restart" want:"a duration with its unit, for example 30s" for:"run" help:"how often run looks up the hosts of dns+ URLs"`
-	Shard          Shard         `env:"SHARD" otherwise:"all targets" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" for:"run once check bench" help:"share of the targets that this prober probes, as number/shards, numbered from 0: 0/3; the name of a StatefulSet's pod may stand for the number (prober-0/3)"`
-	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" for:"run" topic:"Special cases" help:"for sidecars: serve /-/drain, which stops probing, and keep running when the configuration is invalid"`
-	AdminAPI       bool          `env:"ADMIN_API" envDefault:"off" reload:"restart" want:"on or off" for:"run demo" help:"pause, resume and probe a target by POST /api/v1/targets/NAME/pause, resume and probe, and on the page; an address other than loopback needs a login (WEB_CONFIG_FILE)"`
-	RecordingsDir  string        `env:"RECORDINGS_DIR" otherwise:"none" reload:"restart" for:"run demo" help:"directory to which failed probes and the slowest of an hour are written, as JSON lines, 100 MB at most"`
-	GenAISemconv   bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" for:"run demo bench" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
+	ListenAddress   string        `env:"LISTEN_ADDRESS" envDefault:":9464" is:"address" reload:"restart" want:"host:port, for example :9464" for:"run demo" topic:"Serving and logging" help:"where /metrics, the status page, the API and the health checks are served"`
+	WebConfigFile   string        `env:"WEB_CONFIG_FILE" otherwise:"plain HTTP" is:"file" reload:"restart" for:"run demo" help:"TLS and basic authentication for the listen address, in the format of the Prometheus exporter-toolkit"`
+	LogLevel        string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error" reload:"restart" for:"run demo" help:"least severe log entry that is written"`
+	LogFormat       string        `env:"LOG_FORMAT" otherwise:"json; console on a terminal" oneof:"json console" reload:"restart" for:"run demo" help:"how log entries are written"`
+	TargetsFile     string        `env:"TARGETS_FILE" otherwise:"none" is:"file" for:"run once check bench" topic:"Configuration" help:"YAML file with targets, objectives and defaults for targets"`
+	ReloadInterval  time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" none:"yes" reload:"restart" want:"a duration with its unit, for example 5s, or none" for:"run" help:"how often run checks all files of the configuration for changes; none: reload only on SIGHUP and /-/reload"`
+	DNSInterval     time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms" reload:"restart" want:"a duration with its unit, for example 30s" for:"run" help:"how often run looks up the hosts of dns+ URLs"`
+	Shard           Shard         `env:"SHARD" otherwise:"all targets" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" for:"run once check bench" help:"share of the targets that this prober probes, as number/shards, numbered from 0: 0/3; the name of a StatefulSet's pod may stand for the number (prober-0/3)"`
+	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" max:"1000000000000000" none:"yes" want:"tokens a day, for example 5000000000, or none" for:"run check" help:"limit of prompt and answer tokens a day for all targets together; run refuses a configuration that costs more; none: no limit"`
+	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" for:"run" topic:"Special cases" help:"for sidecars: serve /-/drain, which stops probing, and keep running when the configuration is invalid"`
+	AdminAPI        bool          `env:"ADMIN_API" envDefault:"off" reload:"restart" want:"on or off" for:"run demo" help:"pause, resume and probe a target by POST /api/v1/targets/NAME/pause, resume and probe, and on the page; an address other than loopback needs a login (WEB_CONFIG_FILE)"`
+	RecordingsDir   string        `env:"RECORDINGS_DIR" otherwise:"none" reload:"restart" for:"run demo" help:"directory to which failed probes and the slowest of an hour are written, as JSON lines, 100 MB at most"`
+	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" for:"run demo bench" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
 
-	Targets    []Target    `envPrefix:"TARGETS_"`    // all of them, whatever the shard; at least one; environment first, then the file
-	Objectives []Objective `envPrefix:"OBJECTIVES_"` // at least one
-	Given      []Objective // Objectives; nil if they are only the default
+	// Package env is not to look for these: each is parsed by itself.
+	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
+	Objectives []Objective `env:"-"` // at least one
+	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
 	Unknown    []string    // variables that begin with PROBER_, mean nothing and were ignored; each has a warning too
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -97,12 +98,29 @@ func (l *loader) broken(err error) {
 	for _, line := range lines {
 		found := yamlError.FindStringSubmatch(line)
 		text, hint := "not YAML: "+strings.Join(strings.Fields(yamlQuoted.ReplaceAllString(found[2], "'…'")), " "), ""
+		if key, line, twice := l.givenTwice(found[2]); twice {
+			text, hint = fmt.Sprintf("the key %s is already given on line %s", key, line), "keep one of them"
+		}
 		if shape := yamlShape.FindStringSubmatch(found[2]); shape != nil {
 			text = "is " + cmp.Or(map[string]string{"seq": "a list", "map": "a mapping"}[shape[1]], "a single value")
 			hint = "want " + map[string]string{"string": "one value", "[]yaml.Node": "a list", "map[string]yaml.Node": "a mapping"}[shape[2]]
 		}
 		l.problem(strings.TrimSuffix(l.path+":"+found[1], ":"), text, hint)
 	}
+}
+
+var yamlTwice = regexp.MustCompile(`^mapping key "([a-zA-Z0-9_]+)" already defined at line ([0-9]+)$`)
+
+// givenTwice reports which key an error of the YAML parser names as given twice, and on which line before. A key that is
+// no setting is not named: it may be a secret.
+func (l *loader) givenTwice(text string) (key, line string, ok bool) {
+	found := yamlTwice.FindStringSubmatch(text)
+	if found == nil {
+		return "", "", false
+	}
+	_, setting := slices.Concat(l.target, l.objective).find(strings.ToUpper(found[1]))
+	isList := found[1] == "targets" || found[1] == "objectives"
+	return found[1], found[2], setting || isList
 }
 
 // mapping is the values of n by their keys. A value has the line of its key.
@@ -151,14 +169,34 @@ func (l *loader) one(name string, n yaml.Node, into values, known keys, also ...
 			l.broken(err)
 			into[k.name] = source{label: label, bad: true}
 		} else if text != nil {
-			into[k.name] = k.given(label, strings.TrimSpace(*text))
+			given := k.given(label, strings.TrimSpace(*text))
+			if k.Type == "file" {
+				given.text = l.besides(given.text)
+			}
+			into[k.name] = given
 		}
 	}
+}
+
+// besides returns a path that is named in the targets file: relative ones begin at its folder.
+func (l *loader) besides(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(l.path), path)
 }
 
 // unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a secret.
 func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string) {
 	hint, word, upper := "", keyStart.FindString(name), strings.ToUpper(name)
+	if name == "objectives" {
+		l.problem(l.at(n), "objectives hold for all targets of the file", "move it to the top level")
+		return
+	}
+	if name == "interval" {
+		l.problem(l.at(n), "unknown key "+quote(name)+" (did you mean qps?)", intervalHint)
+		return
+	}
 	if k, ok := l.prober.find(upper); ok {
 		hint = "set " + k.Variable
 	} else if _, ok := l.own.find(upper); ok {
@@ -172,6 +210,9 @@ func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string
 	}
 	l.problem(l.at(n), "unknown key "+quote(word)+suggestion(name, words), hint)
 }
+
+// intervalHint is for those who look for a time between probes.
+const intervalHint = "every 10 s is qps: 0.1"
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 

@@ -76,10 +76,11 @@ func keysOf[T any](before string) keys {
 		}
 		topic = cmp.Or(tag("topic"), topic)
 		k.Type, k.Topic, k.For = typeOf(k), topic, strings.Fields(tag("for"))
-		if k.name == "" {
+		if k.name == "" || k.name == "-" {
 			continue
 		}
-		if !strings.Contains(before, objectiveList) && k.name != "URL" { // URLs are arguments
+		// URLs are arguments, and other users of the machine can see flags.
+		if !strings.Contains(before, objectiveList) && k.name != "URL" && !k.secret {
 			k.Flag = flagName(k.name)
 		}
 		if last := len(k.words) - 1; last > 0 {
@@ -117,6 +118,17 @@ func typeOf(k Key) string {
 		return "number"
 	}
 	return "text"
+}
+
+// SecretFlag says what to use in place of a flag that would hold a secret. ok is false for all other words.
+func SecretFlag(flag string) (instead string, ok bool) {
+	switch flag {
+	case flagName("API_KEY"):
+		return "use --api-key-file FILE, or PROBER_API_KEY", true
+	case flagName("HEADERS"):
+		return "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and PROBER_TARGETS_0_HEADERS", true
+	}
+	return "", false
 }
 
 func (ks keys) find(name string) (Key, bool) {

@@ -13,7 +13,7 @@ type Options struct {
 	Overrides  map[string]string
 	URLs       []string                     // targets given as arguments; they replace the configured targets
 	Objectives []string                     // given as flags, "ttft<2s@95%"; they replace the configured objectives
-	Finite     bool                         // for a run that ends: goals need not be measurable within an hour
+	Finite     bool                         // for a run that ends: neither goals nor costs are judged by the hour or the day
 	ReadFile   func(string) ([]byte, error) // reads the files that the configuration names, one as often as it is named; nil means [ReadFile]
 }
 
@@ -94,7 +94,8 @@ func (l *loader) merged() layer {
 // typed parses what was merged, fills in what depends on other fields and validates all of it.
 func (l *loader) typed(all layer) *Config {
 	c := &Config{Targets: make([]Target, len(all.targets)), Objectives: make([]Objective, len(all.objectives))}
-	l.parse(c, item{values: all.values}, l.prober)
+	prober := item{values: all.values, setting: func(name string) string { return prefix + name }}
+	l.parse(c, prober, l.prober)
 	var targets []entry
 	for i, it := range all.targets {
 		t := entry{Target: &c.Targets[i], item: it}
@@ -105,6 +106,7 @@ func (l *loader) typed(all layer) *Config {
 	}
 	l.name(targets)
 	l.groups(targets)
+	l.limitCost(c.MaxTokensPerDay, prober, targets)
 	names := map[string]item{}
 	for i, it := range all.objectives {
 		l.parse(&c.Objectives[i], it, l.objective)

@@ -14,6 +14,7 @@ func TestDefaults(t *testing.T) {
 	got := load(t, Options{Environ: environ("TARGETS_0_URL=http://one:8000/v1")})
 	want := &Config{
 		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
+		MaxTokensPerDay: 1_000_000_000,
 		Targets: []Target{{
 			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto", Server: "auto",
 			Settings: Settings{
@@ -31,7 +32,7 @@ func TestDefaults(t *testing.T) {
 
 func TestSettingsOfTheProber(t *testing.T) {
 	const given = `LISTEN_ADDRESS=127.0.0.1:80 WEB_CONFIG_FILE=web.yaml LOG_LEVEL=debug LOG_FORMAT=console TARGETS_FILE=targets.yaml
-		GENAI_SEMCONV=Off DRAIN_ENDPOINT=on RELOAD_INTERVAL=none DNS_INTERVAL=1m SHARD=prober-2/3
+		GENAI_SEMCONV=Off DRAIN_ENDPOINT=on RELOAD_INTERVAL=none DNS_INTERVAL=1m SHARD=prober-2/3 MAX_TOKENS_PER_DAY=none
 		OBJECTIVES_0_NAME=steady OBJECTIVES_0_SIGNAL=max_gap OBJECTIVES_0_LIMIT=500ms OBJECTIVES_0_GOAL=0.95`
 	content := files(map[string]string{"web.yaml": "", "targets.yaml": ""})
 	got := load(t, Options{ReadFile: content, Environ: withTarget(strings.Join(strings.Fields(given), "\n"))})
@@ -84,9 +85,13 @@ func TestSourcesAgree(t *testing.T) {
 	for source, o := range map[string]Options{
 		"environment":  {Environ: variables},
 		"targets file": {Environ: environ("TARGETS_FILE=f.yaml")},
-		"flags":        {Overrides: flags, URLs: []string{want.URL}},
+		"flags":        {Overrides: flags, URLs: []string{want.URL}, Environ: environ("API_KEY=sk")},
 	} {
 		o.ReadFile = files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "book.txt": "", "set.jsonl": "", "f.yaml": file})
+		want := want
+		if source == "flags" { // they have no secrets, and a URL as argument gets no headers from the environment
+			want.Headers = nil
+		}
 		if diff := cmp.Diff([]Target{want}, load(t, o).Targets, secrets); diff != "" {
 			t.Errorf("%s: -want +got\n%s", source, diff)
 		}
@@ -108,7 +113,7 @@ func TestPrecedence(t *testing.T) {
 		"a flag beats a single target":             {file: "targets: [{url: http://one, qps: 5}]", flag: map[string]string{"QPS": "2"}, want: 2},
 	} {
 		read := files(map[string]string{"targets.yaml": test.file})
-		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\n" + test.environ), Overrides: test.flag, ReadFile: read})
+		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nMAX_TOKENS_PER_DAY=none\n" + test.environ), Overrides: test.flag, ReadFile: read})
 		if got := c.Targets[0].QPS; got != test.want {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
@@ -126,8 +131,9 @@ func TestAPIKey(t *testing.T) {
 		"from a file, without its last newline":            {environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
 		"a target's own key beats the file for all":        {environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
 		"a target's own file beats the key for all":        {environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
-		"a flag beats a target's own file":                 {environ: "TARGETS_0_API_KEY_FILE=key", flag: map[string]string{"API_KEY": "flag"}, want: "flag"},
-		"an empty flag takes the key away":                 {environ: "API_KEY=all", flag: map[string]string{"API_KEY": ""}, want: ""},
+		"the file of a flag beats a target's own key":      {environ: "TARGETS_0_API_KEY=own", flag: map[string]string{"API_KEY_FILE": "key"}, want: "from file"},
+		"no flag holds a key":                              {environ: "API_KEY=all", flag: map[string]string{"API_KEY": "flag"}, want: "all"},
+		"an empty flag takes the file away":                {environ: "API_KEY_FILE=key", flag: map[string]string{"API_KEY_FILE": ""}, want: ""},
 		"the environment beats a file of the targets file": {environ: "TARGETS_FILE=targets.yaml\nAPI_KEY=all", want: "all"},
 	} {
 		c := load(t, Options{Environ: withTarget(test.environ), Overrides: test.flag, ReadFile: content})

@@ -11,13 +11,38 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A page is sent when the error budget burns 14.4 times as fast as it may, over one hour (SRE
-// workbook, chapter 5). It must take at least three bad probes: QPS × 3600 × 14.4 × (1 − goal) ≥ 3.
+// A page is sent when the error budget burns 14.4 times as fast as it may, over one hour (SRE workbook, chapter 5), and
+// at least three probes of that hour were bad. See [pagingBad].
 const (
 	pageProbes = 3.0
-	pagePerQPS = 3600 * 14.4
+	pageBurn   = 14.4
 	rounding   = 1e-9 // relative; floats must not refuse what is equal on paper
 )
+
+// pagingBad returns how many bad probes in an hour burn the budget of a goal fast enough for a page. It is never more
+// than the probes of the hour: where 14.4 times the budget is above 1, all of them are bad before.
+func pagingBad(qps, goal float64) float64 {
+	return qps * 3600 * min(1, pageBurn*(1-goal))
+}
+
+// canPage reports whether the page for a goal needs at least three bad probes in an hour.
+func canPage(qps, goal float64) bool { return pagingBad(qps, goal) >= pageProbes*(1-rounding) }
+
+// leastRate returns the lowest rate, in two digits, at which a goal can page.
+func leastRate(goal float64) float64 { return roundUp(pageProbes / pagingBad(1, goal)) }
+
+// bestGoal returns the highest goal, its budget in two digits, that can page at a rate. ok is false if none can.
+func bestGoal(qps float64) (goal float64, ok bool) {
+	budget := pageProbes / (3600 * pageBurn * qps)
+	if pageBurn*budget > 1+rounding {
+		return 0, false
+	}
+	goal = 1 - roundUp(budget)
+	if !canPage(qps, goal) { // 14.4 times what was rounded up is above 1
+		goal = 1 - budget
+	}
+	return goal, true
+}
 
 // roundUp rounds v, above 0, up to two significant digits.
 func roundUp(v float64) float64 {
@@ -74,7 +99,8 @@ func (l *loader) judge(o *Objective, it item, names map[string]item) {
 	}
 }
 
-// measure reports a goal that the rate of some target cannot measure, once, for the slowest of them.
+// measure finds a goal that cannot page at the rate of some target, and says so once, for the slowest of them. It is a
+// problem if somebody wrote the goal, and else a warning: a default is no reason not to start.
 func (l *loader) measure(o Objective, it item, targets []entry) {
 	var slowest *Target
 	for _, t := range targets {
@@ -82,13 +108,27 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 			slowest = t.Target
 		}
 	}
-	if slowest == nil || !it.given("GOAL") || slowest.QPS*pagePerQPS*(1-o.Goal) >= pageProbes*(1-rounding) {
+	if slowest == nil || !it.given("GOAL") || canPage(slowest.QPS, o.Goal) {
 		return
 	}
-	hint := fmt.Sprintf("for this goal want at least %.10g probes per second", roundUp(pageProbes/(pagePerQPS*(1-o.Goal))))
-	if goal := 1 - roundUp(pageProbes/(pagePerQPS*slowest.QPS)); goal > 0 { // rounded down
-		hint = fmt.Sprintf("at this rate want a goal of at most %.10g, or %s", goal, hint)
+	text := fmt.Sprintf("too strict for the %v probes per second of target %s: fewer than 3 bad probes an hour burn its budget fast enough to page",
+		slowest.QPS, quote(slowest.Name))
+	goal, possible := bestGoal(slowest.QPS)
+	if !possible {
+		text = fmt.Sprintf("cannot page at the %v probes per second of target %s: an hour has fewer than 3 of them",
+			slowest.QPS, quote(slowest.Name))
 	}
-	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
-		slowest.QPS, quote(slowest.Name)), hint)
+	if !it.values["GOAL"].assumed {
+		hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(o.Goal))
+		if possible {
+			hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(o.Goal))
+		}
+		l.problem(it.label("GOAL"), text, hint)
+		return
+	}
+	advice := fmt.Sprintf("raise qps to %.10g", leastRate(o.Goal))
+	if possible {
+		advice = fmt.Sprintf("set %s=%.10g, or %s", it.setting("GOAL"), goal, advice)
+	}
+	l.warn(fmt.Sprintf("the alert of objective %s, goal %v by default, is not reliable", quote(o.Name), o.Goal), text+"; "+advice)
 }

@@ -68,15 +68,25 @@ func budgetHint(qps, goal float64) string {
 
 func measurable(qps, goal float64) bool { return budgetHint(qps, goal) == "" }
 
-// TestBudgetRule holds its bound, and that what its hints tell would do.
+// TestBudgetRule holds its bound, that an hour must have three probes at all, and that what its hints tell would do.
 func TestBudgetRule(t *testing.T) {
-	const words = "at this rate want a goal of at most %g, or for this goal want at least %g probes per second"
+	const least = 3.0 / 3600 // three probes an hour: any goal that is low enough
 	for exponent := -4.0; exponent <= 3; exponent += 0.01 {
-		var goal, rate float64
 		qps, asked := math.Pow(10, exponent), 1-1e-9
-		_, err := fmt.Sscanf(budgetHint(qps, asked), words, &goal, &rate)
-		if better := goal + (1-goal)/9; err != nil || goal <= 0 || !measurable(qps, goal) || measurable(qps, better) {
-			t.Errorf("%v probes per second: goal %v does not do, or %v would do: %v", qps, goal, better, err)
+		hint := budgetHint(qps, asked)
+		var goal, rate float64
+		if qps < least {
+			if _, err := fmt.Sscanf(hint, "want at least %g probes per second", &rate); err != nil {
+				t.Errorf("%v probes per second: %q: %v", qps, hint, err)
+			}
+			if measurable(qps, 0.001) {
+				t.Errorf("%v probes per second: a goal would do", qps)
+			}
+		} else {
+			_, err := fmt.Sscanf(hint, "want a goal of at most %g, or at least %g probes per second", &goal, &rate)
+			if better := goal + (1-goal)/9; err != nil || goal <= 0 || !measurable(qps, goal) || measurable(qps, better) {
+				t.Errorf("%v probes per second: goal %v does not do, or %v would do: %v", qps, goal, better, err)
+			}
 		}
 		if !measurable(rate, asked) || measurable(rate*0.9, asked) {
 			t.Errorf("%v probes per second are not the least that do", rate)
@@ -86,5 +96,39 @@ func TestBudgetRule(t *testing.T) {
 		if qps := 3.0 / 51840 / (1 - goal); !measurable(qps, goal) || measurable(qps*0.999999, goal) {
 			t.Errorf("%v probes a second and %v: the bound is not exact", qps, goal)
 		}
+	}
+	for _, goal := range []float64{0.1, 0.5, 0.85, 1 - 1/14.4} {
+		if !measurable(least, goal) || measurable(least*0.999999, goal) {
+			t.Errorf("three probes an hour and %v: the bound is not exact", goal)
+		}
+	}
+}
+
+// TestDefaultGoalIsNoReasonNotToStart holds that a goal that nobody wrote is warned of where it cannot page, with what
+// to do, and that one that somebody wrote is refused.
+func TestDefaultGoalIsNoReasonNotToStart(t *testing.T) {
+	const reason = `the alert of objective "availability", goal 0.99 by default, is not reliable: `
+	for environ, want := range map[string][]string{
+		"QPS=0.0058": nil,
+		"QPS=0.001": {reason + `too strict for the 0.001 probes per second of target "one:8000": fewer than 3 bad probes an hour burn its budget ` +
+			`fast enough to page; set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
+		"QPS=0.0001": {reason + `cannot page at the 0.0001 probes per second of target "one:8000": an hour has fewer than 3 of them; ` +
+			`raise qps to 0.0058`},
+		"QPS=0.001\nOBJECTIVES_0_SIGNAL=ttft\nOBJECTIVES_0_LIMIT=2s": {
+			`the alert of objective "ttft", goal 0.99 by default, is not reliable: too strict for the 0.001 probes per second of target "one:8000": ` +
+				`fewer than 3 bad probes an hour burn its budget fast enough to page; set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
+	} {
+		if diff := cmp.Diff(want, load(t, Options{Environ: withTarget(environ)}).Warnings); diff != "" {
+			t.Errorf("%s: -want +got\n%s", environ, diff)
+		}
+	}
+	if warnings := load(t, Options{Environ: withTarget("QPS=0.001"), Finite: true}).Warnings; warnings != nil {
+		t.Errorf("a run that ends: %v", warnings)
+	}
+	if _, err := Load(Options{Environ: withTarget("QPS=0.001\nOBJECTIVES_0_GOAL=0.99")}); err == nil {
+		t.Error("a goal that was written is not refused")
+	}
+	if c := load(t, Options{Environ: withTarget("QPS=0.001\nOBJECTIVES_0_GOAL=0.942")}); c.Warnings != nil {
+		t.Errorf("what the warning tells to set: %v", c.Warnings)
 	}
 }

@@ -186,6 +186,8 @@ func (l *loader) checkText(k Key, s string) error {
 		if _, err := l.ReadFile(s); err != nil {
 			return Problem{Text: err.Error()}
 		}
+	case k.name == "SIGNAL" && (s == "itl" || s == "chunk_gap"):
+		return Problem{Text: s + " is per token, and objectives judge probes", Hint: "use tpot"}
 	case len(k.words) > 0 && !slices.Contains(k.words, s):
 		return Problem{Text: "unknown" + suggestion(s, k.words)}
 	}

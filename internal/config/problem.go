@@ -10,7 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// A Problem is one thing that is wrong with the configuration, on one line and without secrets.
+// A Problem is one thing that is wrong with the configuration or the command line, on one line and without secrets.
 type Problem struct {
 	Place string `json:"place"`          // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
 	Text  string `json:"text"`           // what is wrong
@@ -25,7 +25,7 @@ func (p Problem) Error() string {
 	return strings.TrimSuffix(p.Place+": "+p.Text+"; "+p.Hint, "; ")
 }
 
-// Problems is everything that is wrong with the configuration, sorted by place: the error that [Load] returns.
+// Problems is everything that is wrong, sorted by place: the error that [Load] returns.
 type Problems []Problem
 
 // Add adds a problem.
@@ -37,7 +37,7 @@ const mostShown = 100 // problems in an error; more come from one file that is n
 
 // Error is a line with the count, then a line for each problem, up to 100.
 func (ps Problems) Error() string {
-	lines := []string{format.Count(len(ps), "problem") + " in the configuration:"}
+	lines := []string{format.Count(len(ps), "problem") + ":"}
 	for _, p := range ps[:min(len(ps), mostShown)] {
 		lines = append(lines, p.Error())
 	}

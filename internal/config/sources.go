@@ -149,6 +149,13 @@ func (l *loader) unknownVariable(variable string, known map[string]bool) {
 		variable = quote(variable)
 	}
 	switch {
+	case name == targetList || name == strings.TrimSuffix(targetList, "S"):
+		l.problem(variable, "not a variable of its own: each target has numbered ones", "want PROBER_TARGETS_0_URL, PROBER_TARGETS_1_URL, …")
+	case name == objectiveList || name == strings.TrimSuffix(objectiveList, "S"):
+		l.problem(variable, "not a variable of its own: each objective has numbered ones",
+			"want PROBER_OBJECTIVES_0_SIGNAL, PROBER_OBJECTIVES_0_LIMIT, PROBER_OBJECTIVES_0_GOAL, …")
+	case name == "INTERVAL" || strings.HasPrefix(name, targetList+"_") && strings.HasSuffix(name, "_INTERVAL"):
+		l.problem(variable, "unknown variable (did you mean "+strings.TrimSuffix(variable, "INTERVAL")+"QPS?)", intervalHint)
 	case near != "":
 		l.problem(variable, "unknown variable (did you mean "+prefix+near+"?)", "")
 	case strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_"):
@@ -162,7 +169,7 @@ func (l *loader) unknownVariable(variable string, known map[string]bool) {
 func (l *loader) flags() values {
 	read, known := values{}, slices.Concat(l.prober, l.target)
 	for name, text := range l.Overrides {
-		if k, ok := known.find(name); ok {
+		if k, ok := known.find(name); ok && k.Flag != "" {
 			read[name] = k.given("--"+k.Flag, strings.TrimSpace(text))
 		}
 	}

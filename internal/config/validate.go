@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // An entry is a target and what was given for it.
@@ -94,8 +96,20 @@ func (l *loader) validate(t entry) {
 			l.warn(t.label(name), "has no effect on an http URL")
 		}
 	}
-	if cost := t.PromptTokens + t.MaxTokens; t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < cost {
-		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("is less than the %d tokens of one probe", cost))
+	l.warnOfBudget(t)
+}
+
+// warnOfBudget warns of a budget that does not last for a day. A probe that is too long for the rest of it is not sent.
+func (l *loader) warnOfBudget(t entry) {
+	if !t.costKnown() {
+		return
+	}
+	probe, perDay := t.PromptTokens+t.MaxTokens, t.TokensPerDay()
+	switch end := t.BudgetEnd(perDay, t.TokensPerProbe()); {
+	case t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < probe:
+		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("is less than the %d tokens of one probe", probe))
+	case end != "" && !l.Finite:
+		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("target %s costs %s tokens a day; %s", quote(t.Name), format.Grouped(perDay), end))
 	}
 }
 
@@ -105,7 +119,7 @@ func (l *loader) name(targets []entry) {
 	first := map[string]entry{}
 	for _, t := range targets {
 		if other, taken := first[t.Name]; taken {
-			l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
+			l.sameName(other, t)
 		} else if t.Name != "" {
 			first[t.Name] = t
 		}
@@ -124,6 +138,24 @@ func (l *loader) name(targets []entry) {
 			l.misnamed(t, "is the name that an address of "+other.origin("URL")+" gets")
 		}
 	}
+}
+
+// sameName reports two targets of one name.
+func (l *loader) sameName(other, t entry) {
+	file, line, ours := l.lineOf(t.values["NAME"])
+	_, before, theirs := l.lineOf(other.values["NAME"])
+	if ours && theirs {
+		l.problem(file, fmt.Sprintf("lines %s and %s both name a target %s", before, line, quote(t.Name)), "rename one")
+		return
+	}
+	l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
+}
+
+// lineOf returns in which line of the targets file something was given. ok is false if it was given elsewhere, or not at all.
+func (l *loader) lineOf(s source) (file, line string, ok bool) {
+	rest, ok := strings.CutPrefix(s.label, l.path+":")
+	line, _, found := strings.Cut(rest, ": ")
+	return l.path, line, ok && found && l.path != ""
 }
 
 // defaultNames gives targets without a name or group their defaults. No name depends on the order of targets.
@@ -148,6 +180,9 @@ func (l *loader) defaultNames(targets []entry) {
 
 func (l *loader) misnamed(t entry, text string) {
 	hint := "set " + t.setting("NAME")
+	if _, _, ok := l.lineOf(t.values["URL"]); ok {
+		hint = "give it a name of its own (name: …)"
+	}
 	if len(l.URLs) > 0 {
 		hint = "give it as NAME=URL"
 	}
@@ -164,11 +199,29 @@ func (l *loader) groups(targets []entry) {
 			continue
 		}
 		for _, k := range l.shared {
+			if t.values[k.name].assumed && lead.values[k.name].assumed { // it follows from another one
+				continue
+			}
 			if k.field.Tag.Get("group") != "agree" || k.of(t.Target).Equal(k.of(lead.Target)) || !lead.given(k.name) || !t.given(k.name) {
 				continue
 			}
-			l.problem(t.label(k.name), fmt.Sprintf("target %s differs from target %s of the same group %s: %s and %s", quote(t.Name), quote(lead.Name),
-				quote(t.Group), t.values[k.name].text, lead.values[k.name].text), "members of a group need the same prompts at the same rate")
+			l.disagreement(k, lead, t)
 		}
 	}
+}
+
+// disagreement reports a setting in which two members of a group differ, at the one of the two that was given.
+func (l *loader) disagreement(k Key, lead, t entry) {
+	value := func(e entry) string {
+		if e.values[k.name].assumed {
+			return e.values[k.name].text + " (default)"
+		}
+		return e.values[k.name].text
+	}
+	place := t.label(k.name)
+	if t.values[k.name].assumed {
+		place = lead.label(k.name)
+	}
+	l.problem(place, fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.Name), quote(t.Name),
+		quote(t.Group), strings.ToLower(k.name), value(lead), value(t)), "members of a group need the same prompts at the same rate")
 }

@@ -110,7 +110,8 @@ func TestInstanceHidesSecrets(t *testing.T) {
 // once, in the log and on the page, and is asked what was configured all the same.
 func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_PROMPT_TOKENS", "200000")
+		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_PROMPT_TOKENS", "200000",
+			"PROBER_MAX_TOKENS_PER_DAY", "none")
 		time.Sleep(time.Minute)
 		w.expectLogged(1, "a prompt of 200,000 tokens and an answer of 5 do not fit the server's context of 131,072: "+
 			"--prompt-tokens 131067 is the longest that does (PROBER_PROMPT_TOKENS)")

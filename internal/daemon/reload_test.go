@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap/zapcore"
+
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -300,5 +302,66 @@ func TestAKeyIsRotated(t *testing.T) {
 		w.expect("1", "llm_probe_target_info", `target="a:80"`, `exact_output="yes"`)
 		time.Sleep(10 * time.Minute)
 		w.expectSlots("a:80", "ok=10 budget=58")
+	})
+}
+
+// TestAKeyBesideTheTargetsFileIsRotated holds that a file which the targets file names is read from its folder, wherever the
+// prober runs, and watched there; and that a reload which costs too much is refused as any other that is wrong.
+func TestAKeyBesideTheTargetsFileIsRotated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		const targets = "api_key_file: keys/a\ntargets:\n- {name: a, url: http://a}\n"
+		if err := os.Mkdir(filepath.Join(dir, "keys"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, dir, "keys/a", "sk-old")
+		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_TARGETS_FILE", writeFile(t, dir, "targets.yaml", targets))
+		expectKey := func(want string) {
+			t.Helper()
+			if last, ok := w.requests.Load("a"); !ok || last.(*http.Request).Header.Get("Authorization") != "Bearer "+want {
+				t.Errorf("the server does not see %s", want)
+			}
+		}
+		time.Sleep(time.Minute)
+		expectKey("sk-old")
+		writeFile(t, dir, "keys/a", "sk-new")
+		time.Sleep(30 * time.Second)
+		w.expectLogged(1, "reloaded")
+		expectKey("sk-new")
+
+		writeFile(t, dir, "targets.yaml", targets+"qps: 300\n")
+		time.Sleep(30 * time.Second)
+		w.expectText("llm_prober_config_last_reload_successful 0")
+		w.expectPage("/", "tokens a day", true)
+		w.expectSlots("a", "ok=12")
+	})
+}
+
+// TestALowRateStarts holds that the default objective, which cannot page at a low rate, is a warning at the start and in a
+// reload, and that one that was written is refused there.
+func TestALowRateStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_QPS", "0.001")
+		warned := func(want int) {
+			t.Helper()
+			got := 0
+			for _, entry := range w.logs.FilterMessage("configuration").All() {
+				text, _ := entry.ContextMap()["warning"].(string)
+				if entry.Level == zapcore.WarnLevel && strings.Contains(text, "set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058") {
+					got++
+				}
+			}
+			if got != want {
+				t.Errorf("warned %d times, want %d: %v", got, want, w.logs.FilterMessage("configuration").All())
+			}
+		}
+		warned(1)
+		time.Sleep(time.Hour)
+		w.expectSlots("a:80", "ok=4")
+		w.mustReload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_TIMEOUT", "100s")
+		warned(2)
+		if status, text := w.reload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_OBJECTIVES_0_GOAL", "0.99"); status != http.StatusInternalServerError {
+			t.Errorf("%d %s", status, text)
+		}
 	})
 }

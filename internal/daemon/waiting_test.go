@@ -115,7 +115,7 @@ func TestIdleKeepsItsSettings(t *testing.T) {
 	}
 	got, ok := Idle(config.Problems{{}}, environ, map[string]string{"LISTEN_ADDRESS": ":1"})
 	want := &config.Config{
-		ListenAddress: ":1", LogLevel: "info", LogFormat: "console", DrainEndpoint: true,
+		ListenAddress: ":1", LogLevel: "info", LogFormat: "console", MaxTokensPerDay: 1_000_000_000, DrainEndpoint: true,
 		ReloadInterval: time.Minute, DNSInterval: 2 * time.Minute,
 		Objectives: []config.Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
 	}

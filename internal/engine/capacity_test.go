@@ -68,3 +68,15 @@ func TestSkips(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensPerDayOfTheConfiguration holds that the cost which the configuration is limited by is the one that is told.
+func TestTokensPerDayOfTheConfiguration(t *testing.T) {
+	for _, workload := range []string{"cold", "warm", "sessions", "canary"} {
+		target := config.Target{Settings: config.Settings{QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100, SessionRounds: 20, MaxInFlight: 1}}
+		asks := prompt.Options{Workload: prompt.Workload(workload), Tokens: 21000, Answer: 100, Rounds: 20}
+		j := Job{Plan: schedule.Plan{Interval: Interval(target)}, Prompts: asks}
+		if told, limited := j.TokensPerDay(target, 0), target.TokensPerDay(); told != limited {
+			t.Errorf("%s: %d tokens a day are told, %d are limited", workload, told, limited)
+		}
+	}
+}

@@ -107,6 +107,13 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 	}
 }
 
+// Insist makes every probe of j be sent at once, also after a server asked for a pause: who sends one by hand wants to see its answer.
+func (j *Job) Insist() {
+	for _, m := range j.Members {
+		m.Insist()
+	}
+}
+
 // Close closes idle connections.
 func (j *Job) Close() {
 	for _, m := range j.Members {

@@ -19,6 +19,7 @@ const (
 type accumulator struct {
 	*Result
 
+	frames  int  // read, tokens in them or not
 	counted int  // generated tokens by the usage so far
 	running bool // a frame with a choice carried usage, so that its growth counts
 	still   bool // a frame with text carried usage that did not grow: usage is not per frame
@@ -43,6 +44,7 @@ type accumulator struct {
 
 // add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
 func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
+	a.frames++
 	since := at.At.Sub(a.Start)
 	if d.Err != nil && a.err == nil {
 		a.err, a.errAt = d.Err, since

@@ -19,10 +19,37 @@ type Capabilities struct {
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked
 
+	CacheHit    bool // it counted cached tokens in some answer
+	CacheMissed bool // it counted none for a prompt that it had been sent before, and has not counted any yet
+
 	// Empty until an answer shows it.
 	Continuous wire.Claim // usage on every frame
 	Cached     wire.Claim // tokens that came from its cache
 	Tokenizes  wire.Claim // a route that counts tokens
+}
+
+// countsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways write a 0 whatever
+// their cache did: so either the server has counted some before, or its type is known to count them, and no prompt that
+// it had been sent before came with a 0. Again says that the prompt in question is such one.
+func (c Capabilities) countsCached(again bool) bool {
+	counts := c.Server.Cached == wire.Always || c.Server.Cached == wire.Optional
+	return c.CacheHit || counts && !c.CacheMissed && !again
+}
+
+// learnCached learns from the usage of an answer whether the server counts cached tokens. Again is as of [Capabilities.countsCached].
+func (c *Capabilities) learnCached(u wire.Usage, again bool) {
+	c.CacheHit = c.CacheHit || u.Cached.N > 0
+	c.CacheMissed = !c.CacheHit && (c.CacheMissed || again && u.Cached.Known)
+	switch {
+	case c.CacheHit, u.Cached.Known && c.countsCached(again):
+		c.Cached = wire.Always
+	case c.CacheMissed:
+		c.Cached = wire.Unknown
+	case u.Cached.Known: // a 0 that may be none: as its type says
+		c.Cached = ""
+	case c.Cached == "":
+		c.Cached = wire.Never
+	}
 }
 
 // An Ability is a feature that a server has, or not.

@@ -239,7 +239,9 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 		return nil, nil, failed(Truncated, "%w", err)
 	}
 	if resp.StatusCode/100 != 2 {
-		return resp.Header, body, badStatus(resp, wire.Describe(body))
+		v := badStatus(resp, body)
+		v.err = because(v.err, reasonIn(body))
+		return resp.Header, body, v
 	}
 	return resp.Header, body, verdict{outcome: OK}
 }

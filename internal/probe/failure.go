@@ -77,8 +77,9 @@ func isTLS(err error) bool {
 		errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(tls.AlertError)) || errors.As(err, new(x509.UnknownAuthorityError))
 }
 
-// badStatus is the verdict on a response whose status is not a success, with the detail that its body tells.
-func badStatus(resp *http.Response, detail string) verdict {
+// badStatus is the verdict on a response whose status is not a success, and on what its body tells.
+func badStatus(resp *http.Response, body []byte) verdict {
+	detail := wire.Describe(body)
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
 		to, _, _ = strings.Cut(to, "?") // the query may hold a secret
 		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", to)
@@ -86,7 +87,7 @@ func badStatus(resp *http.Response, detail string) verdict {
 	if detail != "" {
 		detail = ": " + detail
 	}
-	v := failed(outcomeOf(resp.StatusCode), "HTTP %d%s", resp.StatusCode, detail)
+	v := failed(outcomeOf(resp.StatusCode, body), "HTTP %d%s", resp.StatusCode, detail)
 	v.status = resp.StatusCode
 	if v.outcome == RateLimited || v.outcome == Overloaded {
 		v.retry = retryAfter(resp.Header)
@@ -112,8 +113,13 @@ func retryAfter(header http.Header) time.Duration {
 	return 0
 }
 
-func outcomeOf(status int) Outcome {
+// outcomeOf is what an answer without success means: by its status, except where its words say that this is misleading.
+func outcomeOf(status int, body []byte) Outcome {
 	switch {
+	case wire.BadKey(body):
+		return Unauthorized
+	case wire.NoBackend(body):
+		return Overloaded
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Unauthorized
 	case status == http.StatusTooManyRequests:
@@ -158,10 +164,12 @@ func (x *exchange) complete() verdict {
 		return failed(Filtered, "answer filtered or refused (finish reason %q)", x.Finish)
 	case ending == wire.Failed:
 		return failed(ServerError, "server gave up (finish reason %q)", x.Finish)
+	case x.frames == 0:
+		return failed(Empty, "%w", ErrNothing)
 	case len(x.Tokens) == 0:
 		return failed(Empty, "stream ended without a token")
 	case x.Finish == "" && !x.target.Dialect.Endless:
-		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(x.Tokens))
+		return failed(Truncated, "stream ended after %d token frames %w", len(x.Tokens), ErrNoFinish)
 	case x.Finish != "" && ending == wire.Unfinished:
 		return failed(Malformed, "unknown finish reason %q", x.Finish)
 	}

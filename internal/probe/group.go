@@ -157,9 +157,17 @@ type Expectation struct {
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
 	PromptTokens wire.Count // tokens that the server must count for the prompt; unknown: not judged
+	Again        bool       // the server had been sent the prompt, or what it begins with: see [Member.again]
+	CacheCounts  bool       // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
 	ExactLimit   bool       // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
 	ExactOutput  bool       // every answer must have [wire.Ask.MaxTokens]
 	Answer       string     // words that the answer must contain; empty: any answer is right
+}
+
+// warm reports whether the whole prompt is one that a cache is meant to know. It is no prompt that only makes another exact, or asks
+// whether the server answers.
+func (q Question) warm() bool {
+	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }
 
 // forMember is the question for the group's member i, with output tokens to generate. All get the same text, whose length is

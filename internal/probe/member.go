@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -28,8 +29,9 @@ type Member struct {
 	mu           sync.Mutex
 	inFlight     []*flight // oldest first
 	capabilities Capabilities
-	rested       time.Time // end of the pause that the server asked for; zero: none
-	paused       time.Time // end of the pause that somebody asked for; zero: none
+	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.again]
+	rested       time.Time         // end of the pause that the server asked for; zero: none
+	paused       time.Time         // end of the pause that somebody asked for; zero: none
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
@@ -136,6 +138,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		return m.Unreached(start, err)
 	}
 	before := m.Capabilities().Omit
+	q.Expect.Again = m.again(q)
 	for again := true; again; again = m.learnRejected(r) {
 		target, filled := m.fill(q)
 		r = target.probe(ctx, filled)
@@ -149,7 +152,29 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
+	m.learnWarm(q, r)
 	return r
+}
+
+// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt for a warm
+// cache as in the last answer, or a later round of a session.
+func (m *Member) again(q Question) bool {
+	if q.Ask.Session != "" {
+		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return q.warm() && m.warmed == sha256.Sum256([]byte(q.Ask.Prompt))
+}
+
+// learnWarm notes what a prompt for a warm cache has left there.
+func (m *Member) learnWarm(q Question, r *Result) {
+	if r.Outcome != OK || !q.warm() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
 // survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
@@ -157,6 +182,13 @@ func (m *Member) survive(r **Result, start time.Time) {
 	if p := recover(); p != nil {
 		*r = m.Unreached(start, failed(Malformed, "prober panicked, please report it: %v", p))
 	}
+}
+
+// Insist makes m obey no pause that the server asks for.
+func (m *Member) Insist() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.target.Backoff = 0
 }
 
 // rest obeys a server that asked for a pause, up to the target's limit.
@@ -293,6 +325,7 @@ func (m *Member) fill(q Question) (Target, Question) {
 	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, t.Version, known.Server, known.Omit
 	q.Ask.Priority = t.Priority
 	q.Expect.ExactLimit, q.Expect.ExactOutput = known.ExactLimit, known.ExactOutput
+	q.Expect.CacheCounts = known.countsCached(q.Expect.Again)
 	return t, q
 }
 
@@ -334,9 +367,7 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		if c.Continuous != wire.Always {
 			c.Continuous = claim(r.Source == FromUsage)
 		}
-		if r.Usage.Cached.Known || c.Cached == "" {
-			c.Cached = claim(r.Usage.Cached.Known)
-		}
+		c.learnCached(r.Usage, r.again)
 	})
 }
 

@@ -16,6 +16,12 @@ var (
 	ErrNoTemplate = errors.New("the model has no chat template")
 	ErrNoModel    = errors.New("the server serves no model")
 	ErrModelGone  = errors.New("the server no longer serves the model")
+
+	ErrWrongModel  = errors.New("the server does not serve the model that was asked for")
+	ErrWantsHeader = errors.New("the server wants another header")
+	ErrNoBackend   = errors.New("the gateway has no server left")
+	ErrNothing     = errors.New("the stream ended before anything was in it")
+	ErrNoFinish    = errors.New("without a finish reason")
 )
 
 // A reasoned error has a text that may be fit for people where that of its cause is not, and the reason of that.
@@ -37,7 +43,7 @@ func because(err, reason error) error {
 
 // reworded is err in other words, for the same reason.
 func reworded(err error, text string) error {
-	reasons := []error{ErrUnlimited, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone}
+	reasons := []error{ErrUnlimited, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {
 		return errors.New(text)
@@ -50,8 +56,18 @@ func reasonIn(reply []byte) error {
 	if _, long := wire.TooLong(reply); long {
 		return ErrTooLong
 	}
-	if wire.NoTemplate(reply) {
-		return ErrNoTemplate
+	for _, words := range []struct {
+		are    func(reply []byte) bool
+		reason error
+	}{
+		{wire.NoTemplate, ErrNoTemplate},
+		{wire.WrongModel, ErrWrongModel},
+		{wire.WantsHeader, ErrWantsHeader},
+		{wire.NoBackend, ErrNoBackend},
+	} {
+		if words.are(reply) {
+			return words.reason
+		}
 	}
 	return nil
 }

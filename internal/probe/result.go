@@ -11,6 +11,8 @@ import (
 type Result struct {
 	Target, Group, Model, API, Prompt string
 
+	Server string // its type, see [wire.Server]; empty if unknown
+
 	Round uint64    // results of one group with equal Round answered the same prompt
 	Due   time.Time // when the probe should have started, or when its turn in the group came
 	Extra bool      // somebody asked for it, outside the slots: it counts in no metric and no statistic
@@ -45,6 +47,7 @@ type Result struct {
 	Warnings   []error   // what is unreliable about the numbers
 
 	rejected []byte      // body of an answer that was no stream
+	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
 
@@ -131,7 +134,7 @@ const (
 	CacheCold         CacheState = "cold"         // nothing but what all prompts begin with
 	CacheWarm         CacheState = "warm"         // some of it, as intended
 	CacheContaminated CacheState = "contaminated" // some of it, although the prompt is meant to be cold
-	CacheUnknown      CacheState = "unknown"      // the server does not tell
+	CacheUnknown      CacheState = "unknown"      // the server does not tell, or counts none whatever its cache had
 )
 
 // CacheStates returns every state.
@@ -146,7 +149,7 @@ func cacheState(u wire.Usage, expect Expectation) CacheState {
 		length = u.Prompt.N
 	}
 	switch {
-	case !u.Cached.Known:
+	case !u.Cached.Known, u.Cached.N == 0 && !expect.CacheCounts:
 		return CacheUnknown
 	case u.Cached.N == 0:
 		return CacheCold

@@ -119,11 +119,12 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 func (x *exchange) conclude(v verdict) *Result {
 	r := x.Result
 	r.Elapsed = time.Since(r.Start)
+	r.Server = x.Ask.Server.Name
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.Ask), v.retry
 	x.settle()
 	r.Phases, _, r.Refused = x.trace.state()
 	r.Taint = r.taint()
-	r.Cache = cacheState(r.Usage, x.Expect)
+	r.Cache, r.again = cacheState(r.Usage, x.Expect), x.Expect.Again
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
 }
@@ -148,7 +149,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 	}
 	x.rejected = body
 	if !success {
-		v := badStatus(resp, wire.Describe(body))
+		v := badStatus(resp, body)
 		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 			v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
 		}

@@ -10,7 +10,9 @@ import (
 
 // TestCacheStates holds what a server's count of cached tokens says of a prompt.
 func TestCacheStates(t *testing.T) {
-	cold := Expectation{Length: 1000, Fresh: 970}
+	cold := Expectation{Length: 1000, Fresh: 970, CacheCounts: true}
+	doubtful := Expectation{Length: 1000, Fresh: 970}
+	warm := Expectation{Length: 1000, CacheCounts: true}
 	told := func(prompt, cached int) wire.Usage {
 		return wire.Usage{Prompt: wire.Tokens(prompt), Cached: wire.Tokens(cached)}
 	}
@@ -22,13 +24,16 @@ func TestCacheStates(t *testing.T) {
 	}{
 		{"not told", wire.Usage{Prompt: wire.Tokens(1000)}, cold, CacheUnknown},
 		{"nothing", told(1000, 0), cold, CacheCold},
+		{"a 0 of a server that may never count", told(1000, 0), doubtful, CacheUnknown},
+		{"its first count", told(1000, 992), doubtful, CacheContaminated},
+		{"its first count of a warm prompt", told(1000, 992), Expectation{Length: 1000}, CacheWarm},
 		{"the template", told(1000, 16), cold, CacheCold},
 		{"a block more than the template", told(1000, 32), cold, CacheContaminated},
 		{"all of it", told(1000, 992), cold, CacheContaminated},
 		{"without the prompt's length", wire.Usage{Cached: wire.Tokens(16)}, cold, CacheCold},
 		{"an odd length", told(10, 1), cold, CacheContaminated},
-		{"as meant", told(1000, 992), Expectation{Length: 1000}, CacheWarm},
-		{"not yet, as was meant", told(1000, 0), Expectation{Length: 1000}, CacheCold},
+		{"as meant", told(1000, 992), warm, CacheWarm},
+		{"not yet, as was meant", told(1000, 0), warm, CacheCold},
 	} {
 		if got := cacheState(test.usage, test.ask); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
@@ -57,7 +62,7 @@ func TestRetryAfter(t *testing.T) {
 			{429, nil, 0},
 			{500, http.Header{"Retry-After": {"5"}}, 0},
 		} {
-			if got := badStatus(&http.Response{StatusCode: test.status, Header: test.header}, "").retry; got != test.want {
+			if got := badStatus(&http.Response{StatusCode: test.status, Header: test.header}, nil).retry; got != test.want {
 				t.Errorf("%d %v: %v, want %v", test.status, test.header, got, test.want)
 			}
 		}

@@ -82,7 +82,7 @@ func lateReads(r *Result) string {
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}
-	if joined > 0 && r.Taint == "" {
+	if joined > 0 && r.Taint == "" && r.Source != FromNothing {
 		text += ", so that their ITL is a mean"
 	}
 	if missing != "" {

@@ -40,3 +40,18 @@ func TestWarningsOfLateReads(t *testing.T) {
 		equal(t, name, test.want, got)
 	}
 }
+
+// TestNoMeanOfNothing: tokens that were read together have no mean ITL where the answer has no ITL at all.
+func TestNoMeanOfNothing(t *testing.T) {
+	r := &Result{
+		Outcome: OK, Source: FromNothing, Timeline: inReads(2*ms, 99*ms, 1, 1, 3, 1), Usage: wire.Usage{Output: wire.Tokens(9)},
+	}
+	var got []string
+	for _, err := range warnings(r, 9, 0) {
+		got = append(got, err.Error())
+	}
+	equal(t, "warnings", []string{
+		"the prober read up to 99.0 ms late, and 3 tokens together with others: no max gap",
+		"9 tokens in 6 frames, and no frame says how many it carries: no ITL",
+	}, got)
+}

@@ -30,6 +30,12 @@ func Block(s Summary) string {
 		}
 	}
 	b.section("", "=")
+	for _, f := range s.Failures[:min(len(s.Failures), mostFailures)] {
+		b.WriteString(format.Wrap("", s.failed(f), defaultWidth))
+		if f.Hint != "" {
+			b.WriteString(format.Wrap("  ", f.Hint, defaultWidth))
+		}
+	}
 	for _, text := range bucketNotes(s) {
 		b.WriteString(format.Wrap("", text, defaultWidth))
 	}
@@ -40,6 +46,19 @@ func Block(s Summary) string {
 		b.WriteString(format.Wrap("", "warning: "+format.Clean(text), defaultWidth))
 	}
 	return b.String()
+}
+
+// mostFailures is how many kinds of failures have their text after a block: the most frequent.
+const mostFailures = 3
+
+// failed says how many requests of s failed alike, and how the first of them did.
+func (s Summary) failed(f Failures) string {
+	const columns = 300
+	text := of(f.Requests, s.Sent(), "request") + " failed (" + string(f.Outcome) + ")"
+	if f.Error != "" {
+		text += ": " + format.Shorten(format.Clean(f.Error), columns)
+	}
+	return text
 }
 
 func headline(s Summary) string {
@@ -61,6 +80,14 @@ func (b *block) section(title, fill string) {
 // row writes a label and its value, "{:<40} {:<10}" there.
 func (b *block) row(label string, value any) { fmt.Fprintf(b, "%-40s %-10v\n", label, value) }
 
+// total writes a total or a rate, or that the server did not tell it.
+func total(layout string, v Number) string {
+	if !finite(v) {
+		return "unknown"
+	}
+	return fmt.Sprintf(layout, float64(v))
+}
+
 // hundredths writes a figure with two decimals, or nan where there is none.
 func hundredths(v Number) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
 
@@ -79,14 +106,14 @@ func (b *block) requests(s Summary) {
 	}
 	rate := s.Throughput()
 	b.row("Benchmark duration (s):", hundredths(Number(s.Duration.Seconds())))
-	b.row("Total input tokens:", strings.ToLower(fmt.Sprintf("%.0f", rate.Input)))
-	b.row("Total generated tokens:", strings.ToLower(fmt.Sprintf("%.0f", rate.Generated)))
-	b.row("Request throughput (req/s):", hundredths(rate.Requests))
+	b.row("Total input tokens:", total("%.0f", rate.Input))
+	b.row("Total generated tokens:", total("%.0f", rate.Generated))
+	b.row("Request throughput (req/s):", total("%.2f", rate.Requests))
 	if s.Objectives != nil {
-		b.row("Request goodput (req/s):", hundredths(rate.Good))
+		b.row("Request goodput (req/s):", total("%.2f", rate.Good))
 	}
-	b.row("Output token throughput (tok/s):", hundredths(rate.Output))
-	b.row("Total Token throughput (tok/s):", hundredths(rate.Total))
+	b.row("Output token throughput (tok/s):", total("%.2f", rate.Output))
+	b.row("Total Token throughput (tok/s):", total("%.2f", rate.Total))
 	for _, a := range s.Objectives {
 		b.row(map[bool]string{true: "Missed ", false: "Met "}[a.Missed()]+a.Objective+":", a.share())
 	}

@@ -301,8 +301,8 @@ func TestParseGate(t *testing.T) {
 		targets []config.Target
 	}{
 		"{true true 2.5} ": {[]string{"objective", " regression>2.5%"}, make([]config.Target, 2)},
-		"{false false 0} 1 problem in the configuration:\n  --fail-on=\"x\": unknown; want objective":                                          {[]string{"x"}, nil},
-		"{true false 0} 1 problem in the configuration:\n  --fail-on=\"regression>5\": unknown; want objective, regression or 'regression>5%'": {[]string{"objective", "regression>5"}, make([]config.Target, 1)},
+		"{false false 0} 1 problem:\n  --fail-on=\"x\": unknown; want objective":                                          {[]string{"x"}, nil},
+		"{true false 0} 1 problem:\n  --fail-on=\"regression>5\": unknown; want objective, regression or 'regression>5%'": {[]string{"objective", "regression>5"}, make([]config.Target, 1)},
 	} {
 		g, problems := ParseGate(test.failOn, []probe.Objective{}, test.targets)
 		text := ""

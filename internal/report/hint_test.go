@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -56,9 +57,23 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(probe.Unauthorized, 401), "check the API key"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyNone}, "none was sent"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyPrefixed}, "the prober adds the prefix"},
-		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyInHeader}, "--headers"},
+		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyInHeader}, "PROBER_TARGETS_n_HEADERS"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 403, Key: probe.KeyNone}, "none was sent"},
 		{status(probe.Rejected, 402), "credit"},
+		{&probe.Result{Outcome: probe.Rejected, Status: 400, Err: probe.ErrWrongModel}, "does not serve this model"},
+		{&probe.Result{Outcome: probe.Rejected, Status: 404, Err: probe.ErrWrongModel}, "does not serve this model"},
+		{&probe.Result{Outcome: probe.Rejected, Status: 400, Err: probe.ErrWantsHeader}, "PROBER_TARGETS_n_HEADERS"},
+		{&probe.Result{Outcome: probe.Unauthorized, Status: 400}, "check the API key"},
+		{with(probe.Overloaded, probe.ErrNoBackend), "no server left"},
+		{with(probe.Overloaded, nil), "other clients"},
+		{with(probe.Truncated, probe.ErrNoFinish), "drops the last frames"},
+		{&probe.Result{Outcome: probe.Truncated, Server: "ollama", Err: probe.ErrNoFinish}, "one token is repeated"},
+		{&probe.Result{Outcome: probe.Truncated, Server: "ollama"}, "closed the connection too early"},
+		{with(probe.Empty, probe.ErrNothing), "longer than the server's context"},
+		{&probe.Result{Outcome: probe.Empty, Server: "llama-cpp-python", Err: probe.ErrNothing}, "--n_ctx"},
+		{with(probe.Empty, nil), "the model ended at once"},
+		{&probe.Result{Target: "a", Outcome: probe.RateLimited, Status: 429, RetryAfter: 30 * time.Second}, "a answered 429 and asked to wait 30 s: lower PROBER_QPS"},
+		{&probe.Result{Outcome: probe.Overloaded, Status: 529, RetryAfter: 40 * ms}, "the server answered 529 and asked to wait 40.0 ms: other"},
 		{status(probe.Unauthorized, 403), "may not use the model"},
 		{status(probe.Rejected, 404), "GET /v1/models"},
 		{status(probe.Rejected, 405), "--api"},

@@ -25,6 +25,9 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 		Settings: []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), started)},
 	}
 	for _, s := range d.Summaries {
+		for _, f := range s.Failures[:min(len(s.Failures), mostFailures)] {
+			page.Warnings = append(page.Warnings, headline(s)+": "+strings.Join(known(s.failed(f), f.Hint), "; "))
+		}
 		for _, w := range append(bucketNotes(s), s.Warnings...) {
 			page.Warnings = append(page.Warnings, headline(s)+": "+w)
 		}
@@ -50,20 +53,30 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 	return page
 }
 
-// RunCharts draws the distributions and timelines of TTFT, TPOT, ITL and E2EL. Canceled samples are left out.
-func RunCharts(targets []string, samples []Sample) []plot.Chart {
+// RunCharts draws the distributions and timelines of TTFT, TPOT, ITL and E2EL, of a step of each target. Canceled
+// samples are left out.
+func RunCharts(steps []*Step) []plot.Chart {
 	var charts []plot.Chart
 	for _, q := range quantities {
 		of, course := "requests", q.name
-		if q.name == "ITL" {
+		if q.name == nameITL {
 			of, course = "tokens", "ITL, median of a request"
 		}
 		spread, timeline := LatencyCharts(q.name, of, course)
-		for _, target := range targets {
-			list, _ := split(samples, func(s Sample) bool { return s.Target == target && notCanceled(s) })
+		for _, step := range steps {
+			if step.Len() == 0 {
+				continue
+			}
+			target := step.samples[0].Target
+			list, _ := split(step.samples, notCanceled)
+			list = slices.Clone(list)
 			slices.SortStableFunc(list, func(a, b Sample) int { return a.Start.Compare(b.Start) })
 			good, bad := split(list, succeeded)
-			spread.Series = append(spread.Series, plot.Series{Target: target, Style: plot.Step, Points: cumulated(q.values(good))})
+			points := cumulated(q.values(good))
+			if q.name == nameITL {
+				points = step.cumulatedITL()
+			}
+			spread.Series = append(spread.Series, plot.Series{Target: target, Style: plot.Step, Points: points})
 			timeline.Series = append(timeline.Series, plot.Series{Target: target, Points: thin(courseOf(good, q))})
 			if q.name == "E2EL" {
 				failed := plot.Series{Target: target, Name: target + ", failed", Style: plot.Hollow, Points: thin(courseOf(bad, q))}
@@ -115,6 +128,25 @@ func cumulated(values []float64) []plot.Point {
 	var points []plot.Point
 	for i, v := range slices.Sorted(slices.Values(values)) {
 		points = append(points, plot.Point{X: v, Y: float64(i+1) / float64(len(values))})
+	}
+	return thin(points)
+}
+
+// cumulatedITL is the distribution of ITL over tokens; by the middles of buckets if they are too many.
+func (s *Step) cumulatedITL() []plot.Point {
+	if s.itls != nil {
+		return cumulated(s.itls)
+	}
+	var points []plot.Point
+	h := &s.spreads[indexITL]
+	passed := 0
+	for i, n := range h.buckets {
+		if n == 0 {
+			continue
+		}
+		passed += int(n)
+		low, high := h.boundsOf(i)
+		points = append(points, plot.Point{X: (low + high) / 2, Y: float64(passed) / float64(h.count)})
 	}
 	return thin(points)
 }

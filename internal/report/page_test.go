@@ -34,7 +34,7 @@ func TestRunPage(t *testing.T) {
 	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = none, none, nil
 
 	slices.Reverse(samples) // their order does not matter
-	charts := RunCharts([]string{"a", "b"}, samples)
+	charts := RunCharts(stepsOf([]string{"a", "b"}, samples))
 
 	want := []string{
 		"TTFT distribution (CDF): a step 8; b step 9;",
@@ -141,7 +141,7 @@ func TestPage(t *testing.T) {
 	}
 	d.Summaries[0].URL, d.Summaries[0].Model = "http://a", "llama"
 
-	page := Page("title", d, RunCharts([]string{"a"}, a))
+	page := Page("title", d, RunCharts(stepsOf([]string{"a"}, a)))
 
 	made := []string{"prober bench, prober 1.0, from 0001-01-01 00:00:00 UTC", "a: http://a, model llama", "prompt_tokens: 80", "qps: 2"}
 	if diff := gocmp.Diff(made, page.Settings); diff != "" {

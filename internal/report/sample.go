@@ -38,12 +38,14 @@ type Sample struct {
 	Frames       int             // token frames
 	Bursts       int             // token frames that arrived in a burst with the one before, read on time
 	Joined       int             // tokens whose ITL is the mean over frames that were read late and together
-	ITLs         []float64       // seconds, once a token; nil if there is none
+	ITLs         []float64       // seconds, once a token; nil if there is none, and once a [Step] has them
 	Warnings     []probe.Warning // of the result, but for those that the fields above tell
 
 	Judged []Judgement // by the objectives, in their order
 
 	Error, Hint string // of a request that failed: what is known of it, and what to do
+
+	Timed int // tokens with an ITL; set by [Step.Add]
 }
 
 // SampleOf keeps of r what a [Sample] has. The rules are those of the metrics: a request that failed has no latency,
@@ -98,19 +100,24 @@ type quantity struct {
 	in          func(*Summary) *Distribution
 }
 
-var quantities = []quantity{
+var quantities = [quantityCount]quantity{
 	{"TTFT", "Time to First Token", func(r *Request) *Number { return &r.TTFT }, func(s *Summary) *Distribution { return &s.TTFT }},
 	{"TPOT", "Time per Output Token (excl. 1st token)", func(r *Request) *Number { return &r.TPOT }, func(s *Summary) *Distribution { return &s.TPOT }},
-	{"ITL", "Inter-token Latency", func(r *Request) *Number { return &r.ITL }, func(s *Summary) *Distribution { return &s.ITL }},
+	indexITL: {nameITL, "Inter-token Latency", func(r *Request) *Number { return &r.ITL }, func(s *Summary) *Distribution { return &s.ITL }},
 	{"E2EL", "End-to-end Latency", func(r *Request) *Number { return &r.E2EL }, func(s *Summary) *Distribution { return &s.E2EL }},
 }
 
-// values are the known ones of all samples: of ITL those of every token.
+// ITL is the one quantity of tokens; the others are of requests.
+const (
+	quantityCount = 4
+	indexITL      = 2
+	nameITL       = "ITL"
+)
+
+// values are the known ones of all samples, one a request.
 func (q quantity) values(samples []Sample) (values []float64) {
 	for _, s := range samples {
-		if v := float64(*q.of(&s.Request)); q.name == "ITL" {
-			values = append(values, s.ITLs...)
-		} else if finite(v) {
+		if v := float64(*q.of(&s.Request)); finite(v) {
 			values = append(values, v)
 		}
 	}
@@ -122,15 +129,24 @@ func (q quantity) values(samples []Sample) (values []float64) {
 func requestsOf(samples []Sample) (list []Request) {
 	good, _ := split(samples, succeeded)
 	_, _, batched := bursts(good)
-	slices.SortStableFunc(good, func(x, y Sample) int { return cmp.Or(cmp.Compare(x.Round, y.Round), x.Start.Compare(y.Start)) })
-	for _, s := range good {
+	order := make([]int, len(good)) // smaller than samples, which are not moved
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		x, y := &good[i], &good[j]
+		return cmp.Or(cmp.Compare(x.Round, y.Round), x.Start.Compare(y.Start))
+	})
+	list = make([]Request, 0, len(good))
+	for _, i := range order {
+		r := good[i].Request
 		if batched {
-			s.ITL = none
+			r.ITL = none
 		}
-		if s.Contaminated {
-			s.E2EL = none
+		if good[i].Contaminated {
+			r.E2EL = none
 		}
-		list = append(list, s.Request)
+		list = append(list, r)
 	}
 	return list
 }
@@ -168,7 +184,11 @@ func notCanceled(s Sample) bool { return s.Outcome != probe.Canceled }
 
 func succeeded(s Sample) bool { return s.Outcome == probe.OK }
 
+// split parts samples. Both parts are only to be read: where all are, that part is the list itself.
 func split(samples []Sample, is func(Sample) bool) (are, not []Sample) {
+	if number(samples, is) == len(samples) {
+		return slices.Clip(samples), nil
+	}
 	for _, s := range samples {
 		if is(s) {
 			are = append(are, s)

@@ -84,36 +84,33 @@ type Quantile struct {
 // Shares are those of the quantiles in a block.
 func Shares() []float64 { return []float64{0.50, 0.75, 0.90, 0.95, 0.99} }
 
-// Summarize sums up one target's samples of one step, in any order. Those that were canceled count for nothing. The
-// objectives are those of [SampleOf]. Load, PromptTokens, AtOnce and Skipped are the caller's to say.
+// Summarize sums up samples of one target, each with its ITLs: see [Step.Summary].
 func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
-	s := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
-	counted, canceled := split(samples, notCanceled)
+	var step Step
+	for _, s := range samples {
+		step.Add(s)
+	}
+	return step.Summary(objectives...)
+}
+
+// Summary sums up a step. What was canceled counts for nothing. The objectives are those of [SampleOf]. Load,
+// PromptTokens, AtOnce and Skipped are the caller's to say.
+func (s *Step) Summary(objectives ...probe.Objective) Summary {
+	result := s.Interim()
+	counted, canceled := split(s.samples, notCanceled)
 	good, failed := split(counted, succeeded)
-	if len(samples) > 0 {
-		s.Target = samples[0].Target
-	}
-	var end time.Time
-	for i, r := range counted {
-		s.Outcomes[r.Outcome]++
-		if i == 0 || r.Start.Before(s.Start) {
-			s.Start = r.Start
-		}
-		if e := r.Start.Add(r.Elapsed); e.After(end) {
-			end = e
-		}
-	}
-	s.Duration = end.Sub(s.Start)
-	for _, r := range good {
-		s.Input += r.Prompt.N
-		s.Output += r.Output.N
+	if len(s.samples) > 0 {
+		result.Target = s.samples[0].Target
 	}
 	for _, q := range quantities {
-		*q.in(&s) = Spread(q.values(good))
+		*q.in(&result) = Spread(q.values(good))
 	}
-	s.Failures, s.Warnings, s.Requests = failuresOf(failed), warningsOf(good, len(canceled)), requestsOf(good)
-	s.attain(counted, objectives)
-	return s
+	result.ITL = s.itl()
+	result.Failures = failuresOf(failed)
+	result.Warnings = warningsOf(good, len(canceled))
+	result.Requests = requestsOf(good)
+	result.attain(counted, objectives)
+	return result
 }
 
 // failuresOf groups samples that failed, the most frequent failure first.
@@ -177,7 +174,11 @@ type Throughput struct {
 // Throughput is that of s.
 func (s Summary) Throughput() Throughput {
 	seconds := Number(s.Duration.Seconds())
-	if seconds <= 0 {
+	switch {
+	case seconds > 0:
+	case s.Succeeded() == 0:
+		seconds = 1 // nothing in no time is nothing a second
+	default:
 		seconds = none
 	}
 	told := func(n int) Number {

@@ -25,7 +25,7 @@ var limits = []struct {
 	{func(s Sample) bool { return !s.Output.Known }, "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
 	{
 		func(s Sample) bool {
-			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITLs) == 0 && s.Joined == 0
+			return s.Output.Known && s.Frames > s.Bursts+1 && s.Timed == 0 && s.Joined == 0
 		},
 		"did not report how many tokens each frame carries: excluded from ITL, " + grouped,
 	},
@@ -44,14 +44,22 @@ func warningsOf(good []Sample, canceled int) []string {
 			list = append(list, of(n, len(good), "request")+" "+limit.text)
 		}
 	}
+	timed := 0 // requests on which ITL rests
 	var joined, tokens, told, carried int
 	for _, s := range good {
+		if s.Timed == 0 {
+			continue
+		}
+		timed++
 		joined += s.Joined
 		tokens += max(s.Output.N, s.Joined)
-		if s.Output.Known && len(s.ITLs) > 0 {
+		if s.Output.Known {
 			told += s.Frames
 			carried += s.Output.N
 		}
+	}
+	if timed > 0 && 2*timed < len(good) {
+		list = append(list, "ITL rests on "+of(timed, len(good), "request")+" only")
 	}
 	if joined > 0 {
 		list = append(list, of(joined, tokens, "token")+" were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was")
@@ -73,9 +81,14 @@ func warningsOf(good []Sample, canceled int) []string {
 	return append(list, common(good)...)
 }
 
-func number(samples []Sample, is func(Sample) bool) int {
-	are, _ := split(samples, is)
-	return len(are)
+// number counts samples, of which there may be many: without a copy.
+func number(samples []Sample, is func(Sample) bool) (n int) {
+	for _, s := range samples {
+		if is(s) {
+			n++
+		}
+	}
+	return n
 }
 
 // of is "3 of 10 requests".

@@ -192,7 +192,7 @@ var sources = map[probe.Source]string{
 	probe.FromUsage:   "counted in each frame (usage)",
 	probe.FromIDs:     "counted in each frame (token ids)",
 	probe.FromTotal:   "one per frame: as many frames as tokens",
-	probe.FromNothing: "unknown per frame: the server sends neither usage nor token ids",
+	probe.FromNothing: "unknown per frame: not every frame tells its count (by usage or token ids)",
 }
 
 // accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
@@ -200,6 +200,9 @@ func (w *waterfall) accounts() {
 	a, u := w.a, w.a.Usage
 	w.blank()
 	var counts []string
+	if a.Cache == probe.CacheUnknown { // a 0 that is no count
+		u.Cached = nil
+	}
 	for i, n := range []*int{u.Prompt, u.Cached, u.Output, u.Reasoning} {
 		if n != nil {
 			counts = append(counts, []string{"prompt ", "cached ", "output ", "reasoning "}[i]+format.Grouped(*n))

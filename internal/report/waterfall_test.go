@@ -52,7 +52,7 @@ func waterfallText(t *testing.T, r *probe.Result, width int) string {
 func answered(n, per int) *probe.Result {
 	r := &probe.Result{
 		Target: "vllm-a", Group: "ab", Model: "meta-llama/Llama-3.1-8B-Instruct", API: "openai-chat", Prompt: "cold",
-		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage,
+		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage, Cache: probe.CacheCold,
 		TraceID: "0af7651916cd43dd8448eb211c80319c",
 		Usage: wire.Usage{
 			Prompt: wire.Tokens(21000), Cached: wire.Tokens(0), Output: wire.Tokens(n * per),

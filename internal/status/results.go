@@ -53,6 +53,14 @@ func parseQuery(values url.Values, targets []string) (q query, limit int, err er
 	return q, limit, nil
 }
 
+// onlyFailures reports whether only results that failed are asked for. Only then older ones than the last results are in
+// the answer, of which only the failed and the slowest are kept: among all results they would make the target look worse
+// than it was.
+func (q query) onlyFailures() bool {
+	outcomes := q["outcome"]
+	return outcomes != nil && !slices.Contains(outcomes, string(probe.OK))
+}
+
 func (q query) wants(e *entry) bool {
 	targets, outcomes := q["target"], q["outcome"]
 	return (targets == nil || slices.Contains(targets, e.Target)) &&
@@ -61,16 +69,22 @@ func (q query) wants(e *entry) bool {
 
 // serveResults answers with results, the newest first, and never has the text of all of them in memory.
 func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
+	histories := b.copies()
 	var targets []string
-	var all []*entry
-	for _, h := range b.copies() {
+	for _, h := range histories {
 		targets = append(targets, h.target.Name)
-		all = append(all, h.kept()...)
 	}
 	q, limit, err := parseQuery(r.URL.Query(), targets)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
+	}
+	var all []*entry
+	for _, h := range histories {
+		if q.onlyFailures() {
+			all = append(all, h.earlier...)
+		}
+		all = append(all, h.ring...)
 	}
 	all = slices.DeleteFunc(all, func(e *entry) bool { return !q.wants(e) })
 	slices.SortFunc(all, func(a, b *entry) int {

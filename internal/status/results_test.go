@@ -60,6 +60,28 @@ func TestResultsAreFiltered(t *testing.T) {
 	})
 }
 
+// TestSharesOfResultsAreRight holds that without outcomes, or with ok among them, there is nothing but the last results:
+// failures that outlived them would count too much. Who asks for failures gets those as well.
+func TestSharesOfResultsAreRight(t *testing.T) {
+	b := newTestBoard("a")
+	for range 40 {
+		b.Record(broken("a", probe.Stalled, "no token for 10 s"))
+	}
+	for range ringSize - 8 {
+		b.Record(success("a", ms))
+	}
+	for parameters, want := range map[string][2]int{
+		"":                           {8, ringSize - 8},
+		"outcome=ok":                 {0, ringSize - 8},
+		"outcome=ok&outcome=stalled": {8, ringSize - 8},
+		"outcome=failed":             {failedSize, 0},
+		"outcome=stalled":            {failedSize, 0},
+	} {
+		got := told(t, b, "limit=1000&"+parameters)
+		equal(t, parameters, [2]int{strings.Count(got, "stalled"), strings.Count(got, "ok")}, want)
+	}
+}
+
 func TestResultsAreAccountsNewestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := success("a", 10*ms, 20*ms)

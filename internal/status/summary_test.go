@@ -81,8 +81,12 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	equal(t, "objectives", got, []objective{{"quick", "ttft", &limit, 0.9, 1, 3}, {"availability", "availability", nil, 0.5, 2, 3}})
 	equal(t, "whether they are missed", []bool{got[0].Missed(), got[1].Missed()}, []bool{true, false})
 
+	quick.Goal, quick.Name = 0.95, "fast"
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
+	equal(t, "by a new goal", b.views()[0].Objectives, []objective{{"fast", "ttft", &limit, 0.95, 1, 3}})
+
 	quick.Limit, limit = time.Second, 1
 	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
 	b.Record(success("a", 200*ms, 300*ms))
-	equal(t, "by the new limit", b.views()[0].Objectives, []objective{{"quick", "ttft", &limit, 0.9, 1, 1}})
+	equal(t, "by the new limit", b.views()[0].Objectives, []objective{{"fast", "ttft", &limit, 0.95, 1, 1}})
 }

@@ -115,17 +115,20 @@ func newView(h history, now time.Time) *view {
 	return v
 }
 
-// judged counts the results that were judged by the objective as it is now, not by an earlier limit.
+// judged counts the results that were judged by the signal and limit of the objective as it is now. Its goal and name say
+// nothing about a single result, so results from before a reload that changed only these count as well.
 func (v *view) judged(o probe.Objective) objective {
 	t := objective{Name: o.Name, Signal: o.Signal, Goal: o.Goal}
 	if o.Signal != probe.SignalAvailability {
 		t.Limit = new(o.Limit.Seconds())
 	}
+	same := func(of probe.Objective) bool { return of.Signal == o.Signal && of.Limit == o.Limit }
 	for _, e := range v.recent {
-		if slices.Contains(e.good, o) {
+		switch {
+		case slices.ContainsFunc(e.good, same):
 			t.Good++
 			t.Total++
-		} else if slices.Contains(e.bad, o) {
+		case slices.ContainsFunc(e.bad, same):
 			t.Total += 1 + e.blocked
 		}
 	}

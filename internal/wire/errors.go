@@ -145,3 +145,26 @@ var noTemplate = regexp.MustCompile(`(?i)template not found|must provide a chat 
 
 // NoTemplate reports whether a reply says that the model has no chat template, so that it can only be asked for completions.
 func NoTemplate(reply []byte) bool { return noTemplate.Match(reply) }
+
+// What servers say of a request whose status alone is misleading. LiteLLM knows all of it.
+var (
+	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found|not a valid model|unknown model|no such model` +
+		`|\bmodel\b.{0,200}(does not exist|not found)`)
+	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                                      // Portkey
+	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db`)                          // LiteLLM
+	noBackend   = regexp.MustCompile(`all_deployments_in_cooldown|(?i)no deployments? available for`) // LiteLLM
+)
+
+// WrongModel reports whether a reply says that the server does not serve the model that was asked for.
+func WrongModel(reply []byte) bool { return wrongModel.Match(reply) }
+
+// WantsHeader reports whether a reply says that the request lacks a header.
+func WantsHeader(reply []byte) bool { return wantsHeader.Match(reply) }
+
+// BadKey reports whether a reply says, with whatever status, that the server does not accept the key: LiteLLM without a database
+// knows its master key alone, and answers 400 to all others, since it cannot look them up.
+func BadKey(reply []byte) bool { return badKey.Match(reply) }
+
+// NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask: LiteLLM answers 429 once all
+// of them failed, and would to any key.
+func NoBackend(reply []byte) bool { return noBackend.Match(reply) }

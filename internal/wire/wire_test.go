@@ -218,3 +218,33 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// TestWordsOfRefusals holds what servers say of a request where their status does not.
+func TestWordsOfRefusals(t *testing.T) {
+	kinds := map[string]func([]byte) bool{"model": WrongModel, "header": WantsHeader, "key": BadKey, "backend": NoBackend}
+	for reply, want := range map[string]string{
+		`{"error":{"message":"/chat/completions: Invalid model name passed in model=nope. Call ` + "`/v1/models`" + ` to view","type":"None","code":"400"}}`: "model",
+		`{"detail":"Server is pinned to 'models/a'; requested 'b'."}`:                                                                                        "model",
+		`{"message":"Model not found","type":"Not Found","code":404}`:                                                                                        "model",
+		`{"error":{"message":"The model ` + "`b`" + ` does not exist.","type":"NotFoundError","code":404}}`:                                                  "model",
+		`{"error":{"code":"model_not_found","message":"The model 'b' does not exist or you have no access"}}`:                                                "model",
+		`{"error":"model \"b\" not found, try pulling it first"}`:                                                                                            "model",
+		`{"error":{"message":"b is not a valid model ID","code":400}}`:                                                                                       "model",
+		`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`:                                                  "header",
+		`{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}`:                                                       "key",
+		`{"error":{"message":"No deployments available for selected model, Try again in 5 seconds.","code":"429"}}`:                                          "backend",
+		`{"error":{"message":"cooling down","type":"all_deployments_in_cooldown","code":"429"}}`:                                                             "backend",
+
+		`{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 21100.","code":400}}`: "",
+		`{"error":{"message":"Rate limit reached for model a","type":"rate_limit_error","code":429}}`:                          "",
+		`{"error":"Model is overloaded","error_type":"overloaded"}`:                                                            "",
+		`{"detail":"Unexpected fields in the request: {'min_tokens', 'ignore_eos'}"}`:                                          "",
+		"Not Found": "",
+	} {
+		for kind, is := range kinds {
+			if got := is([]byte(reply)); got != (kind == want) {
+				t.Errorf("%s is about a %s: %t", reply, kind, got)
+			}
+		}
+	}
+}

@@ -6,6 +6,11 @@
 - name: PROBER_TARGETS_FILE
   value: /etc/prober/targets/targets.yaml
 {{- end }}
+{{- $limit := include "prober.text" .Values.maxTokensPerDay }}
+{{- if and (ne $limit "none") (not (hasKey .Values.env "PROBER_MAX_TOKENS_PER_DAY")) }}
+- name: PROBER_MAX_TOKENS_PER_DAY
+  value: {{ $limit | quote }}
+{{- end }}
 {{- range $name, $value := .Values.env }}
 - name: {{ $name }}
   value: {{ include "prober.text" $value | quote }}

@@ -1,0 +1,76 @@
+package probe
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// TestWhenNoCachedTokensAreBelieved holds what a server's count of cached tokens is worth, answer by answer: a 0 counts once the server
+// has counted some, or where its type is known to count and has not failed to for a prompt that it had been sent before.
+func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
+	cold := Question{Ask: wire.Ask{Prompt: "a", CacheSalt: "s"}, Expect: Expectation{Length: 1000, Words: 990, Fresh: 980}}
+	warm := Question{Ask: wire.Ask{Prompt: "a"}, Expect: Expectation{Length: 1000, Words: 990}}
+	other := Question{Ask: wire.Ask{Prompt: "b"}, Expect: Expectation{Length: 1000, Words: 990}}
+	short := Question{Ask: wire.Ask{Prompt: "a"}} // only asks whether the server answers
+	begins := Question{Ask: wire.Ask{Prompt: "a", Session: "u"}, Expect: Expectation{Length: 1000, Words: 990}}
+	goesOn := begins
+	goesOn.Ask.Turns = []wire.Turn{{Role: "user", Text: "a"}, {Role: "assistant", Text: "b"}}
+	type turn struct {
+		ask    Question
+		cached int // -1: the server does not tell
+		want   CacheState
+	}
+	for name, test := range map[string]struct {
+		server string // type
+		turns  []turn
+		claim  wire.Claim // whether it tells its cached tokens, in the end
+	}{
+		"unknown type, cold":         {"", []turn{{cold, 0, CacheUnknown}, {cold, 0, CacheUnknown}}, wire.Unknown},
+		"unknown type, it counts":    {"", []turn{{cold, 0, CacheUnknown}, {cold, 16, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
+		"unknown type, contaminated": {"", []turn{{cold, 992, CacheContaminated}, {cold, 0, CacheCold}}, wire.Always},
+		"unknown type, warm":         {"", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}}, wire.Always},
+		"unknown type, never a hit":  {"", []turn{{warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
+		"Ollama's Responses":         {"ollama", []turn{{cold, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Never},
+		"Ollama that tells nothing":  {"ollama", []turn{{cold, -1, CacheUnknown}}, wire.Never},
+		"vLLM, cold":                 {"vllm", []turn{{cold, 0, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
+		"vLLM without details":       {"vllm", []turn{{cold, -1, CacheUnknown}}, wire.Never},
+		"vLLM, warm":                 {"vllm", []turn{{warm, 0, CacheCold}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}}, wire.Always},
+		"vLLM without a cache":       {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
+		"vLLM, found later":          {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}}, wire.Always},
+		"another prompt each time":   {"vllm", []turn{{warm, 0, CacheCold}, {other, 0, CacheCold}, {warm, 0, CacheCold}}, wire.Always},
+		"a short question before":    {"vllm", []turn{{short, 0, CacheCold}, {warm, 0, CacheCold}}, wire.Always},
+		"sessions":                   {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 992, CacheWarm}, {begins, 0, CacheCold}}, wire.Always},
+		"sessions without a cache":   {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 0, CacheUnknown}, {begins, 0, CacheUnknown}}, wire.Unknown},
+		"LiteLLM":                    {"litellm", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}}, wire.Always},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			cached := 0
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				details := ""
+				if cached >= 0 {
+					details = fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d}`, cached)
+				}
+				tokens(2, ms).then(0, limit, `{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":2`+details+`}}`, done).stream(w, r)
+			})
+			if test.server != "" {
+				target.Server = must(wire.LookupServer(test.server))
+			}
+			m := NewMember(target, "m", 1)
+			for i, turn := range test.turns {
+				cached = turn.cached
+				turn.ask.Ask.MaxTokens = 2
+				if r := m.Probe(t.Context(), turn.ask); r.Outcome != OK || r.Cache != turn.want {
+					t.Errorf("answer %d: %s (%v), %s, want %s", i+1, r.Outcome, r.Err, r.Cache, turn.want)
+				}
+			}
+			for _, a := range m.Capabilities().Abilities() {
+				if a.Name == "cached_tokens" && a.Claim != test.claim {
+					t.Errorf("tells its cached tokens: %s, want %s", a.Claim, test.claim)
+				}
+			}
+		})
+	}
+}

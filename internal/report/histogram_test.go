@@ -1,0 +1,61 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestBuckets(t *testing.T) {
+	last := bucketOf(math.MaxFloat64)
+	for bucket := range last {
+		low, high := boundsOf(bucket)
+		if bucketOf(low) != bucket || bucketOf(math.Nextafter(high, 0)) != bucket || bucketOf(high) != bucket+1 {
+			t.Fatalf("bucket %d is from %g to %g, which are of buckets %d and %d", bucket, low, high, bucketOf(low), bucketOf(high))
+		}
+		if wrong := (high - low) / 2 / low; bucket > 0 && wrong > exactness {
+			t.Fatalf("the middle of bucket %d, from %g to %g, is wrong by %g", bucket, low, high, wrong)
+		}
+	}
+	if low, _ := boundsOf(last); low != highest {
+		t.Errorf("the last bucket begins at %g", low)
+	}
+}
+
+// TestHistogramsAreNearlyExact holds the error that is stated, against all values.
+func TestHistogramsAreNearlyExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, value := range map[string]func() float64{
+		"alike":       func() float64 { return 0.02 },
+		"skewed":      func() float64 { return 0.02 * math.Exp(r.NormFloat64()) },
+		"two modes":   func() float64 { return 0.002 + 0.5*math.Floor(2*r.Float64()) },
+		"any size":    func() float64 { return math.Exp2(40*r.Float64() - 29) },
+		"some are 0":  func() float64 { return max(0, r.NormFloat64()) },
+		"beyond both": func() float64 { return math.Exp2(100*r.Float64() - 50) },
+	} {
+		for _, n := range []int{1, 2, 3, 100, 10_007} {
+			var h histogram
+			var values []float64
+			for range n {
+				v := value()
+				h.add(v)
+				values = append(values, v)
+			}
+			got, want := h.distribution(), Spread(values)
+			if got.Count != n || math.Abs(float64(got.Mean-want.Mean)) > 1e-9*float64(want.Mean) {
+				t.Errorf("%s: %d values with mean %g, want %d with %g", name, got.Count, got.Mean, n, want.Mean)
+			}
+			for i, q := range got.Quantiles {
+				exact := want.Quantiles[i]
+				if q.Share != exact.Share || q.Low > exact.Value*(1+1e-12) || q.High < exact.Value*(1-1e-12) {
+					t.Errorf("%s: %+v of %d values, exactly %g", name, q, n, exact.Value)
+				}
+				inRange := exact.Value < highest && slices.Max(values) < highest
+				if wrong := math.Abs(float64(q.Value - exact.Value)); inRange && wrong > exactness*float64(exact.Value)+lowest {
+					t.Errorf("%s: %+v of %d values is wrong by %g of %g", name, q, n, wrong, exact.Value)
+				}
+			}
+		}
+	}
+}
