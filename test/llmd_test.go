@@ -140,7 +140,7 @@ func TestLLMDFailures(t *testing.T) {
 		{"invalid_request", "rejected", 400},
 		{"model_not_found", "rejected", 404},
 		{"server_error", "overloaded", 503},
-		{"window", "server_error", 200},
+		{"window", "rejected", 200},
 	} {
 		t.Run(test.failure, func(t *testing.T) {
 			t.Parallel()

@@ -62,6 +62,8 @@ func flagError(cmd *cobra.Command, err error) error {
 			return config.Problems{{
 				Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
 			}}
+		case word == "interval" && cmd.Flags().Lookup("qps") != nil:
+			err = fmt.Errorf("%w (did you mean --qps? every 10 s is --qps 0.1)", err)
 		case i >= 0:
 			err = fmt.Errorf("%w (%s does not accept it)", err, cmd.Name())
 		case near != "":

@@ -97,13 +97,14 @@ func TestExitCodes(t *testing.T) {
 	t.Setenv("PROBER_STAMP", "user") // as in TestScripts
 	fast := httptest.NewServer(sim.New(sim.Config{Profile: profile(t, "fast"), Seed: 1}))
 	defer fast.Close()
+	taken := fast.Listener.Addr().String()
 	const short = " --prompt-tokens 80 --max-tokens 5 "
 	for want, lines := range map[int][]string{
 		exitOK: {"version", "--version", "help once", "alerts",
 			"once --objective ttft<10s --fail-on objective" + short + fast.URL, "check --objective ttft<1us" + short + fast.URL,
 		},
 		exitFailed: {
-			"check http://127.0.0.1:1", "once http://127.0.0.1:1", "run http://a --listen-address 256.0.0.1:1",
+			"check http://127.0.0.1:1", "once http://127.0.0.1:1", "run http://a --listen-address " + taken,
 			"drain http://127.0.0.1:1", "show http://127.0.0.1:1", "report --prometheus http://127.0.0.1:1",
 			"once --objective ttft<10s --fail-on objective http://127.0.0.1:1",
 		},

@@ -79,6 +79,7 @@ func TestServers(t *testing.T) {
 	for _, r := range merged(merged(rows, true), false) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.servers, r.apis, r.found)
 	}
+	b.WriteString(serversFoot)
 	if *update {
 		if err := os.WriteFile(root+"docs/servers.md", []byte(b.String()), 0o644); err != nil { //nolint:gosec // a page for everybody
 			t.Fatal(err)
@@ -181,4 +182,33 @@ both lengths were exact. Recorded streams of real servers are tested beside it.
 
 | server | API | prompt by | tokens a frame | output enforced | cache | salt |
 |---|---|---|---|---|---|---|
+`
+
+const serversFoot = `
+## TGI
+
+- Behind a gateway that passes only ` + "`/v1`" + `, TGI is recognized by its list of models or by the header ` + "`x-compute-type`" + ` of its answers. It has no
+  tokenizer there: prompts are made exact by usage.
+- **Each frame with a choice is one token**, also without text: half of a character that takes two tokens, or the end of the answer. An
+  answer of nothing but its end is ` + "`ok`" + `, with one token, on each of its three APIs.
+- **The first token is about 41 ms late** on a reused connection (` + "`--connection reuse`" + `) and over HTTP/2 (` + "`--http-version 2`" + `): TGI does not set
+  TCP_NODELAY, so that the kernel holds the token back until the header is acknowledged. Other clients of these connections wait as well. New
+  connections, the default, do not.
+- **Answers above 1,024 tokens** are generated in pieces of 1,024, each with a prefill of its own: a gap as long as TTFT follows each 1,024
+  tokens. The last piece is whole as well: an answer of 1,100 tokens would have 2,048, so it is canceled and is ` + "`wrong_length`" + `.
+- Validation errors come inside the stream, with status 200; they are ` + "`rejected`" + `. "Model is overloaded" is ` + "`overloaded`" + `, whatever its code.
+- Two limits bind: ` + "`max_total_tokens`" + ` for prompt and answer together, and ` + "`max_input_tokens`" + ` for the prompt.
+
+## Dynamo, Ollama, LiteLLM and others
+
+- **Dynamo** and **Ollama** guess a prompt's length by the Messages and Responses APIs before they have read it (` + "`count_tokens`" + `,
+  ` + "`message_start`" + `): the prober uses the count at the end of the answer. Their contexts are known, Ollama's once the model is loaded.
+- **Ollama** tells 0 cached tokens whatever its cache did, so that the cache state is ` + "`unknown`" + `. It breaks off an answer in which one token is
+  repeated about 30 times: ` + "`truncated`" + `.
+- **LiteLLM** without a database answers 400 ` + "`no_db_connection`" + ` to every key but its master key: ` + "`unauthorized`" + `. Once all servers behind it
+  failed it answers 429 ` + "`all_deployments_in_cooldown`" + `: ` + "`overloaded`" + `, and bad for an objective, since no quota would help its users.
+- **llama-cpp-python** answers a prompt longer than its context with an empty stream: ` + "`empty`" + `.
+- **SGLang**'s native API repeats the whole answer in each frame, or only adds to it (` + "`--incremental-streaming-output`" + `): both are read right.
+- **Portkey** wants a header of its own (` + "`x-portkey-config`" + ` or ` + "`x-portkey-provider`" + `), set in ` + "`PROBER_TARGETS_n_HEADERS`" + `.
+- A wrong model is told as one whatever the status: transformers and LiteLLM answer 400.
 `

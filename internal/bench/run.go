@@ -164,23 +164,35 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 	for _, warning := range c.Warnings {
 		r.Screen.Note("warning: " + warning)
 	}
-	if warning := r.tooFewRequests(); warning != "" && c == r.Plan.Lengths[0] {
-		r.Screen.Note("warning: " + warning)
+	if len(jobs) > 0 && c == r.Plan.Lengths[0] {
+		r.noteTooFewRequests(jobs[0].Plan)
 	}
 	return jobs, nil
 }
 
-// tooFewRequests says before the run that a step will show no difference whatever it measures; empty if each may.
-func (r *run) tooFewRequests() string {
-	if r.comparisons == 0 {
-		return ""
-	}
-	needed := report.PairsNeeded(r.comparisons)
-	for _, load := range r.Plan.Loads(schedule.Plan{}) {
-		if total, known := load.Total(); known && total < needed {
-			return fmt.Sprintf("%s: no difference can be shown with %s of each target, this run needs %d in each step",
-				load, format.Count(total, "request"), needed)
+// noteTooFewRequests says before the run if a step will show no difference whatever it measures.
+func (r *run) noteTooFewRequests(plan schedule.Plan) {
+	for _, load := range r.Plan.Loads(plan) {
+		if warning := r.tooFewRequests(load); warning != "" {
+			r.Screen.Note("warning: " + warning)
+			return
 		}
+	}
+}
+
+// tooFewRequests is why a step can show no difference; empty if it may, or has nothing to compare.
+func (r *run) tooFewRequests(load Load) string {
+	switch {
+	case r.comparisons == 0:
+		return ""
+	case !load.Planned() && load.Concurrency == 0:
+		return fmt.Sprintf("%s: requests in flight together are one pair, so no difference can be shown: "+
+			"use --concurrency, --ladder without --qps inf, or --qps", load)
+	}
+	least := report.PairsNeeded(r.comparisons) * max(1, load.InFlight()) // see report.Comparison.Together
+	if total, known := load.Total(); known && total < least {
+		return fmt.Sprintf("%s: no difference can be shown with %s of each target, this step needs %s",
+			load, format.Count(total, "request"), format.Grouped(least))
 	}
 	return ""
 }

@@ -153,10 +153,12 @@ func TestTwoStacks(t *testing.T) {
 func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		requests, made int
+		unpaced        bool
 		warning        string
 	}{
-		"by default": {0, 13, ""},
-		"too few":    {3, 3, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this run needs 11 in each step\n"},
+		"by default": {0, 13, false, ""},
+		"at once":    {0, 1, true, "warning: 1 at once: requests in flight together are one pair, so no difference can be shown: use "},
+		"too few":    {3, 3, false, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this step needs 11\n"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{
@@ -164,7 +166,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			})
 			var errs strings.Builder
 			settings := map[string]string{"PROMPT_TOKENS": "80,120", "MAX_TOKENS": "5"}
-			options := Options{Ladder: []int{1, 2}, Requests: test.requests}
+			options := Options{Ladder: []int{1, 2}, Requests: test.requests, Unpaced: test.unpaced}
 			run := newRun(r.setup(t, []string{"a", "b", "c"}, options, settings, io.Discard, &errs))
 			if err := run.all(t.Context()); err != nil {
 				t.Fatal(err)
@@ -173,6 +175,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			for _, c := range run.document.Comparisons {
 				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
 			}
+			equal(t, name+": the last step", strings.HasSuffix(run.document.Comparisons[7].Load, ", prompts of 120 tokens"), true)
 			equal(t, name+": requests of the first step", run.document.Summaries[0].Sent(), test.made)
 			if got := errs.String(); strings.Count(got, "warning: ") != strings.Count(test.warning, "warning: ") || !strings.Contains(got, test.warning) {
 				t.Errorf("%s: %s", name, got)
@@ -198,6 +201,24 @@ func TestResultsSoFar(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	})
+}
+
+// TestRoundsAreEnough holds that nothing is said about too few requests where targets take turns by the clock.
+func TestRoundsAreEnough(t *testing.T) {
+	for requests, want := range map[int]string{0: "", 8: "", 7: "warning: 5 QPS: no difference can be shown with 7 requests of each target, this step needs 8\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"a": simConfig(t, "fast", 1), "b": simConfig(t, "fast", 2)})
+			var errs strings.Builder
+			settings := map[string]string{"PROMPT_TOKENS": "80", "MAX_TOKENS": "5", "QPS": "5"}
+			d := r.setup(t, []string{"a", "b"}, Options{Requests: requests}, settings, io.Discard, &errs)
+			if err := newRun(d).all(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := errs.String(); !strings.Contains(got, want) || strings.Contains(got, "warning") != (want != "") {
+				t.Errorf("%d requests: %s", requests, got)
+			}
+		})
+	}
 }
 
 // TestAServerThatFails holds that it stops neither the run nor the other target, and that the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -179,20 +180,28 @@ func (t *tally) comparisons() (list []report.Comparison) {
 			continue
 		}
 		c := report.Comparison{
-			A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round",
+			A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.stepName(), Pair: "round",
 			InRun:    t.run.comparisons,
 			Excluded: report.Exclusions(first, other),
 			Warnings: report.PairWarnings(first, other),
 		}
 		if !t.load.Planned() {
 			c.Pair = "prompt"
-			if t.load.InFlight() > 1 {
-				c.Warnings = append(c.Warnings, report.DependentPairs)
-			}
+			c.Together = t.load.InFlight()
+			c.Warnings = append(c.Warnings, report.MeasuredInTurn)
 		}
 		list = append(list, report.Compare(c, report.PairUp(first, other)))
 	}
 	return list
+}
+
+// stepName tells the step from the others of the run: its load, and the length of the prompts if there are several.
+func (t *tally) stepName() string {
+	name := t.load.String()
+	if n := askedTokens(t.job.Targets[0]); n > 0 && len(t.run.Plan.Lengths) > 1 {
+		name += ", prompts of " + format.Count(n, "token")
+	}
+	return name
 }
 
 // mostLines is how many requests may be under way for each request of a comparison to have its own line.
@@ -231,7 +240,11 @@ func (t *tally) showInterim(now time.Time) {
 	t.mu.Lock()
 	after := now.Sub(t.stepBegan)
 	t.mu.Unlock()
-	t.run.Screen.Live(fmt.Sprintf("so far, after %s:\n%s", after.Round(time.Second), report.Overview(list)))
+	title := "so far, after " + after.Round(time.Second).String()
+	if len(list) == 1 { // whose name the table leaves out
+		title = list[0].Target + " " + title
+	}
+	t.run.Screen.Live(title + ":\n" + report.Overview(list))
 }
 
 func (t *tally) progress(now time.Time) report.Progress {

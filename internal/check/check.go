@@ -88,6 +88,7 @@ func (c *checker) run(ctx context.Context) bool {
 	if !c.discover(ctx) || !c.fits() {
 		return false
 	}
+	c.pieces()
 	c.fit(ctx)
 	if !c.ask(ctx) || !c.fits() { // a refusal may have told the context
 		return false
@@ -132,23 +133,56 @@ func (c *checker) discover(ctx context.Context) bool {
 	}
 	known := c.member.Capabilities()
 	server := cmp.Or(strings.TrimSpace(known.Server.Name+" "+known.Version), "a server of no known type")
-	listed := cmp.Or(map[int]string{0: "no model list", 1: "the only one"}[len(models)], fmt.Sprintf("of %d", len(models)))
-	c.line("server", "%s, asked by %s, model %s, %s", server, known.Dialect.Name, known.Model, listed)
-	var names []string
-	for _, m := range models {
-		names = append(names, m.ID)
-	}
-	if len(names) > 0 && !slices.Contains(names, known.Model) {
-		c.line("warning", "the server does not list this model; it has %s", format.Shorten(format.Clean(format.List(names)), 200))
+	c.line("server", "%s, asked by %s, %s", server, known.Dialect.Name, modelIn(models, known.Model))
+	if len(models) > 0 && !lists(models, known.Model) {
+		c.find(Finding{
+			Step: "warning", Text: "the server lists no model of that name: " + names(models),
+			Hint: "check PROBER_TARGETS_n_MODEL (--model); without it the first of the list is probed",
+		})
 	}
 	return true
 }
 
+// modelIn is the model that is probed, and its place among those of the server.
+func modelIn(models []wire.Model, model string) string {
+	switch {
+	case len(models) == 0 && model == "":
+		return "no model list, and no model is named"
+	case len(models) == 0:
+		return "model " + model + ", no model list"
+	case !lists(models, model):
+		return "model " + model + ", which it does not list"
+	case len(models) == 1:
+		return "model " + model + ", the only one"
+	}
+	return fmt.Sprintf("model %s, of %d", model, len(models))
+}
+
+// lists reports whether a server serves a model of that name: Ollama lists it with a tag that may be left out.
+func lists(models []wire.Model, name string) bool {
+	return slices.ContainsFunc(models, func(m wire.Model) bool { return m.ID == name || m.ID == name+":latest" })
+}
+
+// names are those of models, as many as fit into a line.
+func names(models []wire.Model) string {
+	var list []string
+	for _, m := range models {
+		list = append(list, m.ID)
+	}
+	return "it has " + format.Shorten(format.Clean(format.List(list)), 200)
+}
+
 // fits compares the configured lengths with the server's context.
 func (c *checker) fits() bool {
-	misfit := c.job.Misfit(c.target, c.member.Capabilities().Context)
+	misfit := c.job.Misfit(c.target, c.member.Capabilities().Limits)
 	c.line("failed", "%s", misfit)
 	return misfit == ""
+}
+
+// pieces says what a server that generates long answers in pieces makes of those that are configured.
+func (c *checker) pieces() {
+	text, hint := engine.Pieces(c.target, c.member.Capabilities().Server)
+	c.find(Finding{Step: "warning", Text: text, Hint: hint})
 }
 
 func (c *checker) fit(ctx context.Context) {
@@ -176,6 +210,14 @@ func (c *checker) fit(ctx context.Context) {
 	}
 }
 
+// frames says what is known of the tokens in each frame of an answer.
+var frames = map[probe.Source]string{
+	probe.FromUsage:   "each tells how many (usage)",
+	probe.FromIDs:     "each tells how many (token ids)",
+	probe.FromTotal:   "one in each, since there are as many",
+	probe.FromNothing: "not all tell how many they carry, so there is no ITL",
+}
+
 func (c *checker) ask(ctx context.Context) bool {
 	r := c.member.Probe(ctx, probe.Question{Ask: wire.Ask{
 		Prompt: "Words: time year people way day man thing woman life child world school", MaxTokens: engine.ShortAnswer, CacheSalt: "prober-check",
@@ -183,9 +225,12 @@ func (c *checker) ask(ctx context.Context) bool {
 	if r.Outcome != probe.OK {
 		return c.fail("ask a short question", r)
 	}
+	if c.member.Capabilities().Server.Loaded != "" { // the model is in memory now, and its context known
+		_, _ = c.member.Discover(ctx) // it was discovered before
+	}
 	known := c.member.Capabilities()
-	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
-		countOf(r.Usage.Generated()), engine.ShortAnswer, len(r.Tokens), r.Source)
+	c.line("answer", "%s of %d tokens in %s: %s",
+		countOf(r.Usage.Generated()), engine.ShortAnswer, format.Count(len(r.Tokens), "frame"), frames[r.Source])
 	for _, a := range known.Abilities() {
 		source := " (by its type)"
 		switch {

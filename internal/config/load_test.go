@@ -255,3 +255,17 @@ func TestBaseURLs(t *testing.T) {
 		}
 	}
 }
+
+// TestTargetsAreParsedOnce holds that what is parsed for the prober is its own settings: those of thousands of targets are not
+// parsed with it again.
+func TestTargetsAreParsedOnce(t *testing.T) {
+	_, all, _, err := Options{Environ: withTarget("TARGETS_1_URL=http://two\nOBJECTIVES_0_GOAL=0.9"), ReadFile: ReadFile}.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range all.values {
+		if strings.HasPrefix(name, "TARGETS_0") || strings.HasPrefix(name, "OBJECTIVES_") {
+			t.Errorf("%s is among the settings of the prober", name)
+		}
+	}
+}

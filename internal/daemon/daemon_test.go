@@ -114,7 +114,7 @@ func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 			"PROBER_MAX_TOKENS_PER_DAY", "none")
 		time.Sleep(time.Minute)
 		w.expectLogged(1, "a prompt of 200,000 tokens and an answer of 5 do not fit the server's context of 131,072: "+
-			"--prompt-tokens 131067 is the longest that does (PROBER_PROMPT_TOKENS)")
+			"--prompt-tokens 131067 is the longest that fits (PROBER_PROMPT_TOKENS)")
 		w.expectPage("/api/v1/targets", "131,072", true)
 		w.expectSlots("a:80", "rejected=6")
 	})

@@ -8,147 +8,150 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// awaited polls the metrics of the instance on an address until they are as wanted.
-func awaited(t *testing.T, address string, wanted func(page string) bool) {
+// serveInMemory serves until the end of the test, over TLS if there is a configuration for it, and returns what dials it
+// whatever the address.
+func serveInMemory(t *testing.T, handler http.HandlerFunc, secure *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	page := ""
-	for deadline := time.After(time.Minute); ; {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waited a minute; the metrics are\n%s", page)
-		}
-		response, err := http.Get("http://" + address + "/metrics") //nolint:noctx // on loopback
-		if err != nil {
-			continue // it does not serve yet
-		}
-		text, _ := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if page = string(text); wanted(page) {
-			return
-		}
+	memory := bufconn.Listen(1 << 16)
+	var listener net.Listener = memory
+	if secure != nil {
+		listener = tls.NewListener(memory, secure)
+	}
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() {
+		_ = server.Close()
+		serving.Wait()
+		time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
+	})
+	return listenerDial(memory)
+}
+
+// seenWords are texts that several goroutines note.
+type seenWords struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (s *seenWords) add(word string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.all, word) {
+		s.all = append(s.all, word)
 	}
 }
 
-// outcome reports whether there are probes of an outcome.
-func outcome(page, outcome string) bool {
-	n := seriesOf(page, "llm_probe_probes_total", `outcome="`+outcome+`"`)
-	return n != "" && n != "0"
+func (s *seenWords) expect(t *testing.T, about string, want ...string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.all)
+	if diff := cmp.Diff(want, s.all); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", about, diff)
+	}
 }
 
 // TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and no other is connected to, and its
 // host's name and no other is looked up.
 func TestNoConnectionThatWasNotConfigured(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("%s %s was asked elsewhere, with %v", r.Method, r.URL, r.Header)
-	}))
-	defer elsewhere.Close()
-	asked := sync.Map{}
-	redirecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Store(r.Method+" "+r.URL.Path, true)
-		w.Header().Set("Alt-Svc", `h2="`+elsewhere.Listener.Addr().String()+`"`)
-		w.Header().Set("Link", "<"+elsewhere.URL+">; rel=preconnect")
-		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
-	}))
-	defer redirecting.Close()
-	connects, looksUp := "connects to "+redirecting.Listener.Addr().String(), "looks up many.example"
 	for url, want := range map[string][]string{
-		redirecting.URL: {connects},
-		strings.Replace("dns+"+redirecting.URL, "127.0.0.1", "many.example", 1): {connects, looksUp},
+		"http://target":     {"connects to target:80"},
+		"dns+http://target": {"connects to 10.0.0.1:80", "looks up target"},
 	} {
-		seen := sync.Map{}
-		d := &Daemon{
-			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-				seen.Store("connects to "+address, true)
-				return (&net.Dialer{}).DialContext(ctx, network, address)
-			},
-			Lookup: func(_ context.Context, family, host string) (list []netip.Addr, _ error) {
-				seen.Store("looks up "+host, true)
-				if family == "ip4" {
-					list = append(list, netip.MustParseAddr("127.0.0.1"))
-				}
-				return list, nil
-			},
-		}
-		address, end := serve(t, d, configured(nil, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m",
-			"PROBER_QPS", "20", "PROBER_API_KEY", "sk-secret"))
-		awaited(t, address, func(page string) bool { return outcome(page, "rejected") })
-		end()
-		got := []string{}
-		for what := range seen.Range {
-			got = append(got, what.(string))
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", url, diff)
-		}
-	}
-	if _, ok := asked.Load("GET /v1/models"); !ok {
-		t.Error("the list of models was not asked for: its redirects were not seen")
+		synctest.Test(t, func(t *testing.T) {
+			var reached, asked seenWords
+			dial := serveInMemory(t, func(w http.ResponseWriter, r *http.Request) {
+				asked.add(r.Method + " " + r.URL.Path)
+				w.Header().Set("Alt-Svc", `h2="elsewhere:443"`)
+				w.Header().Set("Link", "<http://elsewhere>; rel=preconnect")
+				http.Redirect(w, r, "http://elsewhere"+r.URL.Path, http.StatusTemporaryRedirect)
+			}, nil)
+			d := &Daemon{
+				Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+					reached.add("connects to " + address)
+					return dial(ctx, network, address)
+				},
+				Lookup: func(_ context.Context, family, host string) (list []netip.Addr, _ error) {
+					reached.add("looks up " + host)
+					if family == "ip4" {
+						list = append(list, netip.MustParseAddr("10.0.0.1"))
+					}
+					return list, nil
+				},
+			}
+			newWorld(t, d, nil, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m", "PROBER_API_KEY", "sk-secret")
+			time.Sleep(10 * time.Minute)
+			reached.expect(t, url, want...)
+			if !slices.Contains(asked.all, "GET /v1/models") {
+				t.Errorf("%s: the list of models was not asked for, its redirect was not seen: %v", url, asked.all)
+			}
+		})
 	}
 }
 
 // TestCertificatesForTargetsAreRotated: a server that demands a client's certificate gets the one that is in the files
 // by then, and is trusted by the authority that is.
 func TestCertificatesForTargetsAreRotated(t *testing.T) {
-	profile, err := sim.ParseProfile("fast")
-	if err != nil {
-		t.Fatal(err)
-	}
-	model := sim.New(sim.Config{Profile: profile, Seed: 1})
-	defer model.Close()
-	dir, first, second := t.TempDir(), newPair(t), newPair(t)
-	path := first.write(t, dir, "client")
+	synctest.Test(t, func(t *testing.T) {
+		profile, err := sim.ParseProfile("fast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := sim.New(sim.Config{Profile: profile, Seed: 1})
+		t.Cleanup(model.Close)
+		dir, first, second := t.TempDir(), newPair(t), newPair(t)
+		path := first.write(t, dir, "client")
 
-	var mu sync.Mutex
-	var shown []*x509.Certificate
-	now := demanding(first)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var mu sync.Mutex // guards both
+		var shown *x509.Certificate
+		now := demanding(first)
+		dial := serveInMemory(t, func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			shown = r.TLS.PeerCertificates[0]
+			mu.Unlock()
+			model.ServeHTTP(w, r)
+		}, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return now, nil
+		}})
+		w := newWorld(t, &Daemon{Dial: dial}, nil, "PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1",
+			"PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path, "PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key"))
+		time.Sleep(time.Minute)
+		w.expectSlots("a", "ok=6")
+
 		mu.Lock()
-		shown = append(shown, r.TLS.PeerCertificates[0])
+		now = demanding(second)
 		mu.Unlock()
-		model.ServeHTTP(w, r)
-	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return now, nil
-	}}
-	server.StartTLS()
-	defer server.Close()
+		time.Sleep(time.Minute)
+		w.expectSlots("a", "ok=6 tls=6")
 
-	address, end := serve(t, &Daemon{}, configured(nil, "PROBER_TARGETS_0_URL", server.URL,
-		"PROBER_QPS", "5", "PROBER_RELOAD_INTERVAL", "100ms", "PROBER_TARGETS_0_CA_FILE", path,
-		"PROBER_TARGETS_0_CERT_FILE", path, "PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key")))
-	awaited(t, address, func(page string) bool { return outcome(page, "ok") })
-	mu.Lock()
-	now, shown = demanding(second), nil
-	mu.Unlock()
-	awaited(t, address, func(page string) bool { return outcome(page, "tls") }) // until the files have changed
-	second.write(t, dir, "client")
-	awaited(t, address, func(string) bool {
+		second.write(t, dir, "client")
+		time.Sleep(11 * time.Second) // two looks at the files
+		w.expectLogged(1, "reloaded")
+		time.Sleep(time.Minute)
+		w.expectSlots("a", "ok=13 tls=7")
 		mu.Lock()
 		defer mu.Unlock()
-		return slices.ContainsFunc(shown, second.Leaf.Equal)
+		if !second.Leaf.Equal(shown) {
+			t.Error("the new certificate is not shown")
+		}
 	})
-	end() // before the server
 }
 
 // demanding is a server with a certificate that asks clients for the same one.

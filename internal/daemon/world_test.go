@@ -73,7 +73,8 @@ type world struct {
 }
 
 // newWorld runs d with small settings and more, which are variables and their values. It probes the targets that these
-// name, or else the hosts, which are simulated with the profile "fast". A drain of 0 is a second.
+// name, or else the hosts, which are simulated with the profile "fast" and dialled in memory, unless d has a
+// Dial of its own. A drain of 0 is a second.
 func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 	t.Helper()
 	w := &world{t: t, options: configured(hosts, more...), servers: map[string]*sim.Server{}}
@@ -87,14 +88,16 @@ func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 	core, logs := observer.New(zapcore.DebugLevel)
 	own := bufconn.Listen(1 << 16)
 	w.logs, d.Log, d.Listener, d.Drain = logs, zap.New(core), own, cmp.Or(d.Drain, time.Second)
-	d.Dial = func(ctx context.Context, _, address string) (net.Conn, error) {
-		if _, refuses := w.closed.Load(strings.TrimSuffix(address, ":80")); refuses {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	if d.Dial == nil {
+		d.Dial = func(ctx context.Context, _, address string) (net.Conn, error) {
+			if _, refuses := w.closed.Load(strings.TrimSuffix(address, ":80")); refuses {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+			}
+			if listener, ok := listeners[address]; ok {
+				return listener.DialContext(ctx)
+			}
+			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 		}
-		if listener, ok := listeners[address]; ok {
-			return listener.DialContext(ctx)
-		}
-		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 	}
 	w.client = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,

@@ -115,7 +115,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 			t.Errorf("counts tokens: %t: %s (%v)", counts, results[0].Outcome, err)
 		}
 		known := j.Members[0].Capabilities()
-		if text := j.Misfit(j.Targets[0], known.Context); !strings.Contains(text, "context of 5,000: --prompt-tokens 4980 ") {
+		if text := j.Misfit(j.Targets[0], known.Limits); !strings.Contains(text, "context of 5,000: --prompt-tokens 4980 ") {
 			t.Errorf("counts tokens: %t: %q of a context of %d", counts, text, known.Context)
 		}
 		if longest := server.longest.Load(); longest < 7500 || longest > 8000 {

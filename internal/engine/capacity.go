@@ -1,27 +1,57 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Misfit says that prompt and answer of t do not fit a context, and which length does; empty if they do, or it is not known.
-func (j *Job) Misfit(t config.Target, context int) string {
+// Misfit says that prompt and answer of t do not fit a server's limits, and which length does; empty if they do, or these are not known.
+func (j *Job) Misfit(t config.Target, limits wire.Limits) string {
 	const leastPrompt = 16 // tokens: the shortest that can be configured
 	longest := j.Prompts.Longest()
-	if context <= 0 || longest == 0 || longest+t.MaxTokens <= context {
+	together, alone := 0, 0 // tokens above the limits
+	if limits.Context > 0 {
+		together = longest + t.MaxTokens - limits.Context
+	}
+	if limits.Input > 0 {
+		alone = longest - limits.Input
+	}
+	if longest == 0 || together <= 0 && alone <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf("a prompt of %s tokens and an answer of %s do not fit the server's context of %s: ",
-		format.Grouped(longest), format.Grouped(t.MaxTokens), format.Grouped(context))
-	if fits := t.PromptTokens - (longest + t.MaxTokens - context); fits >= leastPrompt {
-		return text + fmt.Sprintf("--prompt-tokens %d is the longest that does (PROBER_PROMPT_TOKENS)", fits)
+	text := fmt.Sprintf("a prompt of %s tokens is longer than the %s that the server takes: ",
+		format.Grouped(longest), format.Grouped(limits.Input))
+	if together > 0 {
+		text = fmt.Sprintf("a prompt of %s tokens and an answer of %s do not fit the server's context of %s: ",
+			format.Grouped(longest), format.Grouped(t.MaxTokens), format.Grouped(limits.Context))
+	}
+	if fits := t.PromptTokens - max(together, alone); fits >= leastPrompt {
+		return text + fmt.Sprintf("--prompt-tokens %d is the longest that fits (PROBER_PROMPT_TOKENS)", fits)
 	}
 	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
+}
+
+// Pieces says what becomes of the answers of t on a server that generates long ones in pieces; empty if it does not.
+func Pieces(t config.Target, s wire.Server) (text, hint string) {
+	piece := s.Piece
+	if piece == 0 || t.MaxTokens <= piece {
+		return "", ""
+	}
+	gap := fmt.Sprintf("each piece begins with a prefill of its own, so that a gap as long as TTFT follows each %s tokens", format.Grouped(piece))
+	if t.MaxTokens%piece == 0 {
+		return fmt.Sprintf("the server generates answers of more than %s tokens in pieces: %s", format.Grouped(piece), gap), ""
+	}
+	shorter := t.MaxTokens / piece * piece
+	text = fmt.Sprintf("the server generates answers of more than %s tokens in pieces of so many: an answer of %s would become %s, and is wrong_length; %s",
+		format.Grouped(piece), format.Grouped(t.MaxTokens), format.Grouped(shorter+piece), gap)
+	hint = fmt.Sprintf("--max-tokens %d and %d are lengths that it can be held to (PROBER_MAX_TOKENS)", shorter, shorter+piece)
+	return text, hint
 }
 
 // probedShare is the share of the slots that are probed if a probe takes so long: others find too many in flight.
@@ -44,7 +74,7 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 // TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing. Where took is 0, not known,
 // none is skipped. Data sets: at least a token a word is counted.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
-	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * float64(j.Prompts.Mean()+t.MaxTokens)))
+	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * float64(cmp.Or(j.meanPrompt, j.Prompts.Mean())+t.MaxTokens)))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/schedule"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // TestMisfit holds what is said of prompts that are longer than a context, and that nothing is said where they fit, or
@@ -14,24 +16,49 @@ import (
 func TestMisfit(t *testing.T) {
 	sessions := prompt.Options{Workload: prompt.Sessions, Tokens: 1000, Answer: 100, Rounds: 3}
 	for _, test := range []struct {
-		asks    prompt.Options
-		context int
-		want    string
+		asks   prompt.Options
+		limits wire.Limits
+		want   string
 	}{
-		{prompt.Options{Tokens: 1000}, 0, ""},
-		{prompt.Options{Tokens: 1000}, 1100, ""},
-		{prompt.Options{Tokens: 1000}, 1099, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,099: " +
-			"--prompt-tokens 999 is the longest that does (PROBER_PROMPT_TOKENS)"},
-		{prompt.Options{Tokens: 1000}, 110, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 110: " +
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 0}, ""},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1100}, ""},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1099}, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,099: " +
+			"--prompt-tokens 999 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 110}, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 110: " +
 			"--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"},
-		{sessions, 1428, ""},
-		{sessions, 1400, "a prompt of 1,328 tokens and an answer of 100 do not fit the server's context of 1,400: " +
-			"--prompt-tokens 972 is the longest that does (PROBER_PROMPT_TOKENS)"},
-		{prompt.Options{Workload: prompt.Dataset, Tokens: 1000}, 500, ""},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1100, Input: 1000}, ""},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1100, Input: 900}, "a prompt of 1,000 tokens is longer than the 900 that the server takes: " +
+			"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1050, Input: 900}, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,050: " +
+			"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+		{sessions, wire.Limits{Context: 1428}, ""},
+		{sessions, wire.Limits{Context: 1400}, "a prompt of 1,328 tokens and an answer of 100 do not fit the server's context of 1,400: " +
+			"--prompt-tokens 972 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Workload: prompt.Dataset, Tokens: 1000}, wire.Limits{Context: 500}, ""},
 	} {
 		j := Job{Prompts: test.asks}
-		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}}, test.context); got != test.want {
-			t.Errorf("context of %d: %q, want %q", test.context, got, test.want)
+		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}}, test.limits); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.limits, got, test.want)
+		}
+	}
+}
+
+// TestPieces holds what is said of answers that a server generates in pieces.
+func TestPieces(t *testing.T) {
+	tgi := wire.Server{Name: "tgi", Piece: 1024}
+	for _, test := range []struct {
+		server     wire.Server
+		tokens     int
+		text, hint string
+	}{
+		{wire.Server{}, 1100, "", ""},
+		{tgi, 1024, "", ""},
+		{tgi, 1100, "an answer of 1,100 would become 2,048, and is wrong_length", "--max-tokens 1024 and 2048 are lengths"},
+		{tgi, 2048, "a gap as long as TTFT follows each 1,024 tokens", ""},
+	} {
+		text, hint := Pieces(config.Target{Settings: config.Settings{MaxTokens: test.tokens}}, test.server)
+		if !strings.Contains(text, test.text) || !strings.HasPrefix(hint, test.hint) || (text == "") != (test.text == "") || (hint == "") != (test.hint == "") {
+			t.Errorf("answers of %d: %q, %q", test.tokens, text, hint)
 		}
 	}
 }

@@ -27,6 +27,8 @@ type Job struct {
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
+	meanPrompt int // tokens of Prompts, see [prompt.Options.Mean]: to count them again takes long for a data set
+
 	writer  *prompt.Writer
 	files   [][sha256.Size]byte // the hashes of the targets' files
 	reached atomic.Bool         // its first server was asked for the length of prompts
@@ -48,7 +50,9 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
 			plan := schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group}
-			i, jobs = len(jobs), append(jobs, &Job{Plan: plan, Prompts: prompts, writer: prompt.NewWriter(prompts)})
+			i, jobs = len(jobs), append(jobs, &Job{
+				Plan: plan, Prompts: prompts, meanPrompt: prompts.Mean(), writer: prompt.NewWriter(prompts),
+			})
 		}
 		if err := jobs[i].add(t, assets, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)

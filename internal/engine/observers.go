@@ -162,20 +162,17 @@ func (o *Observers) describe(j *Job) {
 	defer o.mu.Unlock()
 	for i, t := range j.Targets {
 		member, before := j.Members[i], o.described[t.Name]
-		known, perDay := member.Capabilities(), before.TokensPerDay
-		if member != before.member { // it takes long for a data set
-			perDay = j.TokensPerDay(t, 0)
-		}
+		known := member.Capabilities()
 		d := probe.Description{
 			Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 			Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
-			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: perDay,
+			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
 			Interval: j.Plan.Interval, Objectives: o.objectives,
 		}
 		if known.Dialect != nil {
 			d.API = known.Dialect.Name
 		}
-		if misfit := j.Misfit(t, known.Context); misfit != "" {
+		if misfit := j.Misfit(t, known.Limits); misfit != "" {
 			d.Notes = append(d.Notes, misfit)
 			if !slices.Contains(before.Notes, misfit) {
 				o.log.Warn(misfit, zap.String("target", t.Name))

@@ -26,9 +26,14 @@ func newOwnedTargets(lookup discovery.Lookup, log *zap.Logger) *ownedTargets {
 	return &ownedTargets{names: discovery.New(lookup), log: log, lookups: map[string]string{}, logged: -1}
 }
 
-// Present is the targets that c means at present, for commands that end: names are looked up once.
+// Present returns the targets that c means at present, for commands that end: names are looked up once.
 func Present(ctx context.Context, c *config.Config) []config.Target {
-	o := newOwnedTargets(nil, zap.NewNop())
+	return present(ctx, c, nil)
+}
+
+// present is [Present] with a lookup; nil: the system's.
+func present(ctx context.Context, c *config.Config, lookup discovery.Lookup) []config.Target {
+	o := newOwnedTargets(lookup, zap.NewNop())
 	_ = o.refresh(ctx, c.Targets) // a failure shows in the probes: see expand
 	return o.of(c)
 }

@@ -77,14 +77,19 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 		a.Stamp = ByKernel
 	}
 	a.Stamp = cmp.Or(a.Stamp, ByUser) // single timestamps of the kernel may be refused
-	a.Tokens = append(a.Tokens, Arrival{
+	arrival := Arrival{
 		At: since, Read: uint32(at.Read), N: a.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
-	})
+	}
+	if !at.NotBefore.IsZero() {
+		arrival.NotBefore = max(0, at.NotBefore.Sub(a.Start))
+	}
+	a.Tokens = append(a.Tokens, arrival)
 	return true
 }
 
-// addition returns what a frame adds whose text may be the whole answer so far. It is that only if it begins with what was seen:
-// SGLang with --incremental-streaming-output sends increments in the same fields. Once a text does not, no later one is.
+// addition returns what a frame adds whose text may be the whole answer so far. It is that only if it begins with
+// what was seen: SGLang with --incremental-streaming-output sends increments in the same fields. Once a text does
+// not, no later one is.
 func (a *accumulator) addition(d wire.Delta) []byte {
 	if a.disjoint || len(d.Text) == 0 {
 		return d.Text
@@ -174,6 +179,9 @@ func (a *accumulator) settle() {
 		for i := range a.Tokens {
 			a.Tokens[i].N = 1
 		}
+	}
+	if a.Answer > 0 && !a.Reasoned && !a.Hidden { // a token without text is one of the answer as well
+		a.Answer = a.Tokens[0].At
 	}
 	a.Burst = burst(a.Tokens)
 	if n := len(a.Tokens); n > 0 && a.Outcome != OK && (a.Finish == "" || a.err != nil) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -126,12 +125,10 @@ func TestTheKernelStamps(t *testing.T) {
 	stream.EnableTimestamps()
 	server := onSockets(t, false, twoTokens.stream, nil)
 	equal(t, "timestamps", ByUser, at(server.URL, Route{UserStamps: true}).ask(t).Stamp)
-	if runtime.GOOS != "linux" {
-		return
+	for range 100 {
+		if at(server.URL, Route{}).ask(t).Stamp == ByKernel {
+			return
+		}
 	}
-	stamp := ByUser
-	for stamp == ByUser {
-		stamp = at(server.URL, Route{}).ask(t).Stamp
-	}
-	equal(t, "timestamps", ByKernel, stamp)
+	t.Skip("no timestamps of the kernel here")
 }

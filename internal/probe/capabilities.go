@@ -28,15 +28,16 @@ type Capabilities struct {
 	Tokenizes  wire.Claim // a route that counts tokens
 }
 
-// countsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways write a 0 whatever
-// their cache did: so either the server has counted some before, or its type is known to count them, and no prompt that
-// it had been sent before came with a 0. Again says that the prompt in question is such one.
+// countsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways
+// write a 0 whatever their cache did: so either the server has counted some before, or its type is known to count
+// them, and no prompt that it had been sent before came with a 0. Again says that the prompt in question is such one.
 func (c Capabilities) countsCached(again bool) bool {
 	counts := c.Server.Cached == wire.Always || c.Server.Cached == wire.Optional
 	return c.CacheHit || counts && !c.CacheMissed && !again
 }
 
-// learnCached learns from the usage of an answer whether the server counts cached tokens. Again is as of [Capabilities.countsCached].
+// learnCached learns from the usage of an answer whether the server counts cached tokens. Again is as of
+// [Capabilities.countsCached].
 func (c *Capabilities) learnCached(u wire.Usage, again bool) {
 	c.CacheHit = c.CacheHit || u.Cached.N > 0
 	c.CacheMissed = !c.CacheHit && (c.CacheMissed || again && u.Cached.Known)

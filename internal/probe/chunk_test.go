@@ -57,6 +57,22 @@ func TestChunks(t *testing.T) {
 	header := func(wrote, header time.Duration) func(*Timeline) {
 		return func(t *Timeline) { t.Phases.Wrote, t.Phases.Header = wrote, header }
 	}
+	notBefore := func(read uint32, moment time.Duration) func(*Timeline) {
+		return func(t *Timeline) {
+			for i, a := range t.Tokens {
+				if a.Read == read {
+					t.Tokens[i].NotBefore = moment
+				}
+			}
+		}
+	}
+	later := func(from int, d time.Duration) func(*Timeline) {
+		return func(t *Timeline) {
+			for i := range t.Tokens[from:] {
+				t.Tokens[from+i].At += d
+			}
+		}
+	}
 	for name, test := range map[string]struct {
 		of   Timeline
 		want string
@@ -95,6 +111,29 @@ func TestChunks(t *testing.T) {
 		"a timestamp that was refused while the reader was late": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
+		"all of an answer in a late read, and an empty read soon before": {change(inReads(0, 80*ms, 4), notBefore(1, 480*ms)),
+			"TTFT 500ms, E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
+		"an empty read too long before": {change(inReads(0, 80*ms, 4), notBefore(1, 470*ms)),
+			"E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
+		"all of an answer in one packet, read late": {change(inReads(0, 80*ms, 4), notBefore(1, 500*ms)),
+			"TTFT 500ms, E2EL 500ms, max gap 0s, gaps 3×0s, 3 coalesced, 3 in bursts, 4 output"},
+		"all of an answer in two packets, of which the first is read late": {
+			change(change(inReads(0, 50*ms, 3, 3), later(3, ms/2)), notBefore(1, 400*ms)),
+			"TPOT 166.666µs, E2EL 500.5ms, ITL 3×166.666µs, 4 coalesced, 6 joined, 6 output"},
+		"the last in one packet with what came behind it": {
+			change(change(inReads(20*ms, 15*ms, 1, 1, 1, 1), behind(3)), notBefore(4, 580*ms)),
+			"TTFT 520ms, TPOT 20ms, E2EL 580ms, max gap 20ms, gaps 3×20ms, ITL 3×20ms, 4 output"},
+		"a pause whose end is blurred, and an empty read soon before": {
+			change(change(inReads(20*ms, 60*ms, 1, 1, 2), later(2, 960*ms)), notBefore(3, 1530*ms)),
+			"TTFT 520ms, TPOT 340ms, E2EL 1.54s, max gap 1s, gaps 1×20ms, ITL 1×20ms 2×500ms, 1 coalesced, 2 joined, 4 output"},
+		"a pause whose end is blurred": {
+			change(change(inReads(20*ms, 60*ms, 1, 1, 2), later(2, 960*ms)), notBefore(3, 541*ms)),
+			"TTFT 520ms, TPOT 340ms, E2EL 1.54s, gaps 1×20ms, ITL 1×20ms 2×500ms, 1 coalesced, 2 joined, 4 output"},
+		"a refused timestamp is uncertain, however punctual all others are": {
+			change(inReads(20*ms, ms/20, 1, 1, 1), func(t *Timeline) {
+				t.Tokens[1] = Arrival{At: 555 * ms, NotBefore: 535 * ms, Read: 2, N: 1}
+			}),
+			"TTFT 520ms, TPOT 20ms, E2EL 560ms, ITL 2×20ms, 2 joined, 3 output"},
 		"tokens of a frame unknown": {
 			change(inReads(20*ms, ms/20, 1, 1, 2), func(t *Timeline) { t.Tokens[1].N = 0 }),
 			"TTFT 520ms, TPOT 30ms, E2EL 580ms, max gap 40ms, gaps 1×20ms 1×40ms 1×0s, 1 coalesced, 1 in bursts, 3 output"},

@@ -22,9 +22,9 @@ type Findings struct {
 	Server  wire.Server   // its type; the zero value if unknown
 	Version string        // of the server; empty if unknown
 	Model   string        // empty until known
-	Context int           // tokens that prompt and answer may have together; 0 if unknown
-	NoModel bool          // it was asked for its models, and the list was empty
-	Asked   bool          // it was asked for its type and models, and need not be again
+	wire.Limits
+	NoModel bool // it was asked for its models, and the list was empty
+	Asked   bool // it was asked for its type and models, and need not be again
 }
 
 // rejected reports whether a metadata request failed because the server answered that it does not want it, or not from us.
@@ -73,7 +73,7 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 		found.Model = models[0].ID
 	}
 	if i := slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
-		found.Context = models[i].MaxLen
+		found.Limits = models[i].Limits
 	}
 	if found.Context == 0 {
 		found.Context = t.context(ctx, found.Server, found.Model, evidence)

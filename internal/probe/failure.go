@@ -142,21 +142,26 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong):
 		return failed(Malformed, "%w", err)
 	case x.err != nil:
-		return inStream(x.err)
+		return x.inStream()
 	}
 	return failed(Truncated, "stream cut %s: %w", doing, err)
 }
 
-func inStream(e *wire.ServerError) verdict {
-	if e.Overloaded() {
-		return verdict{outcome: Overloaded, err: e}
+// inStream is the verdict on an answer with an error in it. Once a token came, the request was not at fault.
+func (x *exchange) inStream() verdict {
+	switch {
+	case x.err.Overloaded():
+		return verdict{outcome: Overloaded, err: x.err}
+	case x.err.Invalid() && len(x.Tokens) == 0:
+		x.rejected = []byte(x.err.Message)
+		return verdict{outcome: Rejected, err: because(x.err, reasonIn(x.rejected))}
 	}
-	return verdict{outcome: ServerError, err: e}
+	return verdict{outcome: ServerError, err: x.err}
 }
 
 func (x *exchange) complete() verdict {
 	if x.err != nil {
-		return inStream(x.err)
+		return x.inStream()
 	}
 	ending := wire.EndingOf(x.Finish)
 	switch {

@@ -164,8 +164,8 @@ type Expectation struct {
 	Answer       string     // words that the answer must contain; empty: any answer is right
 }
 
-// warm reports whether the whole prompt is one that a cache is meant to know. It is no prompt that only makes another exact, or asks
-// whether the server answers.
+// warm reports whether the whole prompt is one that a cache is meant to know. It is no prompt that only makes another
+// exact, or asks whether the server answers.
 func (q Question) warm() bool {
 	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }
@@ -197,7 +197,7 @@ func (q Question) cost() int {
 
 func (q Question) report(r *Result) {
 	switch {
-	case refused(r) || r.Status == http.StatusRequestEntityTooLarge:
+	case refused(r) || r.Status == http.StatusRequestEntityTooLarge || errors.Is(r.Err, ErrTooLong):
 		q.Refuse()
 	case r.Outcome == OK || r.Outcome == WrongLength:
 		q.Learn(r.Usage.Prompt.N) // 0 if the server does not count

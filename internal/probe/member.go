@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -156,8 +155,8 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	return r
 }
 
-// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt for a warm
-// cache as in the last answer, or a later round of a session.
+// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt
+// for a warm cache as in the last answer, or a later round of a session.
 func (m *Member) again(q Question) bool {
 	if q.Ask.Session != "" {
 		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
@@ -285,7 +284,7 @@ func (m *Member) learnFindings(found Findings) {
 		if c.Stale {
 			*c = Capabilities{}
 		}
-		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
+		found.Limits = found.Limits.Or(c.Limits) // which a refusal may have told
 		c.Findings = found
 	})
 }
@@ -312,8 +311,8 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 		if err == nil {
 			c.Tokenizes = claim(tokens.Known)
 		} else if errors.Is(err, ErrTooLong) {
-			context, _ := wire.TooLong([]byte(err.Error()))
-			c.Context = cmp.Or(context, c.Context)
+			limits, _ := wire.TooLong([]byte(err.Error()))
+			c.Limits = limits.Or(c.Limits)
 		}
 	})
 	return tokens, err
@@ -351,9 +350,8 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != c.Server.Name {
 			c.Server, c.Version = s, ""
 		}
-		if context, _ := wire.TooLong(r.rejected); context > 0 {
-			c.Context = context
-		}
+		limits, _ := wire.TooLong(r.rejected)
+		c.Limits = limits.Or(c.Limits)
 		c.Unlimited = errors.Is(r.Err, ErrUnlimited) || c.Unlimited && r.Outcome != OK
 		if r.Outcome != OK {
 			return

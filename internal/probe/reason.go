@@ -12,6 +12,7 @@ import (
 // The reasons of failures that are known for certain: the error of a result wraps at most one of them, and its hint follows it.
 var (
 	ErrUnlimited  = errors.New("the server ignores the limit of an answer's length")
+	ErrPieces     = errors.New("the server generates long answers in whole pieces")
 	ErrTooLong    = errors.New("longer than the server takes")
 	ErrNoTemplate = errors.New("the model has no chat template")
 	ErrNoModel    = errors.New("the server serves no model")
@@ -20,7 +21,7 @@ var (
 	ErrWrongModel  = errors.New("the server does not serve the model that was asked for")
 	ErrWantsHeader = errors.New("the server wants another header")
 	ErrNoBackend   = errors.New("the gateway has no server left")
-	ErrNothing     = errors.New("the stream ended before anything was in it")
+	ErrNothing     = errors.New("stream ended without a token or anything else in it")
 	ErrNoFinish    = errors.New("without a finish reason")
 )
 
@@ -43,7 +44,10 @@ func because(err, reason error) error {
 
 // reworded is err in other words, for the same reason.
 func reworded(err error, text string) error {
-	reasons := []error{ErrUnlimited, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish}
+	reasons := []error{
+		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone, ErrWrongModel, ErrWantsHeader, ErrNoBackend,
+		ErrNothing, ErrNoFinish,
+	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {
 		return errors.New(text)

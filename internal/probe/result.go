@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -46,7 +47,7 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // what is unreliable about the numbers
 
-	rejected []byte      // body of an answer that was no stream
+	rejected []byte      // what the server rejected the request with: the body of an answer that was no stream, or the error in one
 	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
@@ -93,11 +94,13 @@ func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }
 
 // Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our mistake
-// until the target has worked once. After that it is an outage for its users too: the model was removed, or has no worker.
+// until the target has worked once. After that it is an outage for its users too, and so is a server that serves no model.
 func (r *Result) Available(hasWorked bool) bool {
 	switch {
 	case len(r.Tokens) > 0, r.Outcome.Refusal():
 		return true
+	case errors.Is(r.Err, ErrModelGone), errors.Is(r.Err, ErrNoModel):
+		return false
 	case r.Outcome == Rejected:
 		return !hasWorked
 	}
@@ -121,7 +124,7 @@ type Source string
 // The sources, best first.
 const (
 	FromUsage   Source = "usage" // growth of the usage that each frame carries
-	FromIDs     Source = "ids"   // token ids in the frame
+	FromIDs     Source = "ids"   // token ids in the frame, or a type of server that sends a token a frame
 	FromTotal   Source = "total" // one each: the count of all tokens equals the number of token frames
 	FromNothing Source = "none"  // the tokens of a frame cannot be attributed
 )

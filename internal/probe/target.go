@@ -55,18 +55,19 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
 	r := t.newResult(q.Ask.Model)
-	r.Start = time.Now()
 	r.Tokens = make([]Arrival, 0, max(0, min(q.Ask.MaxTokens, maxExpected))) // so that no token frame waits for memory
 	x := &exchange{
 		accumulator: &accumulator{Result: r, keeps: q.Expect.Answer != "", estimates: q.Ask.Server.Estimates},
-		Question:    q, target: t, trace: &trace{start: r.Start},
+		Question:    q, target: t, trace: &trace{},
+		stall: newStallTimer(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) }),
 	}
+	defer x.stall.end()
+	x.trace.quiet, x.trace.looks = t.Transport.lookout.quiet()
+	r.Start = time.Now()
+	x.trace.start = r.Start
 	if err != nil {
 		return x.conclude(failed(Rejected, "%w", err))
 	}
-	x.stall = time.AfterFunc(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) })
-	x.stall.Stop() // until the first token
-	defer x.stall.Stop()
 	return x.conclude(x.run(ctx, req))
 }
 
@@ -74,8 +75,9 @@ type exchange struct {
 	*accumulator // of the result
 	Question
 	target Target
+	server wire.Server // type, as it is known by the answer's header; the zero value if it is not
 	trace  *trace
-	stall  *time.Timer // runs from each token's arrival
+	stall  *stallTimer
 }
 
 func (t Target) newResult(model string) *Result {
@@ -99,12 +101,16 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	defer done()
 	defer resp.Body.Close()
 	defer func() {
-		x.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
 		if ctx.Err() != nil { // the rest of the answer is not read
 			x.trace.abandon()
 		}
 	}()
 	conn := x.trace.gotHeader()
+	x.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
+	x.server = x.Ask.Server
+	if x.server.Name == "" {
+		x.server = x.gateway
+	}
 	x.Status, x.CertExpiry = resp.StatusCode, conn.certExpiry()
 	if v, ok := x.noStream(ctx, resp); ok {
 		return v
@@ -119,11 +125,15 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 func (x *exchange) conclude(v verdict) *Result {
 	r := x.Result
 	r.Elapsed = time.Since(r.Start)
+	x.trace.rest()
 	r.Server = x.Ask.Server.Name
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.Ask), v.retry
 	x.settle()
 	r.Phases, _, r.Refused = x.trace.state()
 	r.Taint = r.taint()
+	if len(r.Tokens) > 0 {
+		x.target.Transport.lookout.probed(r.Tokens[0].At, r.uncertain() != nil)
+	}
 	r.Cache, r.again = cacheState(r.Usage, x.Expect), x.Expect.Again
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
@@ -203,13 +213,25 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		if !x.add(frame.Stamp, delta) {
 			continue
 		}
-		x.stall.Reset(x.target.Stall - time.Since(frame.At))
+		x.stall.restart()
+		if len(x.Tokens) == 1 {
+			x.trace.gotToken()
+		}
 		limit := x.Ask.MaxTokens
 		if n := max(len(x.Tokens), x.told, x.counted); limit > 0 && n > limit+overrun && x.Finish == "" { // each token frame has at least one
 			x.trace.abandon()
-			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled", n, limit, ErrUnlimited)
+			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled", n, limit, x.whyLonger())
 		}
 	}
+}
+
+// whyLonger is why an answer goes on after the tokens that were asked for.
+func (x *exchange) whyLonger() error {
+	piece, asked := x.server.Piece, x.Ask.MaxTokens
+	if piece > 0 && asked > piece && asked%piece > 0 {
+		return fmt.Errorf("%w of %d tokens", ErrPieces, piece)
+	}
+	return ErrUnlimited
 }
 
 // decode interprets a frame. An event called error is one, whatever its data: Dynamo puts the text into a comment.
@@ -217,6 +239,9 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	delta, err := x.target.Dialect.Decode(frame.Data)
 	if frame.Event == "error" && (err != nil || delta.Err == nil) {
 		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
+	}
+	if x.server.TokenFrames && delta.Choice && delta.Tokens == 0 && delta.Err == nil {
+		delta.Tokens, delta.Role = 1, false
 	}
 	return delta, err
 }

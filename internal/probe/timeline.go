@@ -45,7 +45,12 @@ type Arrival struct {
 	N      int           // generated tokens in the frame; 0 if they cannot be attributed
 	Read   uint32        // number of the socket read that completed the frame
 	Kernel bool          // At is the kernel's timestamp, not the time of the read
-	Behind bool          // the read also completed a later frame without tokens: At may be that one's
+
+	// NotBefore is a moment at which nothing had been received of all that the read found, counted from Start like At. It
+	// equals At if all came in one packet. 0: nothing is known. See [stream.Stamp].
+	NotBefore time.Duration
+
+	Behind bool // the read also completed a later frame without tokens: At may be that one's
 }
 
 // TTFT is the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
@@ -68,16 +73,20 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		for _, s := range t.spans() {
-			if s.gap && !yield(s.length) {
+		late := t.lateness()
+		for i := 1; i < len(t.Tokens); i++ {
+			if !t.known(i-1, late) || !t.known(i, late) {
+				continue
+			}
+			if !yield(t.Tokens[i].At - t.Tokens[i-1].At) {
 				return
 			}
 		}
 	}
 }
 
-// ITL yields the time between two chunks divided by the tokens of the later one, once per token: nothing if the timeline is
-// tainted or some frame's tokens are unknown, nor for a last chunk whose arrival is too uncertain.
+// ITL yields the time between two chunks divided by the tokens of the later one, once per token: nothing if the
+// timeline is tainted or some frame's tokens are unknown, nor for a last chunk whose arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
@@ -98,8 +107,8 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first chunk (1 a
-// frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
+// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first
+// chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	chunks, last := t.chunks(), len(t.Tokens)-1
 	if len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
@@ -109,18 +118,27 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	return whole / time.Duration(n-max(chunks[0].tokens, chunks[0].frames)), t.sure(whole, last)
 }
 
-// MaxGap is the longest chunk gap, the one still open when the probe died included. ok is false if there was none, or a longer
-// one may lie between token frames whose arrivals are unknown.
+// MaxGap is the longest gap between two token frames, the one still open when the probe died included: the longest that
+// it can have been. ok is false if there is none, or if it may have been shorter by more than 1/20.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
-	d, hidden := t.Open, time.Duration(0)
-	for _, s := range t.spans() {
-		if s.gap {
-			d = max(d, s.length)
-		} else {
-			hidden = max(hidden, s.length)
-		}
+	if len(t.Tokens) < 2 && t.Open == 0 {
+		return 0, false
 	}
-	return d, (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
+	least, most := t.Open, t.Open // the bounds of the longest gap
+	windows := t.windows()
+	for i, later := range windows {
+		if i == 0 {
+			continue
+		}
+		earlier := windows[i-1]
+		least = max(least, later.from-earlier.until)
+		most = max(most, later.until-earlier.from)
+	}
+	if t.Open > 0 {
+		last := windows[len(windows)-1]
+		most = max(most, t.Open+last.until-last.from)
+	}
+	return most, (most-least)*maxUncertainty <= most
 }
 
 // ReadDelays are how long the bytes of each read with a kernel timestamp and a token frame lay unread.

@@ -36,6 +36,8 @@ func (s stage) String() string {
 // A trace watches one request up to its answer. net/http calls it from several goroutines.
 type trace struct {
 	start time.Time
+	looks bool          // the connection is watched: see [stream.Conn.Watch]
+	quiet time.Duration // the first part of the wait, in which it is not
 
 	mu     sync.Mutex
 	now    stage
@@ -56,6 +58,9 @@ func (t *trace) context(ctx context.Context) context.Context {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.now, t.phases.Reused, t.conn = writing, i.Reused, newResponseConn(i.Conn)
+			if t.looks {
+				t.conn.socket.Watch(t.start, t.quiet)
+			}
 		},
 		WroteRequest: func(i httptrace.WroteRequestInfo) {
 			at := time.Now()
@@ -94,6 +99,24 @@ func (t *trace) gotHeader() responseConn {
 	defer t.mu.Unlock()
 	t.phases.Header = t.conn.body.Header().At.Sub(t.start)
 	return t.conn
+}
+
+// gotToken notes that the first token frame was read.
+func (t *trace) gotToken() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn.socket != nil {
+		t.conn.socket.Begun()
+	}
+}
+
+// rest ends the watch of the connection, which waits for nothing until the next request.
+func (t *trace) rest() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn.socket != nil {
+		t.conn.socket.Rest()
+	}
 }
 
 // abandon closes the connection of a request that failed: HTTP/2 would keep it, with an open stream.

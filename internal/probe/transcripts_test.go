@@ -35,13 +35,17 @@ type transcript struct {
 	Usage      struct {        // the last of the recording
 		Prompt     *int `json:"prompt_tokens"`
 		Completion *int `json:"completion_tokens"`
+		Total      *int `json:"total_tokens"`
 		Input      *int `json:"input_tokens"`  // Anthropic, Responses
 		Output     *int `json:"output_tokens"` // the same
 		Read       int  `json:"cache_read_input_tokens"`
 		Written    int  `json:"cache_creation_input_tokens"`
 		Details    struct {
-			Cached int `json:"cached_tokens"`
+			Cached *int `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
+		Generated struct {
+			Reasoning *int `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
 	} `json:"usage"`
 }
 
@@ -68,17 +72,36 @@ var quirks = map[string][2]int{
 	"same_chunk_reasoning_and_content":     {0, 2}, // a frame with reasoning and content is one frame
 }
 
-// spliced are the transcripts of several answers in one file, or of counts that are taken back, whose usage is not
-// the last but the larger: see decision 9.
-var spliced = []string{"openai_responses_reasoning", "anthropic_stream-a-toolrefusal", "anthropic_messages_refusal_response"}
+// finishes are the finish reasons of answers that have another sign of their end, or whose transcript names none.
+var finishes = map[string]string{
+	"ollama_chat_ndjson":                "done",
+	"tgi_generate_stream_utf8_20tok":    "generated_text",
+	"xai_error_finish_reason_midstream": "error",
+}
+
+// spliced are the counts in transcripts of several answers in one file, or of counts that are taken back: not the last,
+// but the larger. See decision 9.
+var spliced = map[string]wire.Usage{
+	"openai_responses_reasoning": {
+		Prompt: wire.Tokens(299), Cached: wire.Tokens(0), Output: wire.Tokens(28), Reasoning: wire.Tokens(0), Total: wire.Tokens(311),
+	},
+	"anthropic_stream-a-toolrefusal": {
+		Prompt: wire.Tokens(612), Cached: wire.Tokens(0), Output: wire.Tokens(106), Reasoning: wire.Tokens(67),
+	},
+	"anthropic_messages_refusal_response": {Prompt: wire.Tokens(20), Output: wire.Tokens(1)},
+}
 
 // TestTranscripts reads recorded streams, which are no part of the repository: those of the folder that
-// PROBER_TRANSCRIPTS names, or of one called transcripts in a folder beside the repository.
+// PROBER_TRANSCRIPTS names.
 func TestTranscripts(t *testing.T) {
+	folder := os.Getenv("PROBER_TRANSCRIPTS")
+	if folder == "" {
+		t.Skip("no recorded streams: PROBER_TRANSCRIPTS names their folder")
+	}
 	comments := regexp.MustCompile(`(?m)^#.*\n`)
-	list := must(filepath.Glob(filepath.Join(cmp.Or(os.Getenv("PROBER_TRANSCRIPTS"), "../../../*/transcripts"), "*.meta")))
+	list := must(filepath.Glob(filepath.Join(folder, "*.meta")))
 	if len(list) == 0 {
-		t.Skip("no recorded streams here: PROBER_TRANSCRIPTS names their folder")
+		t.Fatalf("no recordings (*.meta) in %s, which PROBER_TRANSCRIPTS names", folder)
 	}
 	for _, meta := range list {
 		name := strings.TrimSuffix(filepath.Base(meta), ".meta")
@@ -95,41 +118,66 @@ func TestTranscripts(t *testing.T) {
 				return
 			}
 			whole := decodeInParts(t, dialect, body)
-			equal(t, "decoded", want.decoded(name, whole, regexp.MustCompile(`"refusal":\s*"[^"]`).Match(body)), whole)
+			equal(t, "decoded", want.decoded(t, name, whole, regexp.MustCompile(`"refusal":\s*"[^"]`).Match(body)), whole)
 		})
 	}
 }
 
-// decoded is got, with everything in it that want says. refuses: the recording holds a refusal, of which its .meta says
-// nothing.
-func (want transcript) decoded(name string, got decoded, refuses bool) decoded {
-	d := got
-	d.Frames, d.First, d.TokenFrames = want.Events, want.FirstToken, want.Content+want.Reasoning+want.Tools
+// decoded is what a recording must be read as. Of got it takes only counts of which the .meta says nothing. refuses: the
+// recording holds a refusal, of which its .meta says nothing.
+func (want transcript) decoded(t *testing.T, name string, got decoded, refuses bool) decoded {
+	t.Helper()
+	d := decoded{Frames: want.Events, First: want.FirstToken, TokenFrames: want.Content + want.Reasoning + want.Tools}
 	if q, ok := quirks[name]; ok {
 		d.First, d.TokenFrames = q[0], q[1]
 	}
-	if want.Finish != "" && want.Finish != "end(generated_text)" {
-		d.Finish = want.Finish
+	d.Finish = want.Finish
+	if finish, ok := finishes[name]; ok {
+		d.Finish = finish
 	}
-	if failed := string(want.Error) != "null"; failed != (got.Error != "") {
-		d.Error = string(want.Error)
-	}
+	d.Error = want.errorIn(t, got.Error)
 	d.Outcome = want.outcome(d.TokenFrames, refuses)
-	if slices.Contains(spliced, name) {
-		return d
+	d.Usage = want.usageOf(got.Usage)
+	if usage, ok := spliced[name]; ok {
+		d.Usage = usage
 	}
+	return d
+}
+
+// errorIn returns text if it says all that the recorded error does; else the message that it should have.
+func (want transcript) errorIn(t *testing.T, text string) string {
+	t.Helper()
+	if string(want.Error) == "null" {
+		return ""
+	}
+	var recorded struct{ Message string }
+	if err := json.Unmarshal(want.Error, &recorded); err != nil || recorded.Message == "" {
+		t.Fatalf("the recorded error %s has no message: %v", want.Error, err)
+	}
+	if strings.Contains(text, recorded.Message) {
+		return text
+	}
+	return recorded.Message
+}
+
+// usageOf returns got with all counts that the recording's last usage has.
+func (want transcript) usageOf(got wire.Usage) wire.Usage {
 	usage := want.Usage
 	if usage.Input != nil {
 		*usage.Input += usage.Read + usage.Written
 	}
-	if prompt := cmp.Or(usage.Prompt, usage.Input); prompt != nil {
-		d.Usage.Prompt = wire.Tokens(*prompt)
+	for count, recorded := range map[*wire.Count]*int{
+		&got.Prompt:    cmp.Or(usage.Prompt, usage.Input),
+		&got.Output:    cmp.Or(usage.Completion, usage.Output),
+		&got.Cached:    usage.Details.Cached,
+		&got.Reasoning: usage.Generated.Reasoning,
+		&got.Total:     usage.Total,
+	} {
+		if recorded != nil {
+			*count = wire.Tokens(*recorded)
+		}
 	}
-	if output := cmp.Or(usage.Completion, usage.Output); output != nil {
-		d.Usage.Output = wire.Tokens(*output)
-	}
-	d.Usage.Cached.N = max(d.Usage.Cached.N, usage.Details.Cached) // merged counts are never below the last
-	return d
+	return got
 }
 
 // outcome is what DESIGN §1 makes of a recording with so many token frames.
@@ -202,7 +250,7 @@ func framesIn(d *wire.Dialect, body io.Reader) *stream.Frames {
 func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	t.Helper()
 	r, d := &Result{}, decoded{First: -1}
-	x := exchange{accumulator: &accumulator{Result: r}, target: Target{Dialect: dialect}, stall: time.NewTimer(time.Hour)}
+	x := exchange{accumulator: &accumulator{Result: r}, target: Target{Dialect: dialect}, stall: newStallTimer(time.Hour, func() {}), trace: &trace{}}
 	frames := framesIn(dialect, body)
 	v := x.read(t.Context(), func() (stream.Frame, error) {
 		if d.First < 0 && len(r.Tokens) > 0 {

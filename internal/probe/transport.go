@@ -24,6 +24,8 @@ type Transport struct {
 	mu     sync.Mutex
 	closed bool
 	kept   []*http.Transport // each with a connection for a next probe; none unless reuse
+
+	lookout lookout
 }
 
 // Dial opens a connection, as [net.Dialer.DialContext] does.
@@ -53,7 +55,7 @@ func NewTransport(r Route) *Transport {
 	if r.To == "" {
 		r.proxy = http.ProxyFromEnvironment
 	}
-	return &Transport{route: r}
+	return &Transport{route: r, lookout: newLookout()}
 }
 
 func (r Route) newHTTP() *http.Transport {

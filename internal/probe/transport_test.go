@@ -3,12 +3,14 @@ package probe
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"testing/synctest"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
@@ -131,14 +133,11 @@ func TestOneOfManyAddresses(t *testing.T) {
 	}
 }
 
-// watched is a server of either version that tells when a connection of its has ended.
-func watched(t *testing.T, two bool, handler http.HandlerFunc) (url string, ended <-chan net.Conn) {
+// watched is a server that tells when a connection of its has ended.
+func watched(t *testing.T, handler http.HandlerFunc) (url string, ended <-chan net.Conn) {
 	t.Helper()
 	gone := make(chan net.Conn, 10)
 	server := onSockets(t, false, handler, func(server *httptest.Server) {
-		server.Config.Protocols = new(http.Protocols)
-		server.Config.Protocols.SetHTTP1(!two)
-		server.Config.Protocols.SetUnencryptedHTTP2(two)
 		server.Config.ConnState = func(c net.Conn, state http.ConnState) {
 			if state == http.StateClosed {
 				gone <- c
@@ -148,21 +147,33 @@ func watched(t *testing.T, two bool, handler http.HandlerFunc) (url string, ende
 	return server.URL, gone
 }
 
-// TestAProbeThatTimesOutLeavesNoConnection: neither before the header nor within the answer, kept or not. A
-// connection that stays makes the test wait for ever.
+// TestAProbeThatTimesOutLeavesNoConnection: neither before the header nor within the answer, kept or not.
 func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 	early := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // until then a server does not notice that its client has gone
 		<-r.Context().Done()
 	}
-	for _, handler := range []http.HandlerFunc{early, after(0, counted(1)).hangs().stream} {
+	for name, handler := range map[string]http.HandlerFunc{
+		"before the header": early, "within the answer": after(0, counted(1)).hangs().stream,
+	} {
 		for _, route := range []Route{{}, {Reuse: true}, {HTTP2: true}, {HTTP2: true, Reuse: true}} {
-			url, ended := watched(t, route.HTTP2, handler)
-			target := at(url, route)
-			target.Timeout = 50 * ms
-			endsAs(t, target.ask(t), Timeout, "")
-			target.Transport.Close()
-			<-ended
+			inBubble(t, fmt.Sprintf("%s, HTTP/2 %t, kept %t", name, route.HTTP2, route.Reuse), func(t *testing.T) {
+				ended := make(chan bool, 10)
+				server := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
+				server.Protocols.SetHTTP1(!route.HTTP2)
+				server.Protocols.SetUnencryptedHTTP2(route.HTTP2)
+				server.ConnState = func(_ net.Conn, state http.ConnState) {
+					if state == http.StateClosed {
+						ended <- true
+					}
+				}
+				target := serveTLS(t, server, nil)
+				target.Transport.route.HTTP2, target.Transport.route.Reuse = route.HTTP2, route.Reuse
+				target.Timeout = 50 * ms
+				endsAs(t, target.ask(t), Timeout, "")
+				synctest.Wait()
+				equal(t, "connections that ended", 1, len(ended))
+			})
 		}
 	}
 }
@@ -170,7 +181,7 @@ func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 // TestAClosedTransportKeepsNoConnection: also not that of a probe that was under way.
 func TestAClosedTransportKeepsNoConnection(t *testing.T) {
 	begun, goOn := make(chan bool), make(chan bool)
-	url, ended := watched(t, false, func(w http.ResponseWriter, r *http.Request) {
+	url, ended := watched(t, func(w http.ResponseWriter, r *http.Request) {
 		begun <- true
 		<-goOn
 		twoTokens.stream(w, r)
@@ -200,5 +211,36 @@ func TestTheServersCertificatesCount(t *testing.T) {
 	server := tls.Client(stream.Track(proxy, socket, false), &tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
 	if got := newResponseConn(server); got.secure != server || got.socket != socket || got.body == nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestTokensComeWithEvidence holds, through TLS and HTTP/2, that each token frame has a moment at which it had not
+// arrived: before its arrival, and not before the probe.
+func TestTokensComeWithEvidence(t *testing.T) {
+	stream.EnableTimestamps()
+	for _, secure := range []bool{false, true} {
+		for _, two := range []bool{false, true} {
+			server := onSockets(t, secure, twoTokens.stream, func(server *httptest.Server) {
+				server.EnableHTTP2 = two
+				server.Config.Protocols = new(http.Protocols)
+				server.Config.Protocols.SetHTTP1(!two)
+				server.Config.Protocols.SetHTTP2(two)
+				server.Config.Protocols.SetUnencryptedHTTP2(two)
+			})
+			route := Route{HTTP2: two}
+			if secure {
+				route.TLS = trusting(server)
+			}
+			r := at(server.URL, route).ask(t)
+			endsAs(t, r, OK, "")
+			if r.Stamp != ByKernel {
+				t.Skip("no timestamps of the kernel here")
+			}
+			for i, a := range r.Tokens {
+				if a.NotBefore <= 0 || a.NotBefore > a.At {
+					t.Errorf("TLS %t, HTTP/2 %t, token %d: %+v", secure, two, i, a)
+				}
+			}
+		}
 	}
 }

@@ -29,6 +29,11 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	if errors.Is(r.Err, ErrUnlimited) {
 		add(false, "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
 	}
+	// Frames that were read late together may have been a burst as well: they count for how many are together, not as proof.
+	together := len(r.Tokens) - len(r.chunks())
+	if n := r.Bursts(); n > 0 && 2*together >= len(r.Tokens) {
+		add(true, "%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
+	}
 	if r.Outcome != OK {
 		return list
 	}
@@ -40,16 +45,13 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	case !output.Known:
 		add(true, "the server did not say how many tokens it generated: no TPOT, no ITL")
 	case output.N != maxTokens:
-		add(false, "%d tokens generated, asked %d", output.N, maxTokens)
+		add(false, "%s generated, asked %d", format.Count(output.N, "token"), maxTokens)
 	}
 	if output.Known && r.Source == FromNothing {
 		add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
 	}
 	if r.Hidden {
 		add(true, "some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
-	}
-	if n := r.Bursts(); n > 0 && 2*n >= len(r.Tokens) {
-		add(true, "%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
 	}
 	if r.Cache == CacheContaminated {
 		add(true, "cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)

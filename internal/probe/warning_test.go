@@ -11,6 +11,10 @@ import (
 func TestWarningsOfLateReads(t *testing.T) {
 	late := func(frames ...int) Timeline { return inReads(2*ms, 99*ms, frames...) }
 	batched := func(frames ...int) Timeline { return inReads(20*ms, ms/20, frames...) }
+	halfLate := inReads(ms, 99*ms, 5, 5)
+	for i := range halfLate.Tokens[5:] {
+		halfLate.Tokens[5+i].Delay = ms / 20
+	}
 	for name, test := range map[string]struct {
 		line    Timeline
 		taint   Taint
@@ -21,6 +25,12 @@ func TestWarningsOfLateReads(t *testing.T) {
 		"batched by the server": {batched(1, 2, 2), "", OK, nil},
 		"mostly batched": {batched(1, 4), "", OK,
 			[]string{"3 of 5 token frames arrived together with the one before: something batches them"}},
+		"a burst in an answer that failed": {batched(1, 4), "", WrongLength,
+			[]string{"3 of 5 token frames arrived together with the one before: something batches them"}},
+		"half read on time and half late": {halfLate, "", OK, []string{
+			"the prober read up to 99.0 ms late, and 5 tokens together with others, so that their ITL is a mean: no max gap",
+			"4 of 10 token frames arrived together with the one before: something batches them",
+		}},
 		"some joined": {late(1, 1, 3, 1), "", OK,
 			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap"}},
 		"the first joined": {late(45, 1, 1), "", OK,

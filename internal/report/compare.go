@@ -22,6 +22,7 @@ type Comparison struct {
 	Pair       string  `json:"pair"`               // what one pair is: "round", "period of 1h0m0s"
 	Confidence float64 `json:"confidence"`         // 0.95: that nothing shown in the run's comparisons is chance
 	InRun      int     `json:"comparisons_in_run"` // that share Confidence, this one included; see [Compare]
+	Together   int     `json:"requests_in_pair"`   // of each side, which were under way together; 1: a pair is of single ones
 
 	Columns  string      `json:"columns"`      // what A and B of the lines are: see [Medians]
 	Lines    []Line      `json:"lines"`        // TTFT, TPOT, ITL, E2EL, as far as there are pairs
@@ -31,8 +32,8 @@ type Comparison struct {
 
 // What the columns A and B of a [Comparison] show.
 const (
-	Medians     = "medians"      // of single requests
-	PeriodMeans = "period means" // means over the requests of a period, and of these the median of all periods
+	Medians     = "medians" // of requests, or of the means of those that were under way together
+	PeriodMeans = "means"   // means over the requests of a period, and of these the median of all periods
 )
 
 // An Exclusion says why values of a quantity are not compared.
@@ -85,7 +86,8 @@ func pairsNeeded(intervals int) int {
 }
 
 // Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value that is no number, or not above
-// zero, are left out, and so are quantities without any.
+// zero, are left out, and so are quantities without any. Requests that were under way together share a queue, a batch and
+// whatever disturbed the machine, and so are no independent evidence: of c.Together pairs in a row one is made.
 //
 // The interval of a line is that of the median of its pairs' differences, from order statistics alone: it assumes
 // nothing of how they are spread. In a run of c.InRun comparisons (steps of a ladder, lengths of prompts, targets), each
@@ -96,17 +98,11 @@ func pairsNeeded(intervals int) int {
 // so that what they show holds of all lines of the run together (Bonferroni): where A and B are the same, at most
 // 1 − Confidence of all runs show any difference, however many comparisons a run has.
 func Compare(c Comparison, pairs []Pairs) Comparison {
-	c.Confidence = confidence
-	c.InRun = max(c.InRun, 1)
-	c.Lines = []Line{}
-	c.Excluded = append([]Exclusion{}, c.Excluded...)
-	c.Warnings = slices.Clip(c.Warnings)
-	c.Columns = cmp.Or(c.Columns, Medians)
-	usable := usablePairs(pairs)
+	usable := usablePairs(pairs, c.Together)
 	if len(usable) == 0 {
-		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
-		return c
+		return Uncompared(c, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
+	c = c.withoutLines()
 	intervals := len(usable) * c.InRun
 	for _, p := range usable {
 		line := lineOf(p, confidenceOfEach(intervals))
@@ -130,6 +126,7 @@ func Uncompared(c Comparison, why string) Comparison {
 func (c Comparison) withoutLines() Comparison {
 	c.Confidence = confidence
 	c.InRun = max(c.InRun, 1)
+	c.Together = max(c.Together, 1)
 	c.Columns = cmp.Or(c.Columns, Medians)
 	c.Lines = []Line{}
 	c.Excluded = append([]Exclusion{}, c.Excluded...)
@@ -137,16 +134,52 @@ func (c Comparison) withoutLines() Comparison {
 	return c
 }
 
-// usablePairs leaves out pairs without two positive numbers, and quantities without any pair.
-func usablePairs(pairs []Pairs) (usable []Pairs) {
-	unusable := func(v [2]float64) bool { return !finite(v[0]-v[1]) || min(v[0], v[1]) <= 0 }
+// usablePairs makes one pair of each n in a row, and leaves out quantities without any.
+func usablePairs(pairs []Pairs, n int) (usable []Pairs) {
 	for _, p := range pairs {
-		p.Values = slices.DeleteFunc(slices.Clone(p.Values), unusable)
+		p.Values = together(p.Values, max(n, 1))
 		if len(p.Values) > 0 {
 			usable = append(usable, p)
 		}
 	}
 	return usable
+}
+
+// together makes one pair of each n in a row, of the means of both sides over those that have two positive numbers, if
+// there are any. The last group is of what is left as well.
+func together(values [][2]float64, n int) (pairs [][2]float64) {
+	for len(values) > 0 {
+		size := n
+		if len(values) < 2*n {
+			size = len(values)
+		}
+		if mean, ok := meanPair(values[:size]); ok {
+			pairs = append(pairs, mean)
+		}
+		values = values[size:]
+	}
+	return pairs
+}
+
+// meanPair is the means of both sides over the pairs that have two positive numbers. ok is false if there is none.
+func meanPair(values [][2]float64) (mean [2]float64, ok bool) {
+	n := 0.0
+	for _, v := range values {
+		if finite(v[0]-v[1]) && min(v[0], v[1]) > 0 {
+			mean[0] += v[0]
+			mean[1] += v[1]
+			n++
+		}
+	}
+	return [2]float64{mean[0] / n, mean[1] / n}, n > 0
+}
+
+// pairs names one pair or several, for people: "rounds", "groups of 16 prompts".
+func (c Comparison) pairs(n int) string {
+	if c.Together > 1 {
+		return plural(n, "group") + fmt.Sprintf(" of %s %s", format.Grouped(c.Together), plural(2, c.Pair))
+	}
+	return plural(n, c.Pair)
 }
 
 // tooFew says how many pairs are needed, if any line of c has fewer; else it is empty.
@@ -161,7 +194,7 @@ func (c Comparison) tooFew() string {
 		return ""
 	}
 	there := join(format.Grouped(slices.Min(few)), format.Grouped(slices.Max(few)))
-	text := fmt.Sprintf("too few %s to show any difference: %s of %d needed", plural(2, c.Pair), there, c.Lines[0].Needed)
+	text := fmt.Sprintf("too few %s to show any difference: %s of %d needed", c.pairs(2), there, c.Lines[0].Needed)
 	if c.InRun > 1 {
 		text += fmt.Sprintf(" in a run of %d comparisons", c.InRun)
 	}

@@ -87,15 +87,21 @@ func TestRunsShowWhatIsThere(t *testing.T) {
 // ladderPairs are those of a step of a ladder in which two identical builds answer the same prompts. As of real servers
 // latencies are skewed, some are several times as long, and what makes a request slow is seen in several quantities:
 // E2EL is TTFT and all tokens, ITL is the median of what TPOT is the mean of, and prompts are hard or easy for both.
-func ladderPairs(r *rand.Rand, requests int) []Pairs {
+// Requests that are under way together share a batch, which is quick or slow for all of them.
+func ladderPairs(r *rand.Rand, requests, concurrency int) []Pairs {
 	const tokens = 99
 	drift := 1.0 // of the machine under both
 	list := []Pairs{{Metric: "TTFT"}, {Metric: "TPOT"}, {Metric: "ITL"}, {Metric: "E2EL"}}
-	for range requests {
+	var batch [2]float64
+	for i := range requests {
+		if i%concurrency == 0 {
+			batch = [2]float64{math.Exp(0.2 * r.NormFloat64()), math.Exp(0.2 * r.NormFloat64())}
+		}
 		drift *= math.Exp(0.02 * r.NormFloat64())
 		hard := math.Exp(0.2 * r.NormFloat64())
 		var ttft, tpot, itl, e2el [2]float64
 		for side := range 2 {
+			drift := drift * batch[side]
 			ttft[side] = 0.8 * drift * hard * math.Exp(0.3*r.NormFloat64())
 			if r.Float64() < 0.1 { // waited in a queue
 				ttft[side] *= 1 + 3*r.ExpFloat64()
@@ -113,18 +119,26 @@ func ladderPairs(r *rand.Rand, requests int) []Pairs {
 
 // TestLadderOfIdenticalBuilds holds that a ladder of five steps has the confidence of one comparison: at most 5% of runs
 // of identical builds show any difference, which Bonferroni's inequality bounds whatever the steps have in common, and
-// so no more fail. A confidence of each step alone does not do: the runs are such that this is seen.
+// so no more fail. Neither a confidence of each step alone nor pairs of requests that share a batch do: the runs are such
+// that this is seen.
 func TestLadderOfIdenticalBuilds(t *testing.T) {
 	const runs, most = 200, 200 * 5 / 100
+	const requests = 30
 	ladder := []int{1, 2, 4, 8, 16}
-	for inRun, want := range map[int]bool{len(ladder): true, 1: false} {
+	for test, want := range map[struct {
+		inRun    int
+		together bool
+	}]bool{{len(ladder), true}: true, {1, true}: false, {len(ladder), false}: false} {
 		shown, failed := 0, 0
 		for seed := range uint64(runs) {
 			r := rand.New(rand.NewPCG(seed, 20261124))
 			var differences, regressions bool
 			for _, concurrency := range ladder {
-				pairs := ladderPairs(r, 10*concurrency)
-				c := Compare(Comparison{A: "old", B: "new", Pair: "prompt", InRun: inRun}, pairs)
+				c := Comparison{A: "old", B: "new", Pair: "prompt", InRun: test.inRun}
+				if test.together {
+					c.Together = concurrency
+				}
+				c = Compare(c, ladderPairs(r, requests*concurrency, concurrency))
 				slower, notes := Gate{Regression: true}.Regressions(c)
 				if len(notes) > 0 {
 					t.Fatal(notes)
@@ -135,9 +149,9 @@ func TestLadderOfIdenticalBuilds(t *testing.T) {
 			shown += one(differences)
 			failed += one(regressions)
 		}
-		t.Logf("confidence for %d comparisons: of %d runs %d show a difference, %d fail", inRun, runs, shown, failed)
+		t.Logf("%+v: of %d runs %d show a difference, %d fail", test, runs, shown, failed)
 		if sure := shown <= most; sure != want || failed > shown {
-			t.Errorf("confidence for %d comparisons: of %d runs %d show a difference, %d fail", inRun, runs, shown, failed)
+			t.Errorf("%+v: of %d runs %d show a difference, %d fail", test, runs, shown, failed)
 		}
 	}
 }
@@ -252,7 +266,7 @@ func TestRegressions(t *testing.T) {
 		"faster":              {contest{rounds: 20, factor: 0.5, noise: 0.001}, "regression", 0, nil, nil},
 		"equal":               {contest{rounds: 20, factor: 1, noise: 0.1}, "regression", 0, nil, nil},
 		"too few":             {contest{rounds: 7, factor: 2}, "regression", 0, []string{"nothing was judged: too few rounds to show any difference: 7 of 8 needed"}, nil},
-		"too few of one":      {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:], []string{"TTFT was not judged: too few pairs, 3 of 8 needed"}},
+		"too few of one":      {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:], []string{"TTFT was not judged: too few rounds, 3 of 8 needed"}},
 		"no pair of all four": {contest{}, "regression", 0, []string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
 	} {
 		g, problems := ParseGate([]string{test.failOn}, nil, make([]config.Target, 2))
@@ -269,7 +283,7 @@ func TestRegressions(t *testing.T) {
 // TestWhatIsNotJudged holds that a gate says why a quantity was not judged: what excluded its values, too few pairs, or both.
 func TestWhatIsNotJudged(t *testing.T) {
 	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
-	const tooFew = "too few pairs, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
+	const tooFew = "too few rounds, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
 		b    []Sample
@@ -312,5 +326,32 @@ func TestParseGate(t *testing.T) {
 		if got := fmt.Sprint(g, " ", text); got != want {
 			t.Errorf("%q: %s, want %s", test.failOn, got, want)
 		}
+	}
+}
+
+// TestTogether holds that no request is lost or counted twice, and that the last group is not smaller than the others.
+func TestTogether(t *testing.T) {
+	values := [][2]float64{{1, 10}, {3, 30}, {5, 50}, {7, 70}, {12, 120}}
+	for n, want := range map[int][][2]float64{
+		1: values,
+		2: {{2, 20}, {8, 80}},
+		3: {{28.0 / 5, 56}},
+		9: {{28.0 / 5, 56}},
+	} {
+		if diff := gocmp.Diff(want, together(values, n), near()); diff != "" {
+			t.Errorf("groups of %d (-want +got):\n%s", n, diff)
+		}
+	}
+	missing := slices.Clone(values)
+	missing[0][1], missing[2][0], missing[3][0] = math.NaN(), 0, math.Inf(1)
+	for n, want := range map[int][][2]float64{1: {{3, 30}, {12, 120}}, 2: {{3, 30}, {12, 120}}, 5: {{7.5, 75}}} {
+		if diff := gocmp.Diff(want, together(missing, n), near()); diff != "" {
+			t.Errorf("groups of %d, some without a value (-want +got):\n%s", n, diff)
+		}
+	}
+	c := Compare(Comparison{A: "a", B: "b", Pair: "prompt", Together: 16}, contest{rounds: 16 * 7, factor: 2, noise: 0.01}.pairs(1))
+	const want = "too few groups of 16 prompts to show any difference: 7 of 8 needed"
+	if c.Lines[0].Pairs != 7 || len(c.Warnings) != 1 || c.Warnings[0] != want {
+		t.Errorf("%d pairs, %q", c.Lines[0].Pairs, c.Warnings)
 	}
 }

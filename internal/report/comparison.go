@@ -68,12 +68,15 @@ func meaning(c Comparison, a, b string) []string {
 	for _, l := range c.Lines {
 		least, most = min(least, l.Pairs), max(most, l.Pairs)
 	}
-	pairs := join(format.Grouped(least), format.Grouped(most)) + " " + plural(most, c.Pair)
+	pairs := join(format.Grouped(least), format.Grouped(most)) + " " + c.pairs(most)
 	share := fmt.Sprintf("%.0f%% confidence", 100*c.Confidence)
 	sentences := []string{
 		fmt.Sprintf("A difference is %s − %s within a pair, the median of all pairs: above 0, %s is slower. "+
 			"Percentages are relative to %s.", b, a, b, a),
 		share + " for all lines together, from " + pairs + ".",
+	}
+	if c.Together > 1 {
+		sentences[0] = "A pair is the means of requests that were under way together. " + sentences[0]
 	}
 	if c.Columns == PeriodMeans {
 		sentences[0] = "A value is the mean of a period, the median of all periods. " + sentences[0]

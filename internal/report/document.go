@@ -151,8 +151,9 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// DependentPairs is the warning about pairs of requests that were under way together.
-const DependentPairs = "requests that were under way together share a queue and a batch: pairs are not independent, and the intervals may be too narrow"
+// MeasuredInTurn is the warning about targets of which one had its whole step before the other.
+const MeasuredInTurn = "one was measured after the other: what disturbed the machine or the network meanwhile looks like a difference; " +
+	"repeat the run, or compare in rounds (--qps)"
 
 // CompareFiles compares the steps that two JSON documents have in common: those of equal load, length of prompts and,
 // unless each file has only one, target. What is wrong with the files are [config.Problems].
@@ -236,9 +237,7 @@ func compareSteps(nameA, nameB string, x, y Summary, inCommon int) Comparison {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s of A and %s of B succeeded: the first ones are compared",
 			of(x.Succeeded(), x.Sent(), "request"), of(y.Succeeded(), y.Sent(), "request")))
 	}
-	if x.AtOnce > 1 {
-		c.Warnings = append(c.Warnings, DependentPairs)
-	}
+	c.Together = x.AtOnce
 	if len(x.Requests) > 0 && len(y.Requests) > 0 {
 		var both [][2]Request
 		for i := range min(len(x.Requests), len(y.Requests)) {

@@ -142,6 +142,8 @@ var hints = []hint{
 		"(--prompt-tokens 100), this one is longer than the server's context"},
 	{probe.Empty, nil, "the model ended at once, or a proxy dropped the frames: compare with a request that bypasses the proxy, " +
 		"and with another PROBER_TARGETS_n_API (--api)"},
+	{probe.WrongLength, because(probe.ErrPieces), "ask for at most one piece or for whole ones (PROBER_MAX_TOKENS, --max-tokens); " +
+		"each piece begins with a prefill of its own, which is a long gap"},
 	{probe.WrongLength, because(probe.ErrUnlimited), "the server ignores the field that limits the answer: set its type " +
 		"(PROBER_TARGETS_n_SERVER, --server) or another API (--api)"},
 	{probe.WrongLength, nil, "the server cut the prompt or ended early: check the model's context length, and whether it " +

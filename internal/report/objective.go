@@ -135,7 +135,7 @@ func (s Summary) Attained(a Attainment) string {
 		text += ", " + format.Grouped(s.Failed()) + " failed"
 	}
 	if n := s.Refused(); n > 0 {
-		text += fmt.Sprintf(" (%s refused, which do not count)", format.Grouped(n))
+		text += fmt.Sprintf(" (%s refused and not counted)", format.Grouped(n))
 	}
 	if n := sum(s.Skipped); n > 0 {
 		text += ", " + format.Grouped(n) + " skipped"
@@ -173,7 +173,7 @@ func (c Comparison) notJudged(metric string) string {
 	case ok && l.bounded():
 		return ""
 	case ok:
-		reasons = append(reasons, fmt.Sprintf("too few pairs, %d of %d needed", l.Pairs, l.Needed))
+		reasons = append(reasons, fmt.Sprintf("too few %s, %d of %d needed", c.pairs(2), l.Pairs, l.Needed))
 	}
 	for _, e := range c.Excluded {
 		if e.Metric == metric {

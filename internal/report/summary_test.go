@@ -181,9 +181,9 @@ func TestAttained(t *testing.T) {
 func TestRefusedRequestsAreNotJudged(t *testing.T) {
 	up := probe.Objective{Signal: probe.SignalAvailability, Goal: 0.99}
 	for want, outcomes := range map[string][]probe.Outcome{
-		"missed by a: no request has a sample, 2 failed (2 refused, which do not count)|nan": {probe.Unauthorized, probe.RateLimited},
-		"met by a: 100% (1 of 1), 1 failed (1 refused, which do not count)|1.00":             {probe.OK, probe.Filtered},
-		"missed by a: 50% (1 of 2), 2 failed (1 refused, which do not count)|1.00":           {probe.OK, probe.Rejected, probe.RateLimited},
+		"missed by a: no request has a sample, 2 failed (2 refused and not counted)|nan": {probe.Unauthorized, probe.RateLimited},
+		"met by a: 100% (1 of 1), 1 failed (1 refused and not counted)|1.00":             {probe.OK, probe.Filtered},
+		"missed by a: 50% (1 of 2), 2 failed (1 refused and not counted)|1.00":           {probe.OK, probe.Rejected, probe.RateLimited},
 	} {
 		var samples []Sample
 		for _, o := range outcomes {

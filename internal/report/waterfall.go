@@ -138,6 +138,8 @@ func (w *waterfall) latency(name string, seconds *float64, more string) {
 func missing(a *probe.Account, name string) string {
 	tpot, itl, counted := name == "TPOT", name == "ITL", a.Usage.Output != nil && a.TokenSource != probe.FromNothing
 	switch {
+	case a.Frames == 1 && a.Usage.Output != nil && *a.Usage.Output == 1:
+		return "the answer has a single token"
 	case a.Frames == 1:
 		return "all tokens arrived in a single frame"
 	case (tpot || itl) && counted && a.JoinedTokens == 0 && a.TPOT == nil && len(a.ITL) == 0:
@@ -190,9 +192,17 @@ func spark(values []float64, cells int) (line string, each int) {
 
 var sources = map[probe.Source]string{
 	probe.FromUsage:   "counted in each frame (usage)",
-	probe.FromIDs:     "counted in each frame (token ids)",
+	probe.FromIDs:     "counted in each frame (token ids, or one in each by the server's type)",
 	probe.FromTotal:   "one per frame: as many frames as tokens",
 	probe.FromNothing: "unknown per frame: not every frame tells its count (by usage or token ids)",
+}
+
+// sourceOf says where the tokens of a frame came from.
+func sourceOf(a *probe.Account) string {
+	if a.TokenSource == probe.FromTotal && a.Usage.Output != nil && *a.Usage.Output == a.Frames+1 {
+		return "one per frame, and one that no frame showed: the end of the answer"
+	}
+	return sources[a.TokenSource]
 }
 
 // accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
@@ -211,7 +221,7 @@ func (w *waterfall) accounts() {
 	w.line("usage", strings.Join(counts, ", "))
 	if a.Frames > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(a.Frames, "token frame"), a.Coalesced))
-		w.line("tokens", sources[a.TokenSource])
+		w.line("tokens", sourceOf(a))
 	}
 	if a.Stamp != nil && *a.Stamp == probe.ByUser {
 		w.line("timestamps", "user space: a delay of the prober looks like one of the server")

@@ -170,6 +170,9 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	}
 	ids, alone := answered(3, 1), answered(3, 1)
 	ids.Source, alone.Source = probe.FromIDs, probe.FromTotal
+	whole, ended := answered(1, 1), answered(9, 1)
+	whole.Usage.Output = wire.Tokens(16)
+	ended.Source, ended.Usage.Output = probe.FromTotal, wire.Tokens(10)
 	unstamped := answered(5, 1)
 	unstamped.Stamp = probe.ByUser
 
@@ -177,15 +180,17 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		r    *probe.Result
 		want string
 	}{
-		{one, "no TPOT    all tokens arrived in a single frame"},
-		{one, "no ITL     all tokens arrived in a single frame"},
-		{one, "no max gap all tokens arrived in a single frame"},
+		{one, "no TPOT    the answer has a single token"},
+		{whole, "no TPOT    all tokens arrived in a single frame"},
+		{whole, "no ITL     all tokens arrived in a single frame"},
+		{whole, "no max gap all tokens arrived in a single frame"},
 		{hidden, "no TPOT    how many tokens the frames carry is unknown"},
 		{together, "max gap    0 s, before token frame 2 of 3"},
 		{together, "no TPOT    all tokens arrived at once"},
 		{together, "no ITL     all tokens arrived at once"},
-		{ids, "tokens     counted in each frame (token ids)"},
+		{ids, "tokens     counted in each frame (token ids, or one in each by the server's type)"},
 		{alone, "tokens     one per frame: as many frames as tokens"},
+		{ended, "tokens     one per frame, and one that no frame showed: the end of the answer"},
 		{unstamped, "timestamps user space: a delay of the prober looks like one of the server"},
 		{&probe.Result{Target: "x", Outcome: probe.Canceled}, "verdict    canceled: the prober shut down"},
 	} {

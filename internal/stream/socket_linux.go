@@ -20,12 +20,12 @@ type socket struct {
 
 	// Of the read in progress.
 	p       []byte
-	n       int
+	got     receipt
 	control int // bytes of oob that were filled
 	err     error
 	oob     [128]byte
 
-	outOfOrder uint32 // packets that came out of order, when the kernel was asked last
+	counts bool // the kernel counts packets: see [socket.count]
 }
 
 // newSocket asks the kernel for timestamps of what c receives: nil if c is no socket or there are none.
@@ -44,50 +44,66 @@ func newSocket(c net.Conn) *socket {
 	if asked != nil || err != nil {
 		return nil
 	}
-	s := &socket{conn: c, raw: raw}
+	s := &socket{conn: c, raw: raw, counts: true}
 	s.once = s.try
 	return s
 }
 
-// read waits for bytes and returns them with their arrival in nanoseconds since
-// 1970: that of the last packet among them, 0 without a timestamp.
-func (s *socket) read(p []byte) (n int, stamp int64, err error) {
+// read waits for bytes. The receipt is filled as far as it is known, also where there is an error.
+func (s *socket) read(p []byte) (receipt, error) {
 	s.p = p
-	err = s.raw.Read(s.once)
+	s.got, s.err = receipt{}, nil
+	err := s.raw.Read(s.once)
 	s.p = nil
 	switch {
 	case err != nil: // closed, or a deadline
-		return 0, 0, err
+		return s.got, err
 	case s.err != nil:
-		return 0, 0, &net.OpError{
+		return s.got, &net.OpError{
 			Op: "read", Net: s.conn.LocalAddr().Network(), Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(),
 			Err: os.NewSyscallError("recvmsg", s.err),
 		}
-	case s.n == 0:
-		return 0, 0, io.EOF
+	case s.got.n == 0:
+		return s.got, io.EOF
 	}
-	return s.n, timestampIn(s.oob[:s.control]), nil
+	s.got.kernel = timestampIn(s.oob[:s.control])
+	return s.got, nil
 }
 
 // try reads once. It reports whether there was anything to read.
 func (s *socket) try(fd uintptr) bool {
 	for {
-		s.n, s.control, _, _, s.err = syscall.Recvmsg(int(fd), s.p, s.oob[:], 0)
-		if !errors.Is(s.err, syscall.EINTR) {
-			return !errors.Is(s.err, syscall.EAGAIN)
+		began := time.Now()
+		n, control, _, _, err := syscall.Recvmsg(int(fd), s.p, s.oob[:], 0)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EAGAIN):
+			s.got.empty = began
+			return false
+		default:
+			s.got.began, s.got.at = began, time.Now()
+			s.got.n, s.control, s.err = n, control, err
+			if n > 0 {
+				s.count(int(fd))
+			}
+			return true
 		}
 	}
 }
 
-// reordered reports whether packets came out of order since the last call. Kernels before 5.4 do not count them.
-func (s *socket) reordered() bool {
-	before := s.outOfOrder
-	_ = s.raw.Control(func(fd uintptr) {
-		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			s.outOfOrder = info.Rcv_ooopack
-		}
-	})
-	return s.outOfOrder != before
+// count asks the kernel how much this connection has received so far. Both counts are of one moment, since the kernel
+// locks the connection for them. Kernels before 4.6, some sandboxes and sockets that are not TCP have none.
+func (s *socket) count(fd int) {
+	if !s.counts {
+		return
+	}
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil || info.Data_segs_in == 0 || info.Bytes_received == 0 {
+		s.counts = false
+		return
+	}
+	s.got.counted = true
+	s.got.packets, s.got.bytes, s.got.outOfOrder = info.Data_segs_in, info.Bytes_received, info.Rcv_ooopack
 }
 
 // timestampIn is the timestamp among control messages of 64-bit machines, in nanoseconds since 1970; 0 if there is none.

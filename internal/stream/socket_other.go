@@ -9,9 +9,7 @@ type socket struct{}
 
 func newSocket(net.Conn) *socket { return nil }
 
-func (*socket) reordered() bool { return false }
-
-func (*socket) read([]byte) (n int, kernel int64, err error) { panic("no socket") }
+func (*socket) read([]byte) (receipt, error) { panic("no socket") }
 
 // EnableTimestamps does nothing where the kernel gives no timestamps.
 func EnableTimestamps() {}

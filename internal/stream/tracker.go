@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// A BodyTracker is a client's connection beneath HTTP, and above TLS if there is any. It parses the framing of what is read to
-// know which bytes of a body came with which read of the socket: the layers above may read early, late and in any pieces.
+// A BodyTracker is a client's connection beneath HTTP, and above TLS if there is any. It parses the framing of what is
+// read to know which bytes of a body came with which read of the socket: the layers above may read early, late and in
+// any pieces.
 type BodyTracker struct {
 	net.Conn
 	socket  *Conn
@@ -99,14 +100,15 @@ func (t *BodyTracker) Knows() bool {
 	return !t.lost
 }
 
-// Arrival is that of the read that completed the first end bytes of the body, which have been read; end never decreases.
+// Arrival is that of the read that completed the first end bytes of the body, which have been read; end never
+// decreases. Once the framing is not understood, it is that of the last read.
 func (t *BodyTracker) Arrival(end int64) Stamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.oldest < len(t.arrivals)-1 && t.arrivals[t.oldest].end < end {
 		t.oldest++
 	}
-	if t.oldest == len(t.arrivals) {
+	if t.lost || t.oldest == len(t.arrivals) {
 		return t.socket.Last()
 	}
 	return t.arrivals[t.oldest].stamp

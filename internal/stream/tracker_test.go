@@ -126,6 +126,7 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 		"a length that is none":   {false, ok("Content-Length: many")},
 		"a chunk without size":    {false, ok(chunked) + "xyz\r\n"},
 		"a chunk longer than all": {false, ok(chunked) + "1\r\nab\r\n"},
+		"after some of the body":  {false, ok(chunked) + chunkOf("#") + "xyz\r\n"},
 		"a switch of protocols":   {false, "HTTP/1.1 101 Switching Protocols\r\n\r\n"},
 
 		"HTTP/1.1 where HTTP/2 was spoken": {true, "HTTP/1.1 200 OK\r\n\r\n"},
@@ -135,7 +136,7 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 		f := Track(nil, &Conn{last: Stamp{Read: 9}}, test.two)
 		f.note([]byte(test.text), Stamp{Read: 1})
 		f.note([]byte(ok("Content-Length: 1")+"x"), Stamp{Read: 2})
-		if f.Knows() || f.Header().Read != 9 {
+		if f.Knows() || f.Header().Read != 9 || f.Arrival(1).Read != 9 {
 			t.Errorf("%s: understood", name)
 		}
 	}

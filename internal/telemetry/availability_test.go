@@ -26,6 +26,13 @@ func TestAvailability(t *testing.T) {
 			r.Set(target)
 		}
 	}
+	without := func(reason error) func(*recording, time.Time) {
+		return func(r *recording, at time.Time) {
+			result := refused()
+			result.Start, result.Elapsed, result.Outcome, result.Err = at, 0, probe.Rejected, reason
+			r.Record(result)
+		}
+	}
 	ok := outcome(probe.OK, 1)
 	rejected := outcome(probe.Rejected, 0)
 	none := 0
@@ -43,6 +50,8 @@ func TestAvailability(t *testing.T) {
 		"a quota that is used up":             {[]func(*recording, time.Time){ok, outcome(probe.RateLimited, 0)}, 2},
 		"a filter":                            {[]func(*recording, time.Time){ok, outcome(probe.Filtered, 0)}, 2},
 		"rejected from the start":             {[]func(*recording, time.Time){rejected, rejected}, 2},
+		"without any model from the start":    {[]func(*recording, time.Time){without(probe.ErrNoModel)}, none},
+		"without the model that it had":       {[]func(*recording, time.Time){without(probe.ErrModelGone)}, none},
 		"rejected after it worked":            {[]func(*recording, time.Time){rejected, ok, rejected}, 2},
 		"rejected while it did not answer":    {[]func(*recording, time.Time){outcome(probe.Connect, 0), rejected}, 2},
 		"overloaded is no refusal":            {[]func(*recording, time.Time){ok, outcome(probe.Overloaded, 0)}, 1},

@@ -25,8 +25,8 @@ func ParseVersion(reply []byte) string {
 
 // A Model is one entry of a server's list.
 type Model struct {
-	ID     string
-	MaxLen int // tokens that prompt and answer may have together; 0 if the server does not say
+	ID string
+	Limits
 }
 
 // A ModelList is a route that lists a server's models.
@@ -47,6 +47,8 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		} `json:"data"`
 		TGI      string          `json:"model_id"`
 		MaxTotal json.RawMessage `json:"max_total_tokens"`
+		MaxInput json.RawMessage `json:"max_input_tokens"`
+		OldInput json.RawMessage `json:"max_input_length"` // before TGI 2
 	}
 	var repository []struct{ Name, State string }
 	switch {
@@ -59,21 +61,23 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 	case json.Unmarshal(reply, &list) != nil:
 		return nil, false
 	case list.TGI != "" && list.MaxTotal != nil:
-		models = []Model{{list.TGI, countIn(list.MaxTotal).N}}
+		input := cmp.Or(countIn(list.MaxInput).N, countIn(list.OldInput).N)
+		models = []Model{{list.TGI, Limits{Context: countIn(list.MaxTotal).N, Input: input}}}
 	}
 	for _, m := range list.Data {
 		longest := cmp.Or(
 			countIn(m.MaxLen).N, countIn(m.Window).N, countIn(m.Length).N,
 			detail(m.Metadata, "max_request_context_length").N, countIn(m.MaxInput).N,
 		)
-		models = append(models, Model{m.ID, longest})
+		models = append(models, Model{m.ID, Limits{Context: longest}})
 	}
 	const longestName = 512 // the model becomes a label
 	models = slices.DeleteFunc(models, func(m Model) bool { return m.ID == "" || len(m.ID) > longestName })
 	return models, len(models) > 0 || list.Data != nil || list.Object == "list" // Ollama's empty list is null
 }
 
-// ParseLoaded returns the context of a model by a list of those in memory, as Ollama's /api/ps; 0 if the model is not among them.
+// ParseLoaded returns the context of a model by a list of those in memory, as Ollama's /api/ps; 0 if the model is not
+// among them.
 func ParseLoaded(reply []byte, model string) int {
 	var list struct {
 		Models []struct {
@@ -92,8 +96,9 @@ func ParseLoaded(reply []byte, model string) int {
 	return 0
 }
 
-// ParseDescription returns the longest context of a model by its description, as Ollama's /api/show: the one that its parameters
-// set, else what the model was trained with; 0 if it tells none. What the server gives it once it is loaded may be shorter.
+// ParseDescription returns the longest context of a model by its description, as Ollama's /api/show: the one that its
+// parameters set, else what the model was trained with; 0 if it tells none. What the server gives it once it is
+// loaded may be shorter.
 func ParseDescription(reply []byte) int {
 	var description struct {
 		Parameters string                     `json:"parameters"` // lines of a name and a value
@@ -116,6 +121,9 @@ func ParseDescription(reply []byte) int {
 // server does not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	text := aside.Split(string(reply), 2)[0]
+	if duplicate.MatchString(text) && slices.Contains(d.Fields, FieldMaxCompletionTokens) && !slices.Contains(omitted, FieldMaxCompletionTokens) {
+		return []Field{FieldMaxCompletionTokens}
+	}
 	words := regexp.MustCompile(`\w+`).FindAllString(text, -1)
 	named := func(f Field) bool { return slices.Contains(words, string(f)) || slices.Contains(words, aliases[f]) }
 	instead := named(FieldMaxTokens) && named(FieldMaxCompletionTokens) && strings.Contains(text, "nsupported")
@@ -138,6 +146,9 @@ func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 
 // aside is what may follow a complaint: a list of all fields that the server knows (serde), or the request (pydantic).
 var aside = regexp.MustCompile(`expected one of|"input":|'input':|\\"input\\":`)
+
+// duplicate is how a server complains to which both names of an answer's limit are one field (serde, TGI).
+var duplicate = regexp.MustCompile("duplicate field `(max_tokens|max_completion_tokens)`")
 
 // aliases are the names that some servers know a field by. The list is only read.
 var aliases = map[Field]string{

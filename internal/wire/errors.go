@@ -29,8 +29,23 @@ func (e *ServerError) Error() string {
 
 // Overloaded reports whether the server says that it has too much to do. A code of 503 within a stream is not enough.
 func (e *ServerError) Overloaded() bool {
-	return e.Type == "overloaded" || e.Type == "overloaded_error"
+	return e.Type == "overloaded" || e.Type == "overloaded_error" || e.Message == "Model is overloaded" // TGI; on its OpenAI APIs only the text tells
 }
+
+// Invalid reports whether the server says that the request is at fault, and not the server: it would have answered 400 or 422, had
+// the stream not begun.
+func (e *ServerError) Invalid() bool {
+	types := []string{
+		"validation", "template_error", "missing_template_variable", "tool_error", // TGI
+		"BadRequestError", "invalid_request_error", // vLLM and SGLang; OpenAI and Anthropic
+	}
+	codes := []string{"400", "413", "422"}
+	_, long := TooLong([]byte(e.Message))
+	return long || slices.Contains(types, e.Type) || slices.Contains(codes, e.Code) && !ownFailure.MatchString(e.Message)
+}
+
+// ownFailure is how TGI tells its own failures, to which its OpenAI APIs give the code 422 as to all others.
+var ownFailure = regexp.MustCompile(`^(Request failed during generation|Incomplete generation|Model is overloaded|Stream event serialization)`)
 
 // ParseError reads the error object of a frame or of a body, in every shape that servers are known to send: {"error":{…}},
 // {"error":"text"}, {"object":"error",…}, {"type":"error",…}, {"detail":…}, {"code":…,"message":…}, [{…}]; nil if there is none.
@@ -123,20 +138,41 @@ func cut(s string) string {
 	return fmt.Sprintf("%s%s(%d bytes)", strings.ToValidUTF8(clean[:longest], ""), Cut, len(s))
 }
 
-// tooLong is how servers refuse what does not fit their context, and the number that follows.
-var tooLong = regexp.MustCompile(`(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|` +
-	`context[ _]size|n_ctx|prompt is too long[^>]*>)[ :="'\\(isof]*(\d{1,3}(?:,\d{3})+\b|\d+)?|prompt is too long`)
+// Limits are how many tokens a server takes at most; 0: it does not say.
+type Limits struct {
+	Context int // of prompt and answer together
+	Input   int // of the prompt alone
+}
 
-// TooLong reports whether a reply says that prompt and answer do not fit the server's context of so many tokens, 0 if not told.
-func TooLong(reply []byte) (context int, ok bool) {
-	for _, match := range tooLong.FindAllSubmatch(reply, -1) {
-		ok = true
-		n, err := strconv.Atoi(strings.ReplaceAll(string(match[1]), ",", ""))
-		if err == nil && n <= maxCount {
-			context = max(context, n)
+// Or is l, with what it does not say from other.
+func (l Limits) Or(other Limits) Limits {
+	return Limits{Context: cmp.Or(l.Context, other.Context), Input: cmp.Or(l.Input, other.Input)}
+}
+
+// tooLong is how servers refuse what does not fit their context, and the number that follows; tooLongInput is how TGI refuses a
+// prompt that is too long by itself: it takes one of exactly that number.
+var (
+	tooLong = regexp.MustCompile("(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|" +
+		"context[ _]size|n_ctx|prompt is too long[^>]*>|`inputs` tokens \\+ `max_new_tokens` must be <)" +
+		`[ :="'\\(isof]*(\d{1,3}(?:,\d{3})+\b|\d+)?|prompt is too long`)
+	tooLongInput = regexp.MustCompile("`inputs` must have less than (\\d+) tokens")
+)
+
+// TooLong reports whether a reply says that prompt and answer are too long for the server, and its limits as far as they are told.
+func TooLong(reply []byte) (limits Limits, ok bool) {
+	largest := func(pattern *regexp.Regexp) (n int) {
+		for _, match := range pattern.FindAllSubmatch(reply, -1) {
+			ok = true
+			number, err := strconv.Atoi(strings.ReplaceAll(string(match[1]), ",", ""))
+			if err == nil && number <= maxCount {
+				n = max(n, number)
+			}
 		}
+		return n
 	}
-	return context, ok
+	limits.Context = largest(tooLong)
+	limits.Input = largest(tooLongInput)
+	return limits, ok
 }
 
 // noTemplate is how servers refuse a conversation for a model whose tokenizer says nothing about conversations: TGI, vLLM, SGLang
@@ -148,8 +184,8 @@ func NoTemplate(reply []byte) bool { return noTemplate.Match(reply) }
 
 // What servers say of a request whose status alone is misleading. LiteLLM knows all of it.
 var (
-	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found|not a valid model|unknown model|no such model` +
-		`|\bmodel\b.{0,200}(does not exist|not found)`)
+	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found` +
+		`|not a valid model|unknown model|no such model|\bmodel\b.{0,200}(does not exist|not found)`)
 	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                                      // Portkey
 	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db`)                          // LiteLLM
 	noBackend   = regexp.MustCompile(`all_deployments_in_cooldown|(?i)no deployments? available for`) // LiteLLM
@@ -161,10 +197,10 @@ func WrongModel(reply []byte) bool { return wrongModel.Match(reply) }
 // WantsHeader reports whether a reply says that the request lacks a header.
 func WantsHeader(reply []byte) bool { return wantsHeader.Match(reply) }
 
-// BadKey reports whether a reply says, with whatever status, that the server does not accept the key: LiteLLM without a database
-// knows its master key alone, and answers 400 to all others, since it cannot look them up.
+// BadKey reports whether a reply says, with whatever status, that the server does not accept the key: LiteLLM without
+// a database knows its master key alone, and answers 400 to all others, since it cannot look them up.
 func BadKey(reply []byte) bool { return badKey.Match(reply) }
 
-// NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask: LiteLLM answers 429 once all
-// of them failed, and would to any key.
+// NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask: LiteLLM
+// answers 429 once all of them failed, and would to any key.
 func NoBackend(reply []byte) bool { return noBackend.Match(reply) }

@@ -26,7 +26,7 @@ type Server struct {
 	Cached   Claim       // whether it tells how many tokens came from its cache; empty: unknown
 	Session  string      // header by which its router keeps a session on one replica
 
-	// Estimates says that what it tells of a prompt's length before it has read it is a guess: by count_tokens, and in the first event
+	// Estimates says that it guesses the length of a prompt until it has read it: in count_tokens, and in the first event
 	// of the Messages API.
 	Estimates bool
 
@@ -35,6 +35,9 @@ type Server struct {
 	Health  string    // path that tells whether it is ready; empty: /health, as vLLM, SGLang, TGI, llama-server and TensorRT-LLM have it
 	Loaded  string    // path that lists the models in memory and their contexts, see [ParseLoaded]; empty: none
 	Show    string    // path that describes the model of a POST, see [ParseDescription]; empty: none
+
+	TokenFrames bool `yaml:"token_frames"` // each frame with a choice is one token, also without text
+	Piece       int  // tokens: longer answers are generated in pieces of so many, the last one whole as well; 0: they are not
 
 	Note string // what a person should know of its numbers; empty for nothing
 
@@ -70,7 +73,7 @@ func Servers() []string {
 		names = append(names, s.Name)
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names) // a type that is known by its OpenAI API alone has a row of its own
 }
 
 // LookupServer returns the server type of that name. The error lists the known names.
@@ -105,6 +108,7 @@ type mark struct {
 	Path    string // a path with a reply that holds word; beside entry: both, and any owner
 	Word    string // the owner of the first model
 
+	Own     bool // the first model of the list is its own owner, and as old as 1970 (TGI)
 	Refused bool // only where the model list was refused
 	Answers bool // on the answers to probes as well
 }
@@ -131,6 +135,9 @@ func (m mark) on(e Evidence) bool {
 		return e.entry(m.Entry) != nil && bytes.Contains(e.Get(m.Path), []byte(m.Word))
 	case m.Entry != "":
 		return e.entry(m.Entry) != nil && (m.Word == "" || e.owned(m.Word))
+	case m.Own:
+		id := textIn(e.entry("id"))
+		return len(id) > 0 && e.owned(string(id)) && string(e.entry("created")) == "0"
 	case m.Refusal != "":
 		return e.Refused && bytes.Contains(bytes.ReplaceAll(e.Models, []byte(" "), nil), []byte(m.Refusal))
 	case m.Prefix != "":
@@ -161,7 +168,8 @@ var serversYAML []byte
 // servers are the known types, in the order of recognition. The list is only read.
 var servers = mustServers(serversYAML)
 
-// mustServers is [parseServers] of a file of ours: what is wrong in it is a mistake of ours, which every test and every start finds.
+// mustServers is [parseServers] of a file of ours: what is wrong in it is a mistake of ours, which every test and
+// every start finds.
 func mustServers(file []byte) []Server {
 	list, err := parseServers(file)
 	if err != nil {

@@ -86,18 +86,19 @@ func TestUsage(t *testing.T) {
 // TestModels holds the lists of models, and where servers tell the length of their context.
 func TestModels(t *testing.T) {
 	for reply, want := range map[string][]Model{
-		`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`:         {{"a", 4096}, {ID: "b"}},
+		`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`:         {{"a", Limits{Context: 4096}}, {ID: "b"}},
 		`{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`:                      {{ID: "a"}}, // names that are none
 		`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"m","state":"READY"},{"name":"b"}]`: {{ID: "m"}, {ID: "b"}},
-		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`:             {{"bloom", 2048}},
-		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:            {{"m", 32768}},
-		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:    {{"m", 32768}},
-		`{"data":[{"id":"m","owned_by":"nvidia","context_window":32768}]}`:                                {{"m", 32768}},
-		`{"data":[{"id":"m","context_length":8192,"top_provider":{"context_length":4096}}]}`:              {{"m", 8192}},
+		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`:             {{"bloom", Limits{Context: 2048, Input: 1024}}},
+		`{"model_id":"bloom","max_input_length":1000,"max_total_tokens":2048}`:                            {{"bloom", Limits{Context: 2048, Input: 1000}}},
+		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:            {{"m", Limits{Context: 32768}}},
+		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:    {{"m", Limits{Context: 32768}}},
+		`{"data":[{"id":"m","owned_by":"nvidia","context_window":32768}]}`:                                {{"m", Limits{Context: 32768}}},
+		`{"data":[{"id":"m","context_length":8192,"top_provider":{"context_length":4096}}]}`:              {{"m", Limits{Context: 8192}}},
 		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                      {{ID: "m"}},
 		`{"data":[{"id":"m","metadata":"text"}]}`:                                                         {{ID: "m"}},
-		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                    {{"m", 8192}},
-		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                             {{"m", 1000000}},
+		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                    {{"m", Limits{Context: 8192}}},
+		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                             {{"m", Limits{Context: 1000000}}},
 		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:       {{ID: "m"}},
 	} {
 		if got, ok := ParseModels([]byte(reply)); !ok || !slices.Equal(got, want) {
@@ -115,7 +116,7 @@ func TestModels(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	tests := []struct {
 		server, reply string
-		context       int
+		context       int // below 0: of the prompt alone
 		ok            bool
 	}{
 		{"vLLM", `{"error":{"message":"This model's maximum context length is 32768 tokens. However, your prompt contains at least 32769 input tokens, which exceeds this limit even without any output tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, 32768, true},
@@ -128,6 +129,9 @@ func TestTooLong(t *testing.T) {
 		{"llama-cpp-python", `{"error":{"message":"Requested tokens (42123) exceed context window of 32768","type":"internal_server_error"}}`, 32768, true},
 		{"OpenAI", `{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}`, 128000, true},
 		{"Anthropic", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, 200000, true},
+		{"TGI, both", "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 25000. Given: 70002 `inputs` tokens and 4 `max_new_tokens`\",\"error_type\":\"validation\"}", 25000, true},
+		{"TGI, the prompt", "Input validation error: `inputs` must have less than 24000 tokens. Given: 24900", -24000, true},
+		{"TGI, another complaint", "Input validation error: `temperature` must be strictly positive", 0, false},
 		{"Ollama", `{"error":"the input length exceeds the context length"}`, 0, true},
 		{"Fireworks", `{"error":{"message":"The prompt is too long: 21040, model maximum context length: 8191","code":"invalid_request_error"}}`, 8191, true},
 		{"a grouped number", `{"error":{"message":"maximum context length is 131,072 tokens, you asked for 140,000"}}`, 131072, true},
@@ -138,8 +142,44 @@ func TestTooLong(t *testing.T) {
 		{"nothing", "", 0, false},
 	}
 	for _, test := range tests {
-		if context, ok := TooLong([]byte(test.reply)); context != test.context || ok != test.ok {
-			t.Errorf("%s: %d, %t; want %d, %t", test.server, context, ok, test.context, test.ok)
+		want := Limits{Context: max(0, test.context), Input: max(0, -test.context)}
+		if limits, ok := TooLong([]byte(test.reply)); limits != want || ok != test.ok {
+			t.Errorf("%s: %+v, %t; want %+v, %t", test.server, limits, ok, want, test.ok)
+		}
+	}
+}
+
+// TestErrorsInStreams holds what an error in a stream says of whose fault it is.
+func TestErrorsInStreams(t *testing.T) {
+	const request, load, server = "the request", "the load", "the server"
+	for frame, want := range map[string]string{
+		"{\"error\":\"Input validation error: `inputs` must have less than 8 tokens. Given: 9\",\"error_type\":\"validation\"}":                    request,
+		"{\"error\":{\"message\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8. Given: 9\",\"http_status_code\":422}}": request,
+		`{"error":{"message":"Input validation error: temperature must be strictly positive","http_status_code":422}}`:                             request,
+		`{"error":"Template error: template not found","error_type":"template_error"}`:                                                             request,
+		`{"error":{"message":"Model is overloaded","http_status_code":422}}`:                                                                       load,
+		`{"error":"Model is overloaded","error_type":"overloaded"}`:                                                                                load,
+		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`:                                                              load,
+		`{"error":{"message":"Request failed during generation: Server error: Connection refused","http_status_code":422}}`:                        server,
+		`{"error":"Request failed during generation: Server error: CUDA","error_type":"generation"}`:                                               server,
+		`{"error":{"message":"Incomplete generation stream","http_status_code":422}}`:                                                              server,
+		`{"error":{"message":"max_tokens is too large","type":"BadRequestError","code":400}}`:                                                      request,
+		`{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}`:                                                          server,
+		`{"error":{"message":"Requested tokens (9) exceed context window of 8","type":"internal_server_error"}}`:                                   request,
+		`{"error":{"message":"Internal server error","type":"internal_server_error","code":500}}`:                                                  server,
+	} {
+		d, err := chat.Decode([]byte(frame))
+		if err != nil || d.Err == nil {
+			t.Fatalf("%s: %v, no error in it", frame, err)
+		}
+		got := server
+		if d.Err.Overloaded() {
+			got = load
+		} else if d.Err.Invalid() {
+			got = request
+		}
+		if got != want {
+			t.Errorf("%s: the fault of %s, want %s", frame, got, want)
 		}
 	}
 }

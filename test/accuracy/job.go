@@ -30,6 +30,12 @@ type job struct {
 	Tokens  int           // of an answer
 	Gap     time.Duration // between two of them
 	Spread  time.Duration // in which the streams begin
+
+	// Of -values, see values.go.
+	Shape  string        // of the answers; empty: [onTime]
+	Probes int           // one after another; 0: the streams above instead
+	Words  int           // of the prompt
+	First  time.Duration // from a request to its first token, at least; 0: [first]
 }
 
 // The clients.
@@ -73,6 +79,9 @@ func doJob(ctx context.Context) (asked bool, err error) {
 	}
 	if j.Client == "" {
 		return true, servePaced(j, os.Stdin, os.Stdout)
+	}
+	if j.Probes > 0 {
+		return true, j.probeInTurn(ctx, os.Stdout)
 	}
 	return true, j.report(ctx, os.Stdout)
 }
@@ -122,9 +131,10 @@ func (j job) report(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var spent syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &spent) // never fails for oneself
-	r := report{CPU: time.Duration(spent.Utime.Nano() + spent.Stime.Nano())}
+	var r report
+	if r.CPU, err = spent(); err != nil {
+		return err
+	}
 	if r.Peak, err = machine.Memory(os.Getpid(), "VmHWM"); err != nil {
 		return err
 	}
@@ -132,6 +142,13 @@ func (j job) report(ctx context.Context, out io.Writer) error {
 		r.Streams = append(r.Streams, f())
 	}
 	return gob.NewEncoder(out).Encode(r)
+}
+
+// spent is the processor time that this process has used.
+func spent() (time.Duration, error) {
+	var used syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), err
 }
 
 // spans is about how long the job takes.

@@ -27,7 +27,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	asked, err := doJob(ctx)
-	if !asked {
+	switch {
+	case asked:
+	case len(os.Args) > 1 && os.Args[1] == "-values":
+		err = runValues(ctx, os.Args[2:], os.Stdout, os.Stderr)
+	default:
 		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

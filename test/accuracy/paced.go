@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,6 +27,8 @@ const beats = 4
 // with the client.
 type paced struct {
 	gap    time.Duration // between two tokens of an answer
+	first  time.Duration // from a request to its first token, at least
+	whole  bool          // an answer is one write
 	frames [][]byte      // one a token, with what goes before and after it
 	joined chan *answer
 	parts  [beats][]*answer // each is served at one beat of so many
@@ -49,8 +55,11 @@ type written struct{ Due, Before, After int64 }
 // servePaced serves until in ends. It tells its address in the first line of out, and
 // then what it wrote.
 func servePaced(j job, in io.Reader, out io.Writer) error {
-	p := &paced{gap: j.Gap, frames: vllmFrames(j.Tokens), joined: make(chan *answer, 1<<16), log: writes{}, origin: time.Now()}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // as long as the process lives
+	p := &paced{
+		gap: j.Gap, first: cmp.Or(j.First, first), whole: j.Shape == oneWrite,
+		frames: vllmFrames(j.Tokens), joined: make(chan *answer, 1<<16), log: writes{}, origin: time.Now(),
+	}
+	listener, err := listenUnpaced()
 	if err != nil {
 		return err
 	}
@@ -65,6 +74,19 @@ func servePaced(j job, in io.Reader, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(p.log)
 }
 
+// listenUnpaced listens with a congestion control that sends at once. BBR, where it is the default, lets a timer send what
+// was written, which takes many milliseconds on a busy machine: the log would not say when bytes left.
+func listenUnpaced() (net.Listener, error) {
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+		var err error
+		asked := raw.Control(func(fd uintptr) {
+			err = syscall.SetsockoptString(int(fd), syscall.IPPROTO_TCP, syscall.TCP_CONGESTION, "reno")
+		})
+		return errors.Join(asked, err)
+	}}
+	return config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+}
+
 // ServeHTTP answers one request of a connection and closes it.
 func (p *paced) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = io.Copy(io.Discard, request.Body)
@@ -73,7 +95,7 @@ func (p *paced) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	defer conn.Close()
-	a := &answer{conn: conn, first: time.Now().Add(first), done: make(chan struct{}), sent: make([]written, 0, len(p.frames))}
+	a := &answer{conn: conn, first: time.Now().Add(p.first), done: make(chan struct{}), sent: make([]written, 0, len(p.frames))}
 	if parts := strings.Split(request.Header.Get("Traceparent"), "-"); len(parts) == 4 {
 		a.trace = parts[1]
 	}
@@ -112,10 +134,15 @@ func (p *paced) join(part *[]*answer, due time.Time) {
 
 // write sends the next token of an answer. done is true after the last.
 func (p *paced) write(a *answer, due time.Time) (done bool) {
-	frame := p.frames[len(a.sent)]
+	frames := p.frames[len(a.sent):][:1]
+	if p.whole {
+		frames = p.frames
+	}
+	frame := bytes.Join(frames, nil)
 	before := time.Now()
 	_, err := a.conn.Write(frame)
-	a.sent = append(a.sent, written{p.unix(due), p.unix(before), p.unix(time.Now())})
+	sent := written{p.unix(due), p.unix(before), p.unix(time.Now())}
+	a.sent = append(a.sent, slices.Repeat([]written{sent}, len(frames))...)
 	if done = err != nil || len(a.sent) == len(p.frames); done {
 		p.log[a.trace] = a.sent
 		close(a.done)

@@ -13,10 +13,7 @@ import (
 
 // newProber is the product, from the request to the result: a connection a stream.
 func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
-	target := probe.Target{
-		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{UserStamps: j.Client == userStamped}),
-		Timeout: j.spans() + time.Minute, Stall: time.Minute,
-	}
+	target := newTarget(j, dialect)
 	debug.SetGCPercent(35) // as prober run does
 	return func(ctx context.Context) (func() seen, error) {
 		r := target.Probe(ctx, ask)
@@ -28,6 +25,14 @@ func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 		}
 		return func() seen { return seenBy(r) }, nil
 	}, nil
+}
+
+func newTarget(j job, dialect *wire.Dialect) probe.Target {
+	return probe.Target{
+		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober",
+		Transport: probe.NewTransport(probe.Route{UserStamps: j.Client == userStamped}),
+		Timeout:   j.spans() + time.Minute, Stall: time.Minute,
+	}
 }
 
 func seenBy(r *probe.Result) seen {

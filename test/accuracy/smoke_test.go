@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain makes a server and a client of the test binary as well.
@@ -43,5 +45,34 @@ func TestAllFramesAreJoined(t *testing.T) {
 	}
 	if n := strings.Count(progress.String(), "\n"); n != 6 {
 		t.Errorf("%d lines of progress in\n%s", n, progress.String())
+	}
+}
+
+// TestValuesAreMeasured makes two short probes of each kind with real processes. It says nothing of times.
+func TestValuesAreMeasured(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"-probes", "2", "-tokens", "5", "-gap", "2ms", "-first", "20ms", "-words", "10", "-loads", "idle"}
+	if err := runValues(t.Context(), args, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, shape := range []string{oneWrite, onTime} {
+		if row := "| idle | " + shape + " | "; strings.Count(out.String(), row) != 1 {
+			t.Errorf("not one row %q in\n%s", row, out.String())
+		}
+	}
+	if err := runValues(t.Context(), []string{"-loads", "heavy"}, &out, io.Discard); err == nil {
+		t.Error("an unknown load was measured")
+	}
+}
+
+// TestTally holds when a value is off: outside of what the server's log allows.
+func TestTally(t *testing.T) {
+	const ms = time.Millisecond
+	var all tally
+	for _, value := range []time.Duration{-1, 100 * ms, 102 * ms, 90 * ms, 110 * ms} {
+		all.add(value, 98*ms, 104*ms)
+	}
+	if all.with != 4 || all.wrong != 2 || all.most != 8*ms {
+		t.Errorf("%+v", all)
 	}
 }

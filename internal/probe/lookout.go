@@ -1,0 +1,50 @@
+package probe
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A lookout decides whether the next probe of a target looks at its socket while it waits, and from when on. A look
+// that finds nothing is evidence of when an answer cannot have begun yet: see docs/decisions/0014-chunks.md. It costs
+// processor time, so that only those probes look whose forerunners read so late that the arrival of a token was not
+// known.
+type lookout struct {
+	mu    sync.Mutex
+	left  int             // probes that look, unless another one needs it
+	waits []time.Duration // of the last probes for their first token: at most recentWaits, the newest last
+}
+
+const (
+	firstLooks  = 4  // probes of a target that look because nothing is known of it
+	needLooks   = 16 // probes that look after one that needed it
+	recentWaits = 4
+)
+
+func newLookout() lookout { return lookout{left: firstLooks} }
+
+// quiet returns the first part of the wait for an answer, in which none is expected and no look is worthwhile: a bit
+// less than the shortest of the last waits. ok is false if the next probe need not look at all.
+func (l *lookout) quiet() (d time.Duration, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waits) == 0 {
+		return 50 * time.Millisecond, l.left > 0 // the first answer is looked for all the time
+	}
+	return slices.Min(l.waits) * 17 / 20, l.left > 0
+}
+
+// probed takes a probe that waited so long for its first token. blurred: the arrival of some token is not known.
+func (l *lookout) probed(waited time.Duration, blurred bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits = append(l.waits, waited)
+	if len(l.waits) > recentWaits {
+		l.waits = slices.Delete(l.waits, 0, 1)
+	}
+	l.left = max(0, l.left-1)
+	if blurred {
+		l.left = needLooks
+	}
+}

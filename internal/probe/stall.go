@@ -1,0 +1,65 @@
+package probe
+
+import (
+	"sync"
+	"time"
+)
+
+// A stallTimer cancels a probe if no token frame is read for too long. It counts from when a frame was read and not
+// from when it arrived: after a pause of the whole machine the frames that waited meanwhile are old, and the stream is
+// well.
+type stallTimer struct {
+	limit  time.Duration
+	cancel func()
+
+	mu    sync.Mutex
+	timer *time.Timer // nil before the first token frame
+	due   time.Time   // when the timer is to fire
+	ended bool
+}
+
+func newStallTimer(limit time.Duration, cancel func()) *stallTimer {
+	return &stallTimer{limit: limit, cancel: cancel}
+}
+
+// restart notes that a token frame was read just now.
+func (s *stallTimer) restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start()
+}
+
+// start starts the timer anew. The caller holds the lock.
+func (s *stallTimer) start() {
+	s.due = time.Now().Add(s.limit)
+	if s.timer == nil {
+		s.timer = time.AfterFunc(s.limit, s.fire)
+	} else {
+		s.timer.Reset(s.limit)
+	}
+}
+
+// fire cancels the probe. But a timer that fires much too late shows that this process was not running: frames may have
+// arrived meanwhile and wait to be read, so that the limit begins anew.
+func (s *stallTimer) fire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := time.Since(s.due)
+	switch {
+	case s.ended || late < 0: // restarted while it fired
+	case late > s.limit/maxUncertainty:
+		s.start()
+	default:
+		s.cancel()
+	}
+}
+
+// end ends the limit.
+func (s *stallTimer) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}

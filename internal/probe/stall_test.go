@@ -1,0 +1,76 @@
+package probe
+
+import (
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// TestALateReaderIsNoStall: frames that arrived long ago, because this process did not run meanwhile, are a healthy
+// stream.
+func TestALateReaderIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		chat := must(wire.Lookup("openai-chat"))
+		r := &Result{}
+		r.Start = time.Now().Add(-time.Hour)
+		x := exchange{
+			accumulator: &accumulator{Result: r}, target: Target{Dialect: chat}, trace: &trace{},
+			stall: newStallTimer(30*time.Second, cancel),
+		}
+		defer x.stall.end()
+		frames := []string{token, token}
+		x.read(ctx, func() (stream.Frame, error) {
+			time.Sleep(20 * time.Second)
+			if ctx.Err() != nil || len(frames) == 0 {
+				return stream.Frame{}, io.EOF
+			}
+			data := frames[0]
+			frames = frames[1:]
+			old := stream.Stamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
+			return stream.Frame{Data: []byte(data), Stamp: old}, nil
+		})
+		if ctx.Err() != nil || len(r.Tokens) != 2 {
+			t.Errorf("%d tokens, canceled: %v", len(r.Tokens), ctx.Err())
+		}
+	})
+}
+
+// TestAStallEnds holds when the limit cancels: not before the first token, not after the end, and not when the timer
+// itself fires so late that this process was not running.
+func TestAStallEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 30 * time.Second
+		start, canceled := time.Now(), time.Duration(0)
+		s := newStallTimer(limit, func() { canceled = time.Since(start) })
+		time.Sleep(time.Hour)
+		s.restart()
+		time.Sleep(limit - 1)
+		s.restart()
+		time.Sleep(limit - 1)
+		s.due = s.due.Add(-2 * limit / maxUncertainty) // as if it fired so much later
+		time.Sleep(limit)
+		synctest.Wait()
+		if canceled != 0 {
+			t.Errorf("canceled after %v, although the timer was late", canceled)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if want := time.Hour + 3*limit - 1; canceled != want {
+			t.Errorf("canceled after %v, want %v", canceled, want)
+		}
+		canceled = 0
+		s.restart()
+		s.end()
+		time.Sleep(time.Hour)
+		if canceled != 0 {
+			t.Error("canceled after its end")
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package stream
+
+import (
+	"testing"
+	"time"
+)
+
+// TestEvidence lists what reads prove of the bytes that the next one brings. Moments are milliseconds, 0 for none;
+// every buffer has room for 100 bytes.
+func TestEvidence(t *testing.T) {
+	type read struct {
+		empty, began int    // moments
+		n            int    // bytes
+		packets      uint32 // counts since the connection was opened; 0: the kernel has none
+		bytes        uint64
+		outOfOrder   uint32
+
+		notBefore int
+		onePacket bool
+	}
+	for name, reads := range map[string][]read{
+		"found empty before": {{empty: 40, began: 50, n: 10, packets: 2, bytes: 10, notBefore: 40}},
+		"never found empty":  {{began: 50, n: 10, packets: 2, bytes: 10, notBefore: 0}},
+		"a read with room to spare leaves nothing": {
+			{empty: 40, began: 50, n: 10, packets: 1, bytes: 10, notBefore: 40, onePacket: true},
+			{began: 70, n: 20, packets: 3, bytes: 30, notBefore: 50},
+		},
+		"a read without room may leave something": {
+			{empty: 40, began: 50, n: 100, packets: 2, bytes: 120, notBefore: 40},
+			{began: 60, n: 20, packets: 2, bytes: 120, notBefore: 40},
+			{began: 80, n: 10, packets: 4, bytes: 130, notBefore: 60},
+		},
+		"one packet in several reads": {
+			{empty: 40, began: 50, n: 100, packets: 1, bytes: 120, notBefore: 40, onePacket: true},
+			{began: 60, n: 20, packets: 1, bytes: 120, notBefore: 40, onePacket: true},
+			{began: 80, n: 10, packets: 2, bytes: 130, notBefore: 60, onePacket: true},
+		},
+		"one that comes between a read and its counts": {
+			{empty: 40, began: 50, n: 10, packets: 2, bytes: 30, notBefore: 40},
+			{began: 60, n: 40, packets: 3, bytes: 50, notBefore: 50}, // of the second and the third
+			{began: 70, n: 10, packets: 4, bytes: 60, notBefore: 60, onePacket: true},
+		},
+		"a packet that came again": {
+			{empty: 40, began: 50, n: 10, packets: 1, bytes: 10, notBefore: 40, onePacket: true},
+			{empty: 60, began: 70, n: 10, packets: 3, bytes: 20, notBefore: 60},
+		},
+		"packets out of order": {
+			{empty: 40, began: 50, n: 10, packets: 2, bytes: 10, outOfOrder: 1, notBefore: 40},
+			{empty: 60, began: 70, n: 20, packets: 3, bytes: 30, outOfOrder: 1, notBefore: 60}, // the one that was missing
+		},
+		"a kernel that counts nothing": {
+			{empty: 40, began: 50, n: 10, notBefore: 40}, {empty: 60, began: 70, n: 10, notBefore: 60},
+		},
+	} {
+		start := time.Now()
+		moment := func(ms int) time.Time {
+			if ms == 0 {
+				return time.Time{}
+			}
+			return start.Add(time.Duration(ms) * time.Millisecond)
+		}
+		var e evidence
+		for i, r := range reads {
+			notBefore, onePacket := e.take(receipt{
+				n: r.n, empty: moment(r.empty), began: moment(r.began),
+				counted: r.packets > 0, packets: r.packets, bytes: r.bytes, outOfOrder: r.outOfOrder,
+			}, 100)
+			if !notBefore.Equal(moment(r.notBefore)) || onePacket != r.onePacket {
+				t.Errorf("%s, read %d: not before %v, one packet: %t; want %v, %t",
+					name, i, notBefore.Sub(start), onePacket, moment(r.notBefore).Sub(start), r.onePacket)
+			}
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package stream
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A wait of these tests lasts for a pause. Its looks, after 800 ms without, are at 800, 820 and 840.5 ms; the next one would
+// be at 861.5 ms.
+const (
+	pause    = 850 * time.Millisecond
+	lastLook = 840500 * time.Microsecond
+)
+
+// A fakeSocket is one end of a pipe that is read with timestamps, as a socket is, in the time of a bubble. What is
+// written to the other end arrives late milliseconds before it can be read: the reader was not running.
+type fakeSocket struct {
+	net.Conn
+	late  time.Duration
+	reads int // attempts so far
+}
+
+func (f *fakeSocket) receive(p []byte) (receipt, error) {
+	f.reads++
+	began := time.Now()
+	n, err := f.Read(p)
+	r := receipt{n: n, empty: began, began: time.Now(), at: time.Now()}
+	if n > 0 {
+		r.kernel = r.at.Add(-f.late).UnixNano()
+	}
+	return r, err
+}
+
+// watched returns a connection with timestamps in a bubble, and the server's end of it.
+func watched(t *testing.T) (conn *Conn, socket *fakeSocket, server net.Conn) {
+	t.Helper()
+	client, server := net.Pipe()
+	socket = &fakeSocket{Conn: client}
+	conn = NewConn(client)
+	conn.receive = socket.receive
+	t.Cleanup(func() { _, _ = conn.Close(), server.Close() })
+	return conn, socket, server
+}
+
+// TestALookBoundsALateRead holds that what a late read brings cannot be older than the last look, which is recent.
+func TestALookBoundsALateRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		wait, late time.Duration
+		want       time.Duration // from NotBefore to At
+	}{
+		"after some looks":           {pause, 0, pause - lastLook},
+		"arrived before it was read": {pause, 5 * time.Millisecond, pause - 5*time.Millisecond - lastLook},
+		"before the first look":      {500 * time.Millisecond, 0, 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conn, socket, server := watched(t)
+				socket.late = test.late
+				conn.Watch(time.Now(), 800*time.Millisecond)
+				go func() {
+					time.Sleep(test.wait)
+					_, _ = io.WriteString(server, "token")
+				}()
+				read(t, conn, "token")
+				s := conn.Last()
+				if got := s.At.Sub(s.NotBefore); got != test.want || !s.Kernel || s.Delay != test.late {
+					t.Errorf("arrived in %v before its timestamp; want %v: %+v", got, test.want, s)
+				}
+			})
+		})
+	}
+}
+
+// read reads a text, which must come whole.
+func read(t *testing.T, from io.Reader, want string) {
+	t.Helper()
+	buf := make([]byte, 64)
+	n, err := from.Read(buf)
+	if string(buf[:n]) != want || err != nil {
+		t.Fatalf("read %q, %v; want %q", buf[:n], err, want)
+	}
+}
+
+// TestATimestampOlderThanALookIsRefused: such bytes waited in TCP for a packet that was missing.
+func TestATimestampOlderThanALookIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, socket, server := watched(t)
+		socket.late = 100 * time.Millisecond
+		start := time.Now()
+		conn.Watch(start, 800*time.Millisecond)
+		go func() {
+			time.Sleep(pause)
+			_, _ = io.WriteString(server, "token")
+		}()
+		read(t, conn, "token")
+		s := conn.Last()
+		if s.Kernel || conn.Refused() != 1 || s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
+			t.Errorf("%d refused, %+v", conn.Refused(), s)
+		}
+	})
+}
+
+// TestLooksAreMadeWhereSomethingIsAwaited: not before Watch nor after Rest, also if a read waits already, and hardly
+// while an answer flows.
+func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, socket, server := watched(t)
+		bytes := make(chan byte)
+		go func() {
+			defer close(bytes)
+			for buf := make([]byte, 1); ; bytes <- buf[0] {
+				if _, err := conn.Read(buf); err != nil {
+					return
+				}
+			}
+		}()
+		attempts := func(during func()) int {
+			synctest.Wait()
+			before := socket.reads
+			during()
+			synctest.Wait()
+			return socket.reads - before
+		}
+		hour := func() { time.Sleep(time.Hour) }
+		if n := attempts(hour); n != 0 {
+			t.Errorf("%d looks before anything was awaited", n)
+		}
+		conn.Watch(time.Now(), 800*time.Millisecond)
+		if n := attempts(func() { time.Sleep(850 * time.Millisecond) }); n != 3 {
+			t.Errorf("%d looks in a wait of 850 ms, want 3", n)
+		}
+		conn.Begun()
+		flowing := func() {
+			for i := range 100 {
+				time.Sleep(time.Duration(20+i%2) * time.Millisecond)
+				_, _ = server.Write([]byte("x"))
+				<-bytes
+			}
+		}
+		if n := attempts(flowing); n != 100+9 {
+			t.Errorf("%d looks in 100 gaps of 20 and 21 ms, want 9", n-100)
+		}
+		conn.Rest()
+		if n := attempts(hour); n != 0 {
+			t.Errorf("%d looks after Rest", n)
+		}
+		_ = conn.Close()
+		<-bytes
+	})
+}
+
+// TestDeadlinesKeepTheirMeaning: a deadline of whoever uses the connection ends a read when it passes, whether it was
+// set before the read or while it waits, looks or not; and it can be lifted.
+func TestDeadlinesKeepTheirMeaning(t *testing.T) {
+	for name, set := range map[string]func(*Conn, time.Time) error{
+		"SetReadDeadline": (*Conn).SetReadDeadline, "SetDeadline": (*Conn).SetDeadline,
+	} {
+		for _, looks := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				conn, _, server := watched(t)
+				start := time.Now()
+				if looks {
+					conn.Watch(start, 0)
+				}
+				expires := func(want time.Duration) {
+					t.Helper()
+					n, err := conn.Read(make([]byte, 1))
+					if n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != want {
+						t.Errorf("%s, looks %t: %d bytes, %v after %v; want a deadline after %v",
+							name, looks, n, err, time.Since(start), want)
+					}
+				}
+				_ = set(conn, start.Add(333*time.Millisecond))
+				expires(333 * time.Millisecond)
+				expires(333 * time.Millisecond) // for ever
+
+				_ = set(conn, time.Time{})
+				go func() {
+					time.Sleep(111 * time.Millisecond)
+					_ = set(conn, time.Now().Add(222*time.Millisecond))
+				}()
+				expires(666 * time.Millisecond)
+
+				go func() {
+					time.Sleep(10 * time.Millisecond)
+					_ = set(conn, time.Unix(1, 0)) // as net/http and crypto/tls interrupt a read
+				}()
+				_ = set(conn, time.Time{})
+				expires(676 * time.Millisecond)
+
+				_ = set(conn, time.Time{})
+				go func() { _, _ = io.WriteString(server, "token") }()
+				read(t, conn, "token")
+			})
+		}
+	}
+}
+
+// TestClosingEndsAReadAtOnce holds it for a read that is looked at.
+func TestClosingEndsAReadAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _, _ := watched(t)
+		start := time.Now()
+		conn.Watch(start, 0)
+		go func() {
+			time.Sleep(333333 * time.Microsecond)
+			_ = conn.Close()
+		}()
+		_, err := conn.Read(make([]byte, 1))
+		if !errors.Is(err, io.ErrClosedPipe) || time.Since(start) != 333333*time.Microsecond {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// TestEvidenceIsOfTheReadThatCompletes: bytes of a TLS record or of a frame of HTTP/2 that came early prove nothing for
+// the rest, which a look had not found.
+func TestEvidenceIsOfTheReadThatCompletes(t *testing.T) {
+	certified := httptest.NewTLSServer(nil)
+	defer certified.Close()
+	answers := map[bool]string{
+		false: ok(chunked) + chunkOf("####"),
+		true:  frame(frameSettings, 0, 0, "") + frame(frameHeaders, 0x4, 1, "!") + frame(frameData, 0, 1, "####"),
+	}
+	for _, secure := range []bool{false, true} {
+		for two, answer := range answers {
+			synctest.Test(t, func(t *testing.T) {
+				conn, _, server := watched(t)
+				under := net.Conn(conn)
+				writes := net.Conn(&halves{Conn: server})
+				if secure {
+					client := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // of this test
+					ends := tls.Server(writes, certified.TLS.Clone())
+					go func() { _ = ends.Handshake() }()
+					if err := client.Handshake(); err != nil {
+						t.Fatal(err)
+					}
+					under, writes = client, ends
+				}
+				start := time.Now()
+				conn.Watch(start, 800*time.Millisecond)
+				go func() {
+					_, _ = io.WriteString(writes, answer)
+				}()
+				tracker := Track(under, conn, two)
+				for tracker.size < 4 {
+					if _, err := tracker.Read(make([]byte, 4096)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s := tracker.Arrival(4)
+				if s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
+					t.Errorf("TLS %t, HTTP/2 %t: arrived between %v and %v", secure, two, s.NotBefore.Sub(start), s.At.Sub(start))
+				}
+			})
+		}
+	}
+}
+
+// halves is a connection that makes two of each longer write but handshakes': the last two bytes come after a pause.
+type halves struct{ net.Conn }
+
+func (h *halves) Write(p []byte) (int, error) {
+	const handshake, alert = 22, 21
+	if p[0] == handshake || p[0] == alert || len(p) < 4 {
+		return h.Conn.Write(p)
+	}
+	n, err := h.Conn.Write(p[:len(p)-4])
+	if err != nil {
+		return n, err
+	}
+	time.Sleep(pause)
+	more, err := h.Conn.Write(p[len(p)-4:])
+	return n + more, err
+}
