@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -16,8 +19,9 @@ func newOnce() *cobra.Command {
 		Short: "Probe each target once and show what happened",
 		Long: `Once sends one probe to each target and shows where the time went: connection,
 wait, first token, gaps, usage and the verdict. Targets are the URLs, or those
-of the environment and the targets file. If only the server's answers tell the
-length of a prompt, it is asked again, up to three times, until that is exact.
+of the environment and the targets file. The prompt is made exactly as long as
+asked before: by the server's tokenizer, or by the usage of a few requests with
+short answers.
 
 Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration, 3
 for what --fail-on names.`,
@@ -48,6 +52,9 @@ for what --fail-on names.`,
 						err = errors.Join(err, report.Encode(out, "", judged))
 					}
 				}
+				if g.format != "json" {
+					sayLengths(out, j)
+				}
 				if err != nil {
 					return err
 				}
@@ -58,4 +65,13 @@ for what --fail-on names.`,
 	cmd.Flags().StringVar(&g.format, "format", "text", "text, or json: one object a target and line")
 	g.addFlags(cmd, "objective")
 	return cmd
+}
+
+// sayLengths says how long the prompts of each target are, and what made them so.
+func sayLengths(out io.Writer, j *engine.Job) {
+	for i, t := range j.Targets {
+		if line := j.LengthLine(i); line != "" {
+			fmt.Fprintf(out, "%s: %s\n", t.Name, line)
+		}
+	}
 }

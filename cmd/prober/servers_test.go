@@ -149,7 +149,13 @@ func probeSystem(t *testing.T, s system) serverRow {
 	if want := strings.TrimSuffix(s.name, "-responses"); known.Server.Name != want {
 		t.Errorf("found server %q, want %q", known.Server.Name, want)
 	}
-	return serverLine(s, r, known, jobs[0].ExactBy())
+	return serverLine(s, r, known, means(jobs[0]))
+}
+
+// means is what made the prompts of a job exact.
+func means(j *engine.Job) string {
+	means, _, _ := j.Means()
+	return string(means)
 }
 
 // serverLine is the line of one system.
@@ -173,8 +179,8 @@ Every system that the built-in simulator can be, probed with a prompt of 1,000 t
 both lengths were exact. Recorded streams of real servers are tested beside it.
 
 - **API**: as ` + "`--api`" + ` takes it; *(auto)* where the default, ` + "`auto`" + `, finds it.
-- **prompt by**: what made its length exact: the server's tokenizer, or the usage of its answers, which takes a probe or
-  two more.
+- **prompt by**: what made its length exact before the first probe: the server's tokenizer, or the usage of a few requests with short
+  answers, which are recorded nowhere.
 - **tokens a frame**: what ITL rests on: continuous usage, token ids, or one each because their sum says so (` + "`total`" + `).
 - **output enforced**: whether any answer of another length is ` + "`wrong_length`" + `. One that a length limit cut short always is.
 - **cache**: what the server told of its prefix cache; ` + "`unknown`" + ` also where it reports 0 cached tokens and is not known to ever report others;

@@ -129,8 +129,9 @@ func (s *step) closedLoop(ctx context.Context, first uint64, member int) (next u
 			making.Done()
 			<-begin
 			for due := began; ok && ctx.Err() == nil; due = time.Now() {
-				r := s.group.Turn(ctx, member, func() probe.Question { return question }, round, due)
-				if r == nil || !s.hold(ctx, r) {
+				r, reason := s.group.Turn(ctx, member, func() probe.Question { return question }, round, due)
+				again := reason == probe.SkipWaiting // what was asked instead made the length of the next known
+				if !again && (r == nil || !s.hold(ctx, r)) {
 					return
 				}
 				question, round, ok = take()

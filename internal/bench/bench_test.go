@@ -42,7 +42,7 @@ func newWorld(t *testing.T, budget int, names ...string) *world {
 		Ask: func(round uint64) probe.Question {
 			return probe.Question{
 				Ask: wire.Ask{Prompt: fmt.Sprintf("Words of round %d", round)}, Expect: probe.Expectation{Length: 20},
-				Learn: func(int) {}, Refuse: func() {},
+				Learn: func(int) {},
 			}
 		},
 	}

@@ -252,8 +252,10 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error
 		r.nothingMeasured(j, results)
 		return 0, ErrFailed
 	}
-	if off, known := j.Off(); known && off != 0 && length != "" {
-		r.Screen.Note(engine.OffNote(off, first))
+	for i, t := range j.Targets {
+		if note := j.LengthNote(i); note != "" {
+			r.Screen.Note(t.Name + ": " + note)
+		}
 	}
 	return next, nil
 }

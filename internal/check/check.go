@@ -185,28 +185,30 @@ func (c *checker) pieces() {
 	c.find(Finding{Step: "warning", Text: text, Hint: hint})
 }
 
+// fit makes the prompts exact, and says by what. A quick check asks no prompt of full length, so that only a tokenizer can tell.
 func (c *checker) fit(ctx context.Context) {
-	if c.place > 0 {
-		c.line("tokens", "gets the prompts that are made exact on %s", c.job.Targets[0].Name)
-		return
-	}
 	if c.job.Prompts.Workload == prompt.Dataset {
 		return
 	}
-	err := c.job.Fit(ctx)
+	if means, by, _ := c.job.Means(); means == engine.ByTokenizer || means == engine.ByUsage {
+		c.line("tokens", "gets the prompts that are made exact on %s", by)
+		return
+	}
+	failed, err := c.job.Calibrate(ctx, c.place, c.Quick)
 	off, known := c.job.Off()
-	exactness := map[string]string{"tokenizer": "the server's tokenizer", "usage": "the usage of answers"}
 	switch {
 	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
 		c.line("warning", "the prompt is %v", err)
 	case errors.Is(err, engine.ErrNoTokenizer):
-		c.line("tokens", "no tokenizer route: calibrated by the usage of the first probes")
+		c.line("tokens", "no tokenizer route: requests with short answers, recorded nowhere, make the length exact before the first probe")
 	case err != nil:
-		c.line("warning", "ask the tokenizer: %v; calibrated by the usage of the first probes", err)
+		c.line("warning", "ask the tokenizer: %v", err)
+	case failed != nil:
+		c.find(Finding{Step: "warning", Text: "the prompts could not be made exact: " + report.Failure(failed), Hint: report.Hint(failed)})
 	case known && off == 0:
-		c.line("tokens", "prompts are exactly %s, by %s", format.Grouped(c.target.PromptTokens), exactness[c.job.ExactBy()])
-	case known:
-		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
+		c.line("tokens", "%s", c.job.LengthLine(c.place))
+	default:
+		c.line("warning", "%s", c.job.LengthLine(c.place))
 	}
 }
 

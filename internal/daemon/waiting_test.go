@@ -43,8 +43,8 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 	})
 }
 
-// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, also where the prompts' length is the
-// late one's to tell, and that a server that is not ready in time is probed all the same: it is seen to be down.
+// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, with prompts that are as long as asked by
+// their count, and that a server that is not ready in time is probed all the same: it is seen to be down.
 func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &Daemon{}, []string{"late", "a"}, "PROBER_WAIT_FOR_READY", "2m",
@@ -53,10 +53,13 @@ func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		w.expectSlots("late:80", "connect=6 waiting=12")
 		w.expectSlots("a:80", "ok=18")
+		w.expectMeasured("a:80", 18)
 		w.closed.Delete("late")
 		time.Sleep(time.Minute)
 		w.expectSlots("late:80", "ok=6") // under the model that it has by now
 		w.expectSlots("a:80", "ok=24")
+		w.expectMeasured("a:80", 24)
+		w.expectMeasured("late:80", 6)
 	})
 }
 

@@ -63,7 +63,7 @@ type world struct {
 	options   config.Options         // what a reload finds
 	servers   map[string]*sim.Server // by host
 	requests  sync.Map               // the last one by host, as *http.Request
-	fitted    sync.Map               // when the tokenizer was asked last, by host, as time.Time
+	fitted    sync.Map               // when the tokenizer was asked last, by host, as time.Time; that of "slow" hangs at first
 	loading   sync.Map               // hosts that answer 503 whatever they are asked
 	closed    sync.Map               // hosts that refuse connections; those called "late…" do from the start
 	client    *http.Client
@@ -136,7 +136,11 @@ func (w *world) simulate(host string) *bufconn.Listener {
 		}
 		w.requests.Store(host, r.Clone(r.Context()))
 		if r.URL.Path == "/tokenize" {
-			w.fitted.Store(host, time.Now())
+			_, again := w.fitted.Swap(host, time.Now())
+			if host == "slow" && !again {
+				time.Sleep(8 * time.Second)
+				return
+			}
 		}
 		s.ServeHTTP(to, r)
 	})}

@@ -37,154 +37,87 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 	return o, nil
 }
 
+// question is what the members of j are asked in a round.
 func (j *Job) question(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
-	q, size := questionOf(p), p.Size // without the text, which the functions would hold until the answer ends
-	q.Learn = func(tokens int) { j.writer.Learn(size, tokens) }
-	q.Refuse = func() { j.writer.Refuse(size) }
-	return q
-}
-
-func questionOf(p prompt.Prompt) probe.Question {
-	q := probe.Question{
-		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
-		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
+	counted, estimated := j.writer.Known(round)
+	q := questionOf(p)
+	q.Unfit = !counted && !estimated
+	q.Judge = j.length.judge()
+	if p.Calibrated && p.Asked > 0 {
+		q.Expect.Counted, q.Expect.Truncated = p.Tokens, p.Truncated
 	}
 	if p.Confirmed {
 		q.Expect.PromptTokens = wire.Tokens(p.Tokens)
 	}
+	size, asked := p.Size, p.Asked // without the text, which the function would hold until the answer ends
+	q.Learn = func(tokens int) {
+		j.heard.Store(true)
+		if j.writer.Learn(size, tokens) {
+			j.doubt(tokens, asked)
+		}
+	}
 	return q
 }
 
-// ErrNoTokenizer says that a server has no route that counts tokens.
-var ErrNoTokenizer = errors.New("server has no tokenizer route")
-
-// Fit makes the prompts' length exact by the first member's tokenizer, if it has one. Without a tokenizer, a few short
-// questions and the usage of the first probes tell.
-func (j *Job) Fit(ctx context.Context) error {
-	for _, m := range j.Members {
-		m.Introduce(ctx)
-	}
-	if err := j.Members[0].Prepare(ctx); err != nil {
-		return err
-	}
-	j.reached.Store(true)
-	err := j.writer.Calibrate(0, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
-	if errors.Is(err, ErrNoTokenizer) {
-		return j.measure(ctx)
-	}
-	return err
-}
-
-// ShortAnswer is how many tokens are asked of an answer that only shows that there is one: OpenAI's Responses' minimum.
-const ShortAnswer = 16
-
-// How many short questions are asked where there is no tokenizer, and the words of the longest.
-const shortQuestions, shortWords = 3, 600
-
-// measure learns the tokens per word from the usage of a few short questions, which are not counted, so that no probe
-// is longer than asked. It returns [ErrNoTokenizer] if the usage of longer prompts must tell the rest.
-func (j *Job) measure(ctx context.Context) error {
-	asked := 0
-	return j.writer.Calibrate(0, func(p prompt.Prompt) (int, error) {
-		if asked++; asked > shortQuestions || p.Words > shortWords {
-			return 0, ErrNoTokenizer
-		}
-		q := questionOf(p)
-		q.Ask.MaxTokens, q.Expect.Answer = ShortAnswer, ""
-		r := j.Members[0].Probe(ctx, q)
-		counted := r.Usage.Prompt
-		switch {
-		case r.Outcome != probe.OK && r.Outcome != probe.WrongLength:
-			return 0, r.Err
-		case !counted.Known || counted.N == 0:
-			j.writer.Learn(p.Size, 0)
-			return 0, ErrNoTokenizer
-		}
-		return counted.N, nil
-	})
-}
-
-// FitAhead makes the length of a round's prompt exact before it is due, where that needs more than [Job.Fit] did.
-func (j *Job) FitAhead(ctx context.Context, round uint64) {
-	if j.Targets[0].Prompt == string(prompt.Book) && j.Members[0].Capabilities().Tokenizes == wire.Always {
-		// A tokenizer that fails is no reason not to probe: usage will tell.
-		_ = j.writer.Calibrate(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+// questionOf is a prompt as a question, whatever its length.
+func questionOf(p prompt.Prompt) probe.Question {
+	return probe.Question{
+		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
+		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
 	}
 }
 
-// ExactBy is what made the length of the prompts exact.
-func (j *Job) ExactBy() string {
-	if j.Members[0].Capabilities().Tokenizes == wire.Always {
-		return "tokenizer"
-	}
-	return "usage"
-}
+// How often the probes of [Job.Once] are repeated because their answers show that the prompts have another length.
+const repetitions = 3
 
-func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
-	tokens, err := j.Members[0].Tokenize(ctx, questionOf(p).Ask)
-	if err == nil && !tokens.Known {
-		err = ErrNoTokenizer
-	}
-	return tokens.N, err
-}
-
-// calibrations is how often a prompt is asked in vain until its length is exact.
-const calibrations = 3
-
-// Once asks a round of j. Where only the usage of an answer tells how long a prompt is, the first ones make it exact,
-// or show that it cannot be, and the last counts. Next is the first round not asked. The error names who was not asked.
+// Once asks a round of j, whose prompts are made exact before. Where an answer shows that they are not, they are made exact
+// again, and the round after it counts. Next is the first round not asked. The error names who was not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
-	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 	return j.Ask(ctx, 0, len(j.Members))
 }
 
-// Ask is [Job.Once] for the members from first until end, after [Job.Fit].
+// Ask is [Job.Once] for the members from first until end.
 func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result, next uint64, _ error) {
 	for {
-		confirmed := j.writer.Prompt(next).Confirmed
 		answers, err := j.round(ctx, next, first, end)
 		next++
-		if err != nil && results != nil { // calibrating once more was too much for a budget
+		if err != nil && results != nil { // another round was too much for a budget
 			return results, next, nil
 		}
 		results = answers
-		if err != nil || confirmed || next > calibrations || !j.calibrating(results) {
+		exact, estimated := j.writer.Known(next)
+		failed := slices.ContainsFunc(results, func(r *probe.Result) bool { return r.Outcome != probe.OK })
+		if err != nil || failed || exact || estimated || next > repetitions {
 			return results, next, err
 		}
+		j.FitAhead(ctx, next)
 	}
 }
 
 func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
-	var skips skips
-	group := j.Group(&skips)
+	group := j.Group(unrecorded{})
+	question := func() probe.Question { return j.question(round) }
 	for i := first; i < end; i++ {
-		if r := group.Turn(ctx, i, func() probe.Question { return j.question(round) }, round, time.Now()); r != nil && r.Outcome != probe.Canceled {
+		r, reason := group.Turn(ctx, i, question, round, time.Now())
+		if reason == probe.SkipWaiting && j.ready(i, round) { // its length was found out instead
+			r, reason = group.Turn(ctx, i, question, round, time.Now())
+		}
+		if reason != "" {
+			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), reason))
+		} else if r.Outcome != probe.Canceled {
 			results = append(results, r)
 		}
 	}
-	if skips.err == nil && len(results) < end-first {
-		skips.err = errors.New("interrupted")
+	if err == nil && len(results) < end-first {
+		err = errors.New("interrupted")
 	}
-	return results, skips.err
+	return results, err
 }
 
-// A skips is a [probe.Recorder] that keeps who was not probed, and why.
-type skips struct{ err error }
+// unrecorded is a [probe.Recorder] for those who look at the results themselves.
+type unrecorded struct{}
 
-func (s *skips) Record(*probe.Result) {}
+func (unrecorded) Record(*probe.Result) {}
 
-func (s *skips) Skipped(target string, reason probe.Skip) {
-	s.err = errors.Join(s.err, fmt.Errorf("%s was not probed: %s", target, reason))
-}
-
-// calibrating reports whether the results taught how to make the next prompt exact: not where a server counts less than half.
-func (j *Job) calibrating(results []*probe.Result) bool {
-	t := j.Targets[0]
-	failed := func(r *probe.Result) bool { return r.Outcome != probe.OK }
-	if t.Prompt == string(prompt.Book) || t.Prompt == string(prompt.Dataset) || slices.ContainsFunc(results, failed) {
-		return false
-	}
-	counted := results[0].Usage.Prompt
-	return results[0].Target == t.Name && counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
-}
+func (unrecorded) Skipped(string, probe.Skip) {}

@@ -87,7 +87,7 @@ func TestCalibrationStaysWithinTheContext(t *testing.T) {
 		server := &costly{context: 7920, counts: counts, listed: true}
 		j := server.job(t, 7900)
 		results, next, err := j.Once(t.Context())
-		if err != nil || results[0].Outcome != probe.OK || results[0].Usage.Prompt != wire.Tokens(7900) || next > calibrations+1 {
+		if err != nil || results[0].Outcome != probe.OK || results[0].Usage.Prompt != wire.Tokens(7900) || next != 1 {
 			t.Errorf("counts tokens: %t: %s after %d rounds (%v, %v), prompt of %+v tokens",
 				counts, results[0].Outcome, next, err, results[0].Err, results[0].Usage.Prompt)
 		}
@@ -107,7 +107,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 	for _, counts := range []bool{true, false} {
 		server := &costly{context: 5000, counts: counts}
 		j := server.job(t, 8000)
-		if err := j.Fit(t.Context()); counts && !errors.Is(err, probe.ErrTooLong) {
+		if _, err := j.Calibrate(t.Context(), 0, true); counts && !errors.Is(err, probe.ErrTooLong) {
 			t.Errorf("the tokenizer refused, and %v was made of it", err)
 		}
 		results, _, err := j.Once(t.Context())

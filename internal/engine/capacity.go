@@ -43,14 +43,17 @@ func Pieces(t config.Target, s wire.Server) (text, hint string) {
 	if piece == 0 || t.MaxTokens <= piece {
 		return "", ""
 	}
-	gap := fmt.Sprintf("each piece begins with a prefill of its own, so that a gap as long as TTFT follows each %s tokens", format.Grouped(piece))
+	each := format.Grouped(piece)
+	gap := fmt.Sprintf("each piece begins with a prefill of its own, so that a gap as long as TTFT follows each %s tokens", each)
+	pieces := fmt.Sprintf("the server generates answers of more than %s tokens in pieces of %s: ", each, each)
 	if t.MaxTokens%piece == 0 {
-		return fmt.Sprintf("the server generates answers of more than %s tokens in pieces: %s", format.Grouped(piece), gap), ""
+		return pieces + gap, ""
 	}
 	shorter := t.MaxTokens / piece * piece
-	text = fmt.Sprintf("the server generates answers of more than %s tokens in pieces of so many: an answer of %s would become %s, and is wrong_length; %s",
-		format.Grouped(piece), format.Grouped(t.MaxTokens), format.Grouped(shorter+piece), gap)
-	hint = fmt.Sprintf("--max-tokens %d and %d are lengths that it can be held to (PROBER_MAX_TOKENS)", shorter, shorter+piece)
+	longer := shorter + piece
+	text = fmt.Sprintf("%san answer of %s would become %s, and is wrong_length; %s",
+		pieces, format.Grouped(t.MaxTokens), format.Grouped(longer), gap)
+	hint = fmt.Sprintf("--max-tokens %d and %d are lengths that it can be held to (PROBER_MAX_TOKENS)", shorter, longer)
 	return text, hint
 }
 
@@ -79,12 +82,4 @@ func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
-}
-
-// Off is by how many tokens prompts are longer than asked, once that is known.
-func (j *Job) Off() (tokens int, known bool) { return j.writer.Off() }
-
-// OffNote says by how many tokens the prompts of t are longer than asked.
-func OffNote(off int, t config.Target) string {
-	return fmt.Sprintf("prompts count %+d tokens against the %d asked", off, t.PromptTokens)
 }

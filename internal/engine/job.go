@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
@@ -29,10 +31,12 @@ type Job struct {
 
 	meanPrompt int // tokens of Prompts, see [prompt.Options.Mean]: to count them again takes long for a data set
 
-	writer  *prompt.Writer
-	files   [][sha256.Size]byte // the hashes of the targets' files
-	reached atomic.Bool         // its first server was asked for the length of prompts
-	ended   atomic.Bool         // it was stopped: its targets are not described any more
+	writer *prompt.Writer
+	length *length
+	heard  atomic.Bool         // a probe was answered since the length of prompts was looked after
+	files  [][sha256.Size]byte // the hashes of the targets' files
+	ended  atomic.Bool         // it was stopped: its targets are not described any more
+	log    *zap.Logger         // of what is found out about the prompts' length
 
 	stop context.CancelFunc // no more probes of it begin; nil until a [Runner] begins it
 	done chan struct{}      // closed when none is under way any more
@@ -52,6 +56,7 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 			plan := schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group}
 			i, jobs = len(jobs), append(jobs, &Job{
 				Plan: plan, Prompts: prompts, meanPrompt: prompts.Mean(), writer: prompt.NewWriter(prompts),
+				length: newLength(), log: zap.NewNop(),
 			})
 		}
 		if err := jobs[i].add(t, assets, dial, version); err != nil {
@@ -107,7 +112,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 func (j *Job) Group(to probe.Recorder) *probe.Group {
 	return &probe.Group{
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
-		Recorder: to, Ask: j.question,
+		Recorder: to, Ask: j.question, Fit: j.fit,
 	}
 }
 

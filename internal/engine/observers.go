@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,6 +106,10 @@ func (o *Observers) keep(r *probe.Result) {
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {
+	defer survive(a.log, "noting a skipped slot", a.job)
+	if reason == probe.SkipWaiting {
+		a.describe(a.job) // which says why
+	}
 	a.Metrics.Skipped(target, reason)
 	a.Board.Skipped(target, string(reason))
 }
@@ -151,6 +157,24 @@ func (o *Observers) forget(target string) {
 type description struct {
 	probe.Description // InFlight and Paused are nil: functions cannot be compared
 	member            *probe.Member
+	changes           string // a note on what the server was before, and until when; empty if it has not changed
+}
+
+// change notes and logs that a target's server has another type, version or model than before.
+func (o *Observers) change(before, now description) (note string) {
+	server := func(d description) string {
+		return strings.TrimSpace(d.Server + " " + d.Version)
+	}
+	changed := func(what, from, to string) {
+		if from == "" || to == "" || from == to || before.URL != now.URL {
+			return
+		}
+		o.log.Info("the server's "+what+" has changed", zap.String("target", now.Name), zap.String("before", from), zap.String("now", to))
+		note = fmt.Sprintf("%s since %s UTC, before: %s", to, time.Now().UTC().Format("2006-01-02 15:04"), from)
+	}
+	changed("type or version", server(before), server(now))
+	changed("model", before.Model, now.Model)
+	return cmp.Or(note, before.changes)
 }
 
 // describe tells the observers about each target of j that has changed.
@@ -181,7 +205,11 @@ func (o *Observers) describe(j *Job) {
 		if state := j.state(i); state != "" {
 			d.Notes = append(d.Notes, state)
 		}
-		now := description{d, member}
+		now := description{Description: d, member: member}
+		now.changes = o.change(before, now)
+		if now.changes != "" {
+			now.Notes = append(now.Notes, now.changes)
+		}
 		if member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
@@ -194,16 +222,11 @@ func (o *Observers) describe(j *Job) {
 
 // state is a note on whether member i is probed, and with prompts of the right length; empty if there is nothing to say.
 func (j *Job) state(i int) string {
-	off, known := j.Off()
 	switch reason := j.Members[i].Skipping(); {
 	case reason == probe.SkipDraining:
 		return "draining (/-/drain): no probes start"
 	case reason == probe.SkipWaiting:
 		return "the server is not ready yet: probes start when it is"
-	case i == 0 && !known:
-		return "prompt length is being calibrated"
-	case i == 0 && off != 0:
-		return OffNote(off, j.Targets[0])
 	}
-	return ""
+	return j.LengthNote(i)
 }

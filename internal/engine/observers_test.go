@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
@@ -18,11 +19,16 @@ import (
 // group and its place, and ends nothing.
 func TestRunnerSurvivesAPanic(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
-	r := &Runner{RunnerOptions: RunnerOptions{Log: zap.New(core)}}
-	r.fit(t.Context(), &Job{Plan: schedule.Plan{Name: "g"}}) // without a writer
+	r := &Runner{RunnerOptions: RunnerOptions{Log: zap.New(core)}, fits: semaphore.NewWeighted(1)}
+	r.prepare(t.Context(), &Job{Plan: schedule.Plan{Name: "g"}, log: r.Log}, []int{0}) // without a member, and without a writer
 	told := logs.All()
-	if len(told) != 1 || told[0].Level != zapcore.ErrorLevel || told[0].ContextMap()["group"] != "g" || told[0].ContextMap()["stack"] == "" {
+	if len(told) != 2 {
 		t.Errorf("logged %v", told)
+	}
+	for _, entry := range told {
+		if entry.Level != zapcore.ErrorLevel || entry.ContextMap()["group"] != "g" || entry.ContextMap()["stack"] == "" {
+			t.Errorf("logged %v", entry)
+		}
 	}
 }
 

@@ -175,6 +175,7 @@ func (r *Runner) runs(target string) bool {
 func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
+	j.log = r.Log.With(zap.String("group", j.Plan.Name))
 	for i, m := range j.Members {
 		m.Draining.Store(r.Draining())
 		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
@@ -288,41 +289,54 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 			joining.Go(func() { r.admit(starts, j, i) })
 		}
 	}
-	first := j.Members[0]
-	if reason := first.Skipping(); reason == "" || reason == probe.SkipBackoff {
-		r.fit(starts, j)
-	}
+	r.prepare(starts, j, j.active())
 	r.Observers.describe(j)
 	work := schedule.Job{
 		Plan: j.Plan,
 		Do: func(n uint64, due time.Time) {
 			group.Round(starts, r.probes, n, due)
-			if first.Skipping() != "" {
-				return
-			}
-			defer survive(r.Log, "writing prompts", j)
-			if !j.reached.Load() { // it was not there when it was to be asked
-				_ = r.fitInTurn(starts, j)
-			}
-			j.FitAhead(starts, n+1)
+			r.between(starts, j, n+1)
 		},
 		Late: func(uint64) { group.Late() },
 	}
 	work.Run(starts, j.Plan.Epoch(time.Now()))
 }
 
-// fit makes the prompts of j exact, where its first server helps with that.
-func (r *Runner) fit(ctx context.Context, j *Job) {
+// prepare makes the prompts of j exact by some of its members, before their first slot, when few others do the same. A server that hangs delays the first
+// slot, or others, for fitWait at most: the slots try again.
+func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 	defer survive(r.Log, "writing prompts", j)
-	err := r.fitInTurn(ctx, j)
-	log := r.Log.With(zap.String("group", j.Plan.Name))
-	switch {
-	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, probe.ErrTooLong):
-		log.Warn("the server refused to count the tokens of the prompt", zap.Error(err))
-	default:
-		log.Info("prompt length is calibrated by the usage of the first probes", zap.Error(err))
+	wait, cancel := context.WithTimeout(ctx, fitWait)
+	defer cancel()
+	if r.fits.Acquire(wait, 1) == nil {
+		defer r.fits.Release(1)
 	}
+	limited, stop := context.WithTimeout(ctx, fitWait)
+	defer stop()
+	j.prepare(limited, members)
+}
+
+// lookAgain is how often a server is asked for its type, version and model.
+const lookAgain = 24 * time.Hour
+
+// between does between two rounds what would make the next one wait: it makes its prompt exact, if the servers answer, and asks
+// them once a day what they are.
+func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
+	defer survive(r.Log, "writing prompts", j)
+	limited, stop := context.WithTimeout(ctx, fitWait)
+	defer stop()
+	if j.heard.Swap(false) {
+		j.FitAhead(limited, next)
+	}
+	var looking sync.WaitGroup
+	for _, i := range j.active() {
+		looking.Go(func() {
+			defer survive(r.Log, "asking what a server is", j)
+			j.Members[i].LookAgain(limited, lookAgain)
+		})
+	}
+	looking.Wait()
+	r.Observers.describe(j)
 }
 
 // survive, deferred, logs a panic of ours: it must not end the probing of all others.
@@ -330,23 +344,6 @@ func survive(log *zap.Logger, doing string, j *Job) {
 	if p := recover(); p != nil {
 		log.Error("panic while "+doing+"; please report it", zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
 	}
-}
-
-// fitInTurn is [Job.Fit] when few others do the same, if there is anything to find out. A server that does not answer
-// takes no turn, and one that hangs delays others for fitWait at most.
-func (r *Runner) fitInTurn(ctx context.Context, j *Job) error {
-	if _, known := j.Off(); known {
-		return nil
-	}
-	if err := j.Members[0].Prepare(ctx); err != nil {
-		return err
-	}
-	wait, cancel := context.WithTimeout(ctx, fitWait)
-	defer cancel()
-	if r.fits.Acquire(wait, 1) == nil {
-		defer r.fits.Release(1)
-	}
-	return j.Fit(ctx)
 }
 
 // admit waits for the server of member i of j, and makes it a member like the others.
@@ -364,9 +361,7 @@ func (r *Runner) admit(ctx context.Context, j *Job, i int) {
 	default:
 		log.Info("the server is ready", waited)
 	}
-	if i == 0 {
-		r.fit(ctx, j)
-	}
+	r.prepare(ctx, j, []int{i})
 	m.Waiting.Store(false)
 	r.Observers.describe(j)
 }

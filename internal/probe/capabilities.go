@@ -15,12 +15,16 @@ type Capabilities struct {
 	Omit        []wire.Field // fields that it rejects
 	Answered    bool         // a probe succeeded
 	Stale       bool         // it no longer knows the path or the model, so it may be another server: to be asked again
+	Prompt      wire.Count   // the tokens that it counted of the last prompt
+	Looked      time.Time    // when it was asked for its type and models last; zero: never
 	Unlimited   bool         // it generated more tokens than asked
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked
 
 	CacheHit    bool // it counted cached tokens in some answer
 	CacheMissed bool // it counted none for a prompt that it had been sent before, and has not counted any yet
+
+	Contradicted int // answers that contradict the above, in a row
 
 	// Empty until an answer shows it.
 	Continuous wire.Claim // usage on every frame

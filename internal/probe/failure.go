@@ -204,15 +204,13 @@ func contains(answer []byte, expected string) bool {
 func (x *exchange) length(ending wire.Ending) verdict {
 	prompt, output := x.Usage.Prompt, x.total().Generated()
 	expect, maxTokens := x.Expect, x.Ask.MaxTokens
-	if want := expect.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
-		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
-	}
 	if ending == wire.CutShort {
 		return failed(WrongLength, "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short",
 			prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
 	}
-	if !expect.PromptTokens.Known && prompt.Known && prompt.N >= wire.MinContext && prompt.N < expect.Words-expect.Words/10 {
-		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(expect.Length, expect.Words), expect.Words)
+	if expect.cut(prompt) {
+		asked := cmp.Or(expect.Length, expect.PromptTokens.N, expect.Words)
+		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, asked, expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
@@ -239,8 +237,9 @@ func (t Target) scrub(err error, ask wire.Ask) error {
 	return reworded(err, clean)
 }
 
-// repeat is where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may be. The question
-// may have megabytes, so only each 16th of its windows is looked for: any 32 + 15 bytes of it have a whole one in them.
+// repeat returns where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may
+// be. The question may have megabytes, so only each 16th of its windows is looked for: any 32 + 15 bytes of it have a
+// whole one in them.
 func repeat(text string, ask wire.Ask) (begin int, ok bool) {
 	const window, step = 32, 16 // bytes
 	places := map[string]int{}  // of each window in text, the first

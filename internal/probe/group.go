@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -18,6 +17,12 @@ type Group struct {
 	Output   int           // tokens asked of each answer
 	Recorder Recorder
 	Ask      func(round uint64) Question // writes the prompt of a round; safe for concurrent use
+
+	// Fit makes the length of a round's prompt known, if it is not yet, by asking a member. What it asks is recorded
+	// nowhere, but for the result of a request that failed: that is the slot's. A reason says that there is neither a
+	// failure nor, in this slot, a prompt to ask; both are zero if the length was known already. It is safe for concurrent
+	// use; nil: every length will do.
+	Fit func(ctx context.Context, member int, round uint64) (failed *Result, reason Skip)
 }
 
 // A Recorder takes what comes of probes, the canceled included. It is safe for concurrent use.
@@ -35,7 +40,7 @@ const (
 	SkipBudget   Skip = "budget"   // the day's tokens were spent
 	SkipLate     Skip = "late"     // the next slot was due as well
 	SkipBackoff  Skip = "backoff"  // the server had asked for a pause
-	SkipWaiting  Skip = "waiting"  // the server was not ready yet
+	SkipWaiting  Skip = "waiting"  // the server was not ready yet, or the length of its prompts not known
 	SkipDraining Skip = "draining" // the servers are about to stop
 	SkipPaused   Skip = "paused"   // somebody paused the target, or it is not its time
 )
@@ -49,7 +54,7 @@ func Skips() []Skip {
 // and at the latest after its share of the interval. No turn starts once starts is done; a probe in flight goes on until
 // probes is done. The question is written for the first member that has a free slot. Round returns when all are done.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
-	question := sync.OnceValue(func() Question { return g.Ask(round) })
+	question := g.writtenOnce(round)
 	share := g.Interval / time.Duration(len(g.Members))
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -77,62 +82,96 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	}
 }
 
-// Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped.
-func (g *Group) Turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
-	var r *Result
-	reason := g.Members[i].Skipping()
+// writtenOnce returns what writes the question of a round for the first member that asks it. One whose length is not known
+// is written again for the next member, which may have been asked for it meanwhile.
+func (g *Group) writtenOnce(round uint64) func() Question {
+	var mu sync.Mutex
+	var question *Question
+	return func() Question {
+		mu.Lock()
+		defer mu.Unlock()
+		if question == nil || question.Unfit {
+			written := g.Ask(round)
+			question = &written
+		}
+		return *question
+	}
+}
+
+// Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped, for a reason.
+func (g *Group) Turn(
+	ctx context.Context, i int, question func() Question, round uint64, due time.Time,
+) (r *Result, reason Skip) {
+	reason = g.Members[i].Skipping()
 	if reason == "" {
-		r, reason = g.attempt(ctx, i, question, 0)
+		r, reason = g.attempt(ctx, i, question, round, 0)
 	}
 	if reason != "" {
 		g.Recorder.Skipped(g.Members[i].Name(), reason)
-		return nil
+		return nil, reason
 	}
 	r.Due, r.Round = due, round
 	g.Recorder.Record(r)
-	return r
+	return r, ""
 }
 
 // extraPatience is how long [Group.Extra] waits for the end of a probe in flight: beside it neither would be timed right.
 const extraPatience = 10 * time.Second
 
 // Extra asks member i the question of a round outside its slots, also while these are skipped. It records nothing. The
-// reason says why there is no result: [SkipOverlap] or [SkipBudget].
+// reason says why there is no result: [SkipOverlap], [SkipBudget] or [SkipWaiting].
 func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
-	if r, reason = g.attempt(ctx, i, func() Question { return g.Ask(round) }, extraPatience); r != nil {
+	question := func() Question { return g.Ask(round) }
+	r, reason = g.attempt(ctx, i, question, round, extraPatience)
+	if reason == SkipWaiting { // the length may be known by now
+		r, reason = g.attempt(ctx, i, question, round, extraPatience)
+	}
+	if r != nil {
 		r.Due, r.Round, r.Extra = r.Start, round, true
 	}
 	return r, reason
 }
 
-// attempt asks member i the question, if it may have one more in flight by then and has tokens left of the day.
-func (g *Group) attempt(ctx context.Context, i int, question func() Question, patience time.Duration) (*Result, Skip) {
+// attempt asks member i the question of a round, if it may have one more in flight by then and has tokens left of the day.
+func (g *Group) attempt(
+	ctx context.Context, i int, question func() Question, round uint64, patience time.Duration,
+) (r *Result, reason Skip) {
 	probe, ok := g.Members[i].take(ctx, patience)
 	if !ok {
 		return nil, SkipOverlap
 	}
-	r := g.answer(ctx, i, question, probe.start)
+	r, reason = g.answer(ctx, i, question, round, probe.start)
 	blocked := g.Members[i].release(probe)
-	if r == nil {
-		return nil, SkipBudget
+	if r != nil {
+		r.Blocked = blocked
 	}
-	r.Blocked = blocked
-	return r, ""
+	return r, reason
 }
 
-// answer asks member i the question; nil if the day's tokens are spent.
-func (g *Group) answer(ctx context.Context, i int, question func() Question, start time.Time) (r *Result) {
+// answer asks member i the question of a round, or only what makes its length known.
+func (g *Group) answer(
+	ctx context.Context, i int, question func() Question, round uint64, start time.Time,
+) (r *Result, reason Skip) {
 	m := g.Members[i]
 	defer m.survive(&r, start)
+	if g.Fit != nil {
+		r, reason = g.Fit(ctx, i, round)
+		if r != nil || reason != "" {
+			return r, reason
+		}
+	}
 	q := question()
-	if !m.Budget.Reserve(start, q.cost()+g.Output, m.target.DayLimit) {
-		return nil
+	if q.Unfit {
+		return nil, SkipWaiting
 	}
-	r = m.Probe(ctx, q.forMember(i, g.Output))
-	if i == 0 {
-		q.report(r)
+	r, ok := m.ProbeWithinBudget(ctx, q.forMember(i, g.Output))
+	if !ok {
+		return nil, SkipBudget
 	}
-	return r
+	if i == q.Judge && q.Learn != nil && (r.Outcome == OK || r.Outcome == WrongLength) {
+		q.Learn(r.Usage.Prompt.N)
+	}
+	return r, ""
 }
 
 // Late counts a round that was skipped for every member.
@@ -145,18 +184,21 @@ func (g *Group) Late() {
 // A Question is one prompt, what is expected of the answer, and who wants to know what the server made of it.
 type Question struct {
 	Ask    wire.Ask
-	Expect Expectation // by the tokenizer of the group's first member
+	Expect Expectation
+	Judge  int  // the member by whose count the length is exact, and whose answers are compared with it
+	Unfit  bool // the length is not known: it is not to be asked
 
-	Learn  func(tokens int) // told how many the first member's server counted, 0 if it does not; safe for concurrent use
-	Refuse func()           // told that it rejected the request; safe for concurrent use
+	Learn func(tokens int) // told how many that member's server counted, 0 if it does not; safe for concurrent use; nil: nobody is
 }
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
 type Expectation struct {
 	Length       int        // prompt tokens asked for; 0: any
+	Counted      int        // tokens that it was counted to have when it was calibrated: Length, or as near as it gets; 0: not known
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
-	PromptTokens wire.Count // tokens that the server must count for the prompt; unknown: not judged
+	PromptTokens wire.Count // that an answer's usage confirmed; unknown: none did
+	Truncated    bool       // the server is known to cut prompts of this length: fewer tokens than PromptTokens are its fault
 	Again        bool       // the server had been sent the prompt, or what it begins with: see [Member.again]
 	CacheCounts  bool       // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
 	ExactLimit   bool       // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
@@ -171,16 +213,44 @@ func (q Question) warm() bool {
 }
 
 // forMember is the question for the group's member i, with output tokens to generate. All get the same text, whose length is
-// exact for the first one's tokenizer only; salts differ, because several members may lead to one server's cache.
+// exact by one member's count only: the others may have another tokenizer, and their counts are not judged. Salts differ,
+// because several members may lead to one server's cache.
 func (q Question) forMember(i, output int) Question {
 	q.Ask.MaxTokens = output
-	if i > 0 {
-		q.Expect.PromptTokens, q.Expect.Length = wire.Count{}, 0
-		if q.Ask.CacheSalt != "" {
-			q.Ask.CacheSalt = fmt.Sprintf("%s-%d", q.Ask.CacheSalt, i)
-		}
+	if i != q.Judge {
+		q.Expect.PromptTokens, q.Expect.Length, q.Expect.Counted = wire.Count{}, 0, 0
+	}
+	if i > 0 && q.Ask.CacheSalt != "" {
+		q.Ask.CacheSalt = fmt.Sprintf("%s-%d", q.Ask.CacheSalt, i)
 	}
 	return q
+}
+
+// tolerated is the share of a prompt's length, one part in so many, by which a server's count may differ from it.
+const tolerated = 100
+
+// otherLength reports whether the server's own count of the prompt differs from its length by more than 1%: then the probe is
+// not what its labels say. A count that is far too small is not one of the prompt, but of something else.
+func (e Expectation) otherLength(prompt wire.Count) bool {
+	if e.Counted == 0 || !prompt.Known || prompt.N < min(wire.MinContext, e.Counted/4) {
+		return false
+	}
+	return tolerated*max(prompt.N-e.Counted, e.Counted-prompt.N) > e.Counted
+}
+
+// cut reports whether so few tokens were counted that the server cut the prompt: fewer than those of before, where it is known to
+// cut; else fewer than nine tenths of these, or of the words: no tokenizer joins more of words in random order.
+func (e Expectation) cut(prompt wire.Count) bool {
+	want := e.PromptTokens
+	switch {
+	case !prompt.Known:
+		return false
+	case want.Known && e.Truncated:
+		return prompt.N < want.N
+	case want.Known:
+		return prompt.N < want.N-want.N/10
+	}
+	return prompt.N >= wire.MinContext && prompt.N < e.Words-e.Words/10
 }
 
 // cost is the number of tokens in the prompt, estimated at four bytes a token where it is unknown.
@@ -194,42 +264,3 @@ func (q Question) cost() int {
 	}
 	return max(q.Expect.Words, bytes/4)
 }
-
-func (q Question) report(r *Result) {
-	switch {
-	case refused(r) || r.Status == http.StatusRequestEntityTooLarge || errors.Is(r.Err, ErrTooLong):
-		q.Refuse()
-	case r.Outcome == OK || r.Outcome == WrongLength:
-		q.Learn(r.Usage.Prompt.N) // 0 if the server does not count
-	}
-}
-
-// A Budget counts the tokens that a target was sent and asked for in a day of UTC. It is safe for concurrent use.
-type Budget struct {
-	mu   sync.Mutex
-	day  time.Time
-	used int
-}
-
-// Reserve counts tokens. It reports false, and counts nothing, if the day would have more than limit; 0 is no limit.
-func (b *Budget) Reserve(now time.Time, tokens, limit int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if day := dayOf(now); !day.Equal(b.day) {
-		b.day, b.used = day, 0
-	}
-	if limit > 0 && b.used+tokens > limit {
-		return false
-	}
-	b.used += tokens
-	return true
-}
-
-// Unspent reports whether nothing is spent of the day of now.
-func (b *Budget) Unspent(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used == 0 || !dayOf(now).Equal(b.day)
-}
-
-func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -49,7 +49,7 @@ func newGroup(t *testing.T, servers ...http.HandlerFunc) (*Group, *log) {
 			l.write("prompt %d", round)
 			return Question{
 				Ask: wire.Ask{Prompt: "p"}, Expect: Expectation{PromptTokens: wire.Tokens(80), Length: 80},
-				Learn: func(n int) { l.write("learned %d", n) }, Refuse: func() {},
+				Learn: func(n int) { l.write("learned %d", n) },
 			}
 		},
 	}

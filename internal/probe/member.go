@@ -136,14 +136,19 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
-	before := m.Capabilities().Omit
+	var omitted []wire.Field // because of this question
 	q.Expect.Again = m.again(q)
-	for again := true; again; again = m.learnRejected(r) {
+	for {
 		target, filled := m.fill(q)
 		r = target.probe(ctx, filled)
+		fields := m.learnRejected(r, filled.Ask.Omit)
+		if len(fields) == 0 {
+			break
+		}
+		omitted = append(omitted, fields...)
 	}
 	if refused(r) { // omitting fields did not help
-		m.learn(func(c *Capabilities) { c.Omit = before })
+		m.restore(omitted)
 	}
 	m.missing(r)
 	m.worked.Store(m.worked.Load() || r.Outcome == OK)
@@ -153,6 +158,26 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	m.learnFrom(r, q.Ask.MaxTokens)
 	m.learnWarm(q, r)
 	return r
+}
+
+// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent costs
+// nothing.
+func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
+	now, tokens := time.Now(), q.cost()+q.Ask.MaxTokens
+	if !m.Budget.Reserve(now, tokens, m.target.DayLimit) {
+		return nil, false
+	}
+	r = m.Probe(ctx, q)
+	if r.unsent() {
+		m.Budget.Return(now, tokens)
+	}
+	return r, true
+}
+
+// unsent reports whether the server never got the whole request.
+func (r *Result) unsent() bool {
+	_, undiscovered := r.Undiscovered()
+	return undiscovered || r.Status == 0 && r.Phases.Wrote == 0
 }
 
 // again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt
@@ -188,6 +213,13 @@ func (m *Member) Insist() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.target.Backoff = 0
+}
+
+// Obeys reports whether m obeys the pauses that the server asks for.
+func (m *Member) Obeys() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.target.Backoff > 0
 }
 
 // rest obeys a server that asked for a pause, up to the target's limit.
@@ -243,63 +275,6 @@ func (m *Member) pausedUntil() (until time.Time) {
 	return until
 }
 
-// Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
-// be one of openai-chat: some have no model list, and need no model.
-func (m *Member) Prepare(ctx context.Context) error {
-	known := m.Capabilities()
-	if known.Dialect != nil && (known.Model != "" || known.Answered) && !known.Stale {
-		return nil
-	}
-	found, _, err := m.target.Discover(ctx, m.model)
-	v, _ := errors.AsType[verdict](err)
-	if err != nil && (v.outcome != Rejected || errors.Is(err, ErrNoModel)) {
-		return err
-	}
-	if found.NoModel && known.Dialect != nil { // what was known of it is right again once it has a model
-		m.learn(func(c *Capabilities) { c.NoModel = true })
-		return nil
-	}
-	m.learnFindings(found)
-	return nil
-}
-
-// Introduce asks a server with a configured dialect and model what it is, once. Errors show in the probes.
-func (m *Member) Introduce(ctx context.Context) {
-	if known := m.Capabilities(); known.Dialect != nil && known.Model != "" && !known.Asked {
-		_, _ = m.Discover(ctx)
-	}
-}
-
-// Discover asks the server what it is, whether or not that is known, learns it, and returns the models it lists.
-func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
-	found, models, err := m.target.Discover(ctx, m.model)
-	if err == nil {
-		m.learnFindings(found)
-	}
-	return models, err
-}
-
-func (m *Member) learnFindings(found Findings) {
-	m.learn(func(c *Capabilities) {
-		if c.Stale {
-			*c = Capabilities{}
-		}
-		found.Limits = found.Limits.Or(c.Limits) // which a refusal may have told
-		c.Findings = found
-	})
-}
-
-// Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
-func (m *Member) Unreached(start time.Time, err error) *Result {
-	r := m.target.newResult(m.Capabilities().Model)
-	r.Start, r.Elapsed = start, time.Since(start)
-	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
-	if v, ok := errors.AsType[verdict](err); ok {
-		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
-	}
-	return r
-}
-
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
 func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	if err := m.Prepare(ctx); err != nil {
@@ -328,15 +303,38 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnRejected reports whether to ask again: the server, which has not answered yet, rejected fields that are omitted now.
-func (m *Member) learnRejected(r *Result) bool {
+// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected: they are
+// omitted from now on, and it can be asked again.
+func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
 	if !refused(r) || known.Answered {
-		return false
+		return nil
 	}
-	fields := wire.Rejected(known.Dialect, r.rejected, known.Omit)
-	m.learn(func(c *Capabilities) { c.Omit = slices.Concat(c.Omit, fields) })
-	return len(fields) > 0
+	fields = wire.Rejected(known.Dialect, r.rejected, omitted)
+	m.learn(func(c *Capabilities) {
+		for _, f := range fields {
+			if !slices.Contains(c.Omit, f) { // another probe may have learned it meanwhile
+				c.Omit = append(slices.Clip(c.Omit), f)
+			}
+		}
+	})
+	return fields
+}
+
+// restore makes fields be sent again whose omission did not help, unless it helped another probe meanwhile.
+func (m *Member) restore(omitted []wire.Field) {
+	m.learn(func(c *Capabilities) {
+		if c.Answered {
+			return
+		}
+		var useful []wire.Field
+		for _, f := range c.Omit {
+			if !slices.Contains(omitted, f) {
+				useful = append(useful, f)
+			}
+		}
+		c.Omit = useful
+	})
 }
 
 func refused(r *Result) bool {
@@ -352,7 +350,11 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		}
 		limits, _ := wire.TooLong(r.rejected)
 		c.Limits = limits.Or(c.Limits)
+		if r.Usage.Prompt.Known {
+			c.Prompt = r.Usage.Prompt
+		}
 		c.Unlimited = errors.Is(r.Err, ErrUnlimited) || c.Unlimited && r.Outcome != OK
+		c.unlearn(r, maxTokens)
 		if r.Outcome != OK {
 			return
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The reasons of failures that are known for certain: the error of a result wraps at most one of them, and its hint follows it.
+// The reasons of failures that are known for certain: the error of a result wraps at most one of them, and its hint
+// follows it.
 var (
 	ErrUnlimited  = errors.New("the server ignores the limit of an answer's length")
 	ErrPieces     = errors.New("the server generates long answers in whole pieces")
@@ -45,8 +46,8 @@ func because(err, reason error) error {
 // reworded is err in other words, for the same reason.
 func reworded(err error, text string) error {
 	reasons := []error{
-		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone, ErrWrongModel, ErrWantsHeader, ErrNoBackend,
-		ErrNothing, ErrNoFinish,
+		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
+		ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {
@@ -76,8 +77,8 @@ func reasonIn(reply []byte) error {
 	return nil
 }
 
-// missing makes a 404 say what is not found, where that is sure: a server that has answered before no longer serves the model,
-// and one that lists no model serves none. Host, path and key are right then.
+// missing makes a 404 say what is not found, where that is sure: a server that has answered before no longer serves the
+// model, and one that lists no model serves none. Host, path and key are right then.
 func (m *Member) missing(r *Result) {
 	known := m.Capabilities()
 	switch {

@@ -47,7 +47,7 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // what is unreliable about the numbers
 
-	rejected []byte      // what the server rejected the request with: the body of an answer that was no stream, or the error in one
+	rejected []byte      // why the server rejected the request: the body of an answer that was no stream, or the error in one
 	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
@@ -86,15 +86,16 @@ func Outcomes() []Outcome {
 	}
 }
 
-// Refusals returns the outcomes that say something about our key, our quota or our prompt, and not about how well the server
-// serves others. They are no events of an objective, and have an alert of their own.
+// Refusals returns the outcomes that say something about our key, our quota or our prompt, and not about how well the
+// server serves others. They are no events of an objective, and have an alert of their own.
 func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered} }
 
 // Refusal reports whether o is one of [Refusals].
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }
 
-// Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our mistake
-// until the target has worked once. After that it is an outage for its users too, and so is a server that serves no model.
+// Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our
+// mistake until the target has worked once. After that it is an outage for its users too, and so is a server that
+// serves no model.
 func (r *Result) Available(hasWorked bool) bool {
 	switch {
 	case len(r.Tokens) > 0, r.Outcome.Refusal():
@@ -171,7 +172,7 @@ func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Start.Sub(r.Due
 func (r *Result) TTFAT() (d time.Duration, ok bool) {
 	d = r.Answer
 	first := slices.IndexFunc(r.Tokens, func(a Arrival) bool { return a.At >= d })
-	return d, d > 0 && (first < 0 || r.sure(d, first))
+	return d, !r.OtherLength && d > 0 && (first < 0 || r.sure(d, first))
 }
 
 // TTFTValid reports whether the first token seen is the first generated, and the cache had nothing of a cold prompt.
@@ -190,7 +191,7 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 // E2EL is the last token frame, or the finish frame if that came later. ok is false if it is too uncertain, or the probe failed.
 func (r *Result) E2EL() (d time.Duration, ok bool) {
 	last := len(r.Tokens) - 1
-	if last < 0 || r.Outcome != OK {
+	if last < 0 || r.Outcome != OK || r.OtherLength {
 		return 0, false
 	}
 	d = max(r.Tokens[last].At, r.Timeline.Finish)

@@ -47,29 +47,25 @@ func TestALateReaderIsNoStall(t *testing.T) {
 func TestAStallEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 30 * time.Second
-		start, canceled := time.Now(), time.Duration(0)
-		s := newStallTimer(limit, func() { canceled = time.Since(start) })
+		start := time.Now()
+		canceled := make(chan time.Duration, 1)
+		s := newStallTimer(limit, func() { canceled <- time.Since(start) })
 		time.Sleep(time.Hour)
 		s.restart()
 		time.Sleep(limit - 1)
 		s.restart()
-		time.Sleep(limit - 1)
+		s.mu.Lock()
 		s.due = s.due.Add(-2 * limit / maxUncertainty) // as if it fired so much later
-		time.Sleep(limit)
-		synctest.Wait()
-		if canceled != 0 {
-			t.Errorf("canceled after %v, although the timer was late", canceled)
+		s.mu.Unlock()
+		want := time.Hour + limit - 1 + limit + limit // anew when it fired late
+		if got := <-canceled; got != want {
+			t.Errorf("canceled after %v, want %v", got, want)
 		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if want := time.Hour + 3*limit - 1; canceled != want {
-			t.Errorf("canceled after %v, want %v", canceled, want)
-		}
-		canceled = 0
 		s.restart()
 		s.end()
 		time.Sleep(time.Hour)
-		if canceled != 0 {
+		synctest.Wait()
+		if len(canceled) > 0 {
 			t.Error("canceled after its end")
 		}
 	})

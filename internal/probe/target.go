@@ -135,6 +135,7 @@ func (x *exchange) conclude(v verdict) *Result {
 		x.target.Transport.lookout.probed(r.Tokens[0].At, r.uncertain() != nil)
 	}
 	r.Cache, r.again = cacheState(r.Usage, x.Expect), x.Expect.Again
+	r.OtherLength = x.Expect.otherLength(r.Usage.Prompt)
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
 }

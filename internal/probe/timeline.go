@@ -17,6 +17,10 @@ type Timeline struct {
 	Open   time.Duration // gap still open when the probe died mid-stream; 0 otherwise
 	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
 	Taint  Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
+
+	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample: the
+	// probe is not what its labels say.
+	OtherLength bool
 }
 
 // Phases are the parts of a request before the first byte of its answer. A phase that did not happen is zero: DNS,
@@ -55,7 +59,7 @@ type Arrival struct {
 
 // TTFT is the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
 func (t *Timeline) TTFT() (d time.Duration, ok bool) {
-	if len(t.Tokens) == 0 {
+	if t.OtherLength || len(t.Tokens) == 0 {
 		return 0, false
 	}
 	return t.Tokens[0].At, t.sure(t.Tokens[0].At, 0)
@@ -63,7 +67,7 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 
 // ServerTTFT counts from the last request byte written. ok is false as for TTFT, and if the token came before that.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
-	if len(t.Tokens) == 0 || t.Phases.Wrote == 0 || t.Tokens[0].At < t.Phases.Wrote {
+	if t.OtherLength || len(t.Tokens) == 0 || t.Phases.Wrote == 0 || t.Tokens[0].At < t.Phases.Wrote {
 		return 0, false
 	}
 	d = t.Tokens[0].At - t.Phases.Wrote
@@ -73,6 +77,9 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
+		if t.OtherLength {
+			return
+		}
 		late := t.lateness()
 		for i := 1; i < len(t.Tokens); i++ {
 			if !t.known(i-1, late) || !t.known(i, late) {
@@ -91,7 +98,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
 		unknown := func(a Arrival) bool { return a.N == 0 }
-		if t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
+		if t.OtherLength || t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
 			return
 		}
 		for _, c := range t.chunks() {
@@ -111,7 +118,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 // chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	chunks, last := t.chunks(), len(t.Tokens)-1
-	if len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
+	if t.OtherLength || len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
 		return 0, false
 	}
 	whole := t.Tokens[last].At - chunks[0].at
@@ -121,7 +128,7 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 // MaxGap is the longest gap between two token frames, the one still open when the probe died included: the longest that
 // it can have been. ok is false if there is none, or if it may have been shorter by more than 1/20.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
-	if len(t.Tokens) < 2 && t.Open == 0 {
+	if t.OtherLength || len(t.Tokens) < 2 && t.Open == 0 {
 		return 0, false
 	}
 	least, most := t.Open, t.Open // the bounds of the longest gap

@@ -186,6 +186,9 @@ func (want transcript) outcome(frames int, refuses bool) Outcome {
 	switch {
 	case strings.Contains(string(want.Error), "overloaded"):
 		return Overloaded
+	case strings.Contains(string(want.Error), "invalid_request_error"),
+		strings.Contains(string(want.Error), "CONTEXT_LENGTH_EXCEEDED"): // the request was at fault, not the server
+		return Rejected
 	case string(want.Error) != "null", finish == "error", finish == "failed":
 		return ServerError
 	case refuses, finish == "content_filter", finish == "refusal":

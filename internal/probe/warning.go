@@ -38,7 +38,12 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 		return list
 	}
 	output := r.Usage.Generated()
-	if prompt := r.Usage.Prompt; prompt.Known && promptTokens > 0 && prompt.N != promptTokens {
+	prompt := r.Usage.Prompt
+	switch {
+	case r.OtherLength:
+		add(false, "the server counts %d tokens of prompt, asked %d (%+d): no time of this probe is recorded, and the prompt is calibrated again",
+			prompt.N, promptTokens, prompt.N-promptTokens)
+	case prompt.Known && promptTokens > 0 && prompt.N != promptTokens:
 		add(false, "the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
 	}
 	switch {
@@ -61,6 +66,9 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 
 // lateReads says which numbers are means, and which are missing, because the reader was late; empty if none is.
 func lateReads(r *Result) string {
+	if r.OtherLength { // that is why they are missing
+		return ""
+	}
 	missing := ""
 	lacks := func(name string, known, sampled bool) {
 		if known && !sampled {

@@ -43,7 +43,7 @@ func TestBooksAreExact(t *testing.T) {
 	check(t, servers[1], calibrated(t, Options{Workload: Book, Tokens: 80, Book: passages(t, strings.Repeat("word ", 80), 80)}), 5)
 	for _, tokens := range []int{500, 1000, 21000} {
 		w := NewWriter(Options{Workload: Book, Tokens: tokens, Book: passages(t, strings.Repeat("白鯨二三，", 2*tokens), tokens)})
-		if err := w.Calibrate(0, func(p Prompt) (int, error) {
+		if err := w.Calibrate(0, false, func(p Prompt) (int, error) {
 			n := (len(p.Text) + 1) / 2 // a token and a half for each character
 			if n > tokens {
 				t.Errorf("%d tokens: a guess of %d", tokens, n)

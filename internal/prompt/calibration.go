@@ -13,9 +13,8 @@ const (
 	maxPads  = 48 // pads of a prompt
 	reserve  = 4  // tokens left to pads where a word is not exactly a token
 
-	uncounted = 4  // words per token that no tokenizer reaches: such a server counts something else
-	near      = 16 // where longer prompts are refused, the length found may lack 1/near of what was asked
-	more      = 4  // words by which a count must grow, even where several words are one token
+	uncounted = 4 // words per token that no tokenizer reaches: such a server counts something else
+	more      = 4 // words by which a count must grow, even where several words are one token
 )
 
 // A size is how long a prompt is: so many words of the list, and so many pads, which cost the least there is.
@@ -41,63 +40,25 @@ type terms struct {
 // and three counts are enough. Where words cost more, it approaches from below, and pads fill the rest.
 type calibration struct {
 	terms
-	counts        []observation
-	padding       bool // the words are found; pads are being tried
-	done          bool
-	truncated     bool // done: the server does not count all that it is sent
-	confirmed     bool // done: an answer's usage agreed
-	best          observation
-	contradiction int // the last count, if it was not what was found; else 0
+	counts    []observation
+	padding   bool // the words are found; pads are being tried
+	done      bool
+	truncated bool // done: the server does not count all that it is sent
+	best      observation
 }
 
-// next is the size to write now, and what it counts once that is known.
-func (c *calibration) next() observation {
-	switch {
-	case c.done:
-		return c.best
-	case len(c.counts) == 0:
-		return observation{size: size{words: c.first}}
+// next is the size to count now.
+func (c *calibration) next() size {
+	if len(c.counts) == 0 {
+		return size{words: c.first}
 	}
-	return observation{size: c.guess()}
+	return c.guess()
 }
 
-// observe takes a count. Two in a row that contradict a confirmed result start the calibration again.
+// observe takes the count of the next size.
 func (c *calibration) observe(s size, tokens int) {
-	if len(c.counts) == 0 && tokens <= s.words/uncounted {
-		c.first = max(c.first, c.whole)
-		return
-	}
-	late := c.padding && s.words != c.counts[0].size.words // an answer to a prompt of before the pads
-	if tokens <= 0 || late || !c.renew(s, tokens) || c.tried(s) {
-		return
-	}
 	c.counts = append(c.counts, observation{s, tokens})
 	c.settle()
-}
-
-// renew reports whether a count is to be learned from, and forgets the result if the count contradicts it.
-func (c *calibration) renew(s size, tokens int) bool {
-	switch {
-	case !c.done:
-		return true
-	case s != c.best.size:
-		return false
-	case c.truncated && tokens < c.want, !c.truncated && tokens == c.best.tokens:
-		c.contradiction = 0
-		return false
-	case c.confirmed && tokens != c.contradiction:
-		c.contradiction = tokens
-		return false
-	}
-	*c = calibration{terms: c.terms}
-	return true
-}
-
-// refuse takes that the server rejected a prompt of a size. The best that it accepted is kept, if that is nearly as long as asked.
-func (c *calibration) refuse(s size) {
-	if !c.done && len(c.counts) > 0 && !c.tried(s) && c.best.tokens >= c.want-c.want/near {
-		c.done = true
-	}
 }
 
 func (c *calibration) settle() {

@@ -18,7 +18,7 @@ func TestCanaryStandsAtItsDepth(t *testing.T) {
 			t.Fatalf("no sentence in %q", p.Text)
 		}
 		before := len(strings.Fields(p.Text[:at[0]])) - 1
-		after := w.Prompt(2).Size.size.words - codeWords - before
+		after := w.Prompt(2).Size.length.found.size.words - codeWords - before
 		if got := float64(before) / float64(before+after); distance(int(1000*got), int(1000*depth)) > 1 {
 			t.Errorf("depth %v: %d words before it and %d behind", depth, before, after)
 		}

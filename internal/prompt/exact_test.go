@@ -60,10 +60,10 @@ func written(t testing.TB, tokens int) []Options {
 
 // least is what a server counts for the shortest prompt of a shape.
 func least(s server, w *Writer, shape int) int {
-	p, history := w.outline(shape)
-	history[len(history)-1].size = size{words: w.known[shape].least}
-	w.author.write(&p, trial, history)
-	return s.tokens(p)
+	before, history := w.before(shape)
+	least := w.begin(shape, history).least
+	history = append(history[:len(before):len(before)], observation{size: size{words: least}})
+	return s.tokens(w.trial(shape, history))
 }
 
 // exact calibrates a writer by a server and compares prompts with what it counts. No guess of a long prompt of the
@@ -80,12 +80,12 @@ func exact(t *testing.T, o Options, s server) {
 		}
 		return n, nil
 	}
-	err := w.Calibrate(0, count)
+	err := w.CalibrateAll(false, count)
 	if _, known := w.Off(); err != nil || !known || calls > (attempts+padTries)*max(1, o.Rounds) {
 		t.Errorf("%s: calibrated: %t, after %d counts (%v)", about, known, calls, err)
 	}
 	for round := range uint64(4) {
-		if err := w.Calibrate(round, count); err != nil {
+		if err := w.Calibrate(round, false, count); err != nil {
 			t.Error(err)
 		}
 		check(t, s, w, round)
@@ -130,21 +130,22 @@ func TestShortPromptsAreExact(t *testing.T) {
 	}
 }
 
-// TestEveryWorkloadLearnsFromUsage is a server without a tokenizer.
-func TestEveryWorkloadLearnsFromUsage(t *testing.T) {
+// TestEveryWorkloadIsExactByUsage is a server without a tokenizer: each round is calibrated before it is asked.
+func TestEveryWorkloadIsExactByUsage(t *testing.T) {
 	s := servers[3]
 	for _, o := range written(t, 2000) {
 		w := NewWriter(o)
-		for round := range uint64(1000) {
-			p := w.Prompt(round)
-			if n := s.tokens(p); p.Confirmed && n != p.Tokens {
-				t.Fatalf("%s: round %d should count %d tokens and counts %d", o.Workload, round, p.Tokens, n)
+		for round := range uint64(200) {
+			if err := w.Calibrate(round, true, func(p Prompt) (int, error) { return s.tokens(p), nil }); err != nil {
+				t.Fatal(err)
 			}
-			w.Learn(p.Size, s.tokens(p))
-		}
-		for round := range uint64(20) {
-			if p := w.Prompt(round); !p.Confirmed || s.tokens(p) != p.Asked {
-				t.Errorf("%s: round %d counts %d, asked %d (confirmed: %t)", o.Workload, round, s.tokens(p), p.Asked, p.Confirmed)
+			p := w.Prompt(round)
+			if counted, _ := w.Known(round); !counted || !p.Confirmed || s.tokens(p) != p.Asked || p.Tokens != p.Asked {
+				t.Fatalf("%s: round %d counts %d, asked %d, said %d (known: %t, confirmed: %t)",
+					o.Workload, round, s.tokens(p), p.Asked, p.Tokens, counted, p.Confirmed)
+			}
+			if w.Learn(p.Size, s.tokens(p)) {
+				t.Fatalf("%s: round %d is to be calibrated again", o.Workload, round)
 			}
 		}
 		if off, known := w.Off(); off != 0 || !known {
@@ -161,7 +162,7 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 		}
 		w, counted := NewWriter(o), map[string]bool{}
 		start := func(p Prompt) string { return strings.Join(strings.Fields(p.Text)[:13], " ") }
-		err := w.Calibrate(0, func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
+		err := w.CalibrateAll(false, func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 func TestFreshIsALowerBound(t *testing.T) {
 	for _, o := range written(t, 200) {
 		w := NewWriter(o)
-		if err := w.Calibrate(0, func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
+		if err := w.CalibrateAll(false, func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
 			t.Fatal(err)
 		}
 		var earlier [][]string

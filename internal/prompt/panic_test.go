@@ -7,7 +7,7 @@ type broken struct{ author }
 
 func (broken) begin(int, []observation) terms { panic("broken") }
 
-// TestWriterOutlivesAPanic holds that a panic of ours while a prompt is written or learned from
+// TestWriterOutlivesAPanic holds that a panic of ours while a prompt is written or estimated
 // leaves no lock behind: who recovers from it can write the next prompt.
 func TestWriterOutlivesAPanic(t *testing.T) {
 	for name, call := range map[string]func(w *Writer){
@@ -15,10 +15,9 @@ func TestWriterOutlivesAPanic(t *testing.T) {
 			w.author = broken{w.author}
 			w.Prompt(0)
 		},
-		"learnt": func(w *Writer) {
-			p := w.Prompt(0)
-			w.known[0].padding = true // without a count, which is found out when one is taken
-			w.Learn(p.Size, 50)
+		"estimated": func(w *Writer) {
+			w.author = broken{w.author}
+			w.Estimate(0)
 		},
 	} {
 		w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})

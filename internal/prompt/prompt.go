@@ -77,9 +77,10 @@ type Prompt struct {
 	Fresh int  // at least so many tokens cannot be in a prefix cache; 0 where a warm cache is meant
 	Size  Size // for [Writer.Learn], with the tokens that the server counted
 
-	Tokens     int  // that the server should count: what was asked if it does not count all that it is sent
-	Calibrated bool // false during calibration
-	Confirmed  bool // the usage of an answer has confirmed Tokens: another count is wrong
+	Tokens     int  // that the server should count: what was asked if it does not count all that it is sent; 0: not known
+	Calibrated bool // its length was counted: else it is an estimate
+	Confirmed  bool // the usage of an answer has confirmed Tokens
+	Truncated  bool // the server was seen to cut prompts that are shorter than this
 }
 
 func (p Prompt) words() int {
@@ -92,9 +93,8 @@ func (p Prompt) words() int {
 
 // A Size is the writer's own measure of a prompt. It means nothing to others.
 type Size struct {
-	shape   int
-	learner *calibration // learns from the prompt's count; nil for none
-	size    size
+	shape  int
+	length *length // learns from the prompt's count; nil for none
 }
 
 // An author writes the prompts of a workload. Authors hold no state that changes.

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -24,99 +23,138 @@ func wordPieces(piece, template int) tokenizer {
 	}
 }
 
-// TestWriterLearnsFromUsage holds that prompts become exact, and are known to be, by the usage of answers alone: from
-// none, against a tokenizer route that counts without the chat template, and when the server's tokenizer changes. One
-// odd count neither makes them longer for ever nor throws away what was exact.
-func TestWriterLearnsFromUsage(t *testing.T) {
-	const limit = 32768 // longer prompts are refused
-	steady, changed := wordPieces(8, 29), wordPieces(8, 44)
-	odd := func(in uint64, says int) func(round uint64) tokenizer {
-		return func(round uint64) tokenizer {
-			if round == in {
-				return func(string) int { return says }
-			}
-			return steady
-		}
-	}
+// countedBy makes a count of a tokenizer.
+func countedBy(count tokenizer) func(Prompt) (int, error) {
+	return func(p Prompt) (int, error) { return count(p.Text), nil }
+}
+
+// TestWhenPromptsAreCalibratedAgain holds which counts of answers make a length unknown again: one that contradicts a
+// tokenizer, two in a row that contradict the usage of before, or the first of a server that counted nothing. An odd
+// count of something else, or one alone, throws nothing away.
+func TestWhenPromptsAreCalibratedAgain(t *testing.T) {
 	for name, test := range map[string]struct {
-		route  tokenizer // nil: there is none
-		rounds uint64
-		usage  func(round uint64) tokenizer
+		confirms bool  // it was calibrated by usage, not by a tokenizer
+		estimate bool  // it was not calibrated
+		usage    []int // of answers, one after another
+		again    int   // the answer that makes it unknown, from 1; 0: none does
 	}{
-		"from none":           {nil, 4, odd(99, 0)},
-		"against a tokenizer": {wordPieces(8, 1), 3, odd(99, 0)},
-		"another tokenizer": {nil, 12, func(round uint64) tokenizer {
-			if round < 6 {
-				return steady
-			}
-			return changed
-		}},
-		"a zero at first":          {nil, 16, odd(0, 0)},
-		"ten at first":             {nil, 16, odd(0, 10)},
-		"a zero when it was exact": {nil, 16, odd(6, 0)},
-		"ten when it was exact":    {nil, 16, odd(6, 10)},
+		"a tokenizer that is right":                 {usage: []int{21000, 21000}},
+		"a tokenizer without the chat template":     {usage: []int{21028}, again: 1},
+		"another tokenizer":                         {confirms: true, usage: []int{21000, 22000, 22000}, again: 3},
+		"a tokenizer that was right, and another":   {usage: []int{21000, 22000, 22000}, again: 3},
+		"counts that differ, and both contradict":   {confirms: true, usage: []int{21001, 20990}, again: 2},
+		"one odd count":                             {confirms: true, usage: []int{21000, 22000, 21000, 22000}},
+		"no count":                                  {confirms: true, usage: []int{0, 0, 0}},
+		"ten":                                       {usage: []int{10, 10, 10}},
+		"a server that counted nothing, and counts": {estimate: true, usage: []int{0, 20990}, again: 2},
 	} {
 		w := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3})
-		if test.route != nil {
-			if err := w.Calibrate(0, func(p Prompt) (int, error) { return test.route(p.Text), nil }); err != nil {
-				t.Fatal(err)
+		if test.estimate {
+			w.Estimate(0)
+		} else if err := w.Calibrate(0, test.confirms, countedBy(wordPieces(8, 29))); err != nil {
+			t.Fatal(err)
+		}
+		if p := w.Prompt(0); p.Confirmed != test.confirms || p.Calibrated == test.estimate {
+			t.Errorf("%s: confirmed %t, calibrated %t", name, p.Confirmed, p.Calibrated)
+		}
+		again := 0
+		for i, tokens := range test.usage {
+			if w.Learn(w.Prompt(uint64(i)).Size, tokens) && again == 0 {
+				again = i + 1
 			}
 		}
-		if w.Prompt(0).Confirmed {
-			t.Errorf("%s: confirmed without an answer", name)
+		if counted, _ := w.Known(9); again != test.again || counted != (again == 0 && !test.estimate) {
+			t.Errorf("%s: to be calibrated again after answer %d, want %d (known: %t)", name, again, test.again, counted)
 		}
-		for round := range test.rounds {
-			p := w.Prompt(round)
-			if steady(p.Text) > limit {
-				w.Refuse(p.Size)
-			} else {
-				w.Learn(p.Size, test.usage(round)(p.Text))
-			}
+	}
+}
+
+// TestAServerThatCountsNothing holds that prompts are as long as asked by an estimate, and say that this is one.
+func TestAServerThatCountsNothing(t *testing.T) {
+	for _, tokens := range []int{0, 10} {
+		w := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3})
+		if err := w.Calibrate(0, true, func(Prompt) (int, error) { return tokens, nil }); !errors.Is(err, ErrUncounted) {
+			t.Errorf("counts %d: %v", tokens, err)
 		}
-		if p := w.Prompt(50); !p.Confirmed || p.Tokens != 21000 || test.usage(50)(p.Text) != 21000 {
-			t.Errorf("%s: confirmed %t to %d tokens, usage says %d", name, p.Confirmed, p.Tokens, test.usage(50)(p.Text))
+		if counted, estimated := w.Known(0); counted || estimated {
+			t.Errorf("counts %d: known", tokens)
+		}
+		w.Estimate(0)
+		p := w.Prompt(0)
+		if counted, estimated := w.Known(0); counted || !estimated || p.Calibrated || p.Confirmed || p.Tokens != 0 || p.Words < 20900 || p.Words > 21000 {
+			t.Errorf("counts %d: calibrated %t, confirmed %t, %d tokens in %d words", tokens, p.Calibrated, p.Confirmed, p.Tokens, p.Words)
+		}
+		if _, known := w.Off(); known {
+			t.Errorf("counts %d: an estimate is said to be so much off", tokens)
+		}
+		if err := w.Calibrate(0, true, countedBy(wordPieces(8, 29))); err != nil || w.Prompt(0).Tokens != 21000 { // another member counts
+			t.Errorf("counts %d: not calibrated after an estimate (%v)", tokens, err)
 		}
 	}
 }
 
 func TestWriterExpectsWhatWasAskedOfATruncatingServer(t *testing.T) {
 	w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 10)
-	for round := range uint64(4) {
-		p := w.Prompt(round)
-		w.Learn(p.Size, min(4096, count(p.Text)))
-	}
+	longest := 0
+	err := w.Calibrate(0, true, func(p Prompt) (int, error) {
+		longest = max(longest, len(strings.Fields(p.Text)))
+		return min(4096, count(p.Text)), nil
+	})
 	p := w.Prompt(9)
-	if off, known := w.Off(); !p.Calibrated || p.Tokens != 21000 || !known || off != 4096-21000 {
-		t.Errorf("calibrated %t for %d tokens, off by %d (%t)", p.Calibrated, p.Tokens, off, known)
+	off, known := w.Off()
+	if err != nil || !p.Calibrated || !p.Truncated || !p.Confirmed || p.Tokens != 21000 || !known || off != 4096-21000 {
+		t.Errorf("calibrated %t for %d tokens, off by %d (%t, %v)", p.Calibrated, p.Tokens, off, known, err)
 	}
-	if words := p.Size.size.words; words > 21000 {
-		t.Errorf("the prompt grew to %d words for a server that cuts it", words)
+	if longest > 21000 {
+		t.Errorf("the prompt grew to %d words for a server that cuts it", longest)
+	}
+	for range 3 {
+		if w.Learn(p.Size, 8192) {
+			t.Error("it still cuts, and is to be calibrated again")
+		}
+	}
+	if w.Learn(p.Size, 21000) || !w.Learn(p.Size, 21000) {
+		t.Error("it does not cut any more, and is not calibrated again after two answers")
 	}
 }
 
-// TestWriterSurvivesLateAnswers holds that an answer to a size of before, while others are tried, does no harm.
-func TestWriterSurvivesLateAnswers(t *testing.T) {
-	w, count := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(3, 1)
-	var asked []Prompt
-	for round := range uint64(20) {
-		asked = append(asked, w.Prompt(round))
-		for _, p := range slices.Backward(asked) {
-			w.Learn(p.Size, count(p.Text))
+// TestCalibrationsSideBySide holds that a calibration which is slow or fails leaves nothing of its own behind while
+// another one ends, and that an answer to a prompt of before teaches nothing about those of after it.
+func TestCalibrationsSideBySide(t *testing.T) {
+	w, gone := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), errors.New("gone")
+	other, counts := wordPieces(3, 1), 0
+	err := w.Calibrate(0, true, func(p Prompt) (int, error) {
+		counts++
+		if counts == 3 {
+			return 0, gone
 		}
+		if counts == 2 {
+			if err := w.Calibrate(0, true, countedBy(other)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return len(p.Text), nil
+	})
+	before := w.Prompt(1)
+	if counted, _ := w.Known(0); !counted || !errors.Is(err, gone) || other(before.Text) != 500 {
+		t.Errorf("known %t, of %d tokens (%v)", counted, other(before.Text), err)
 	}
-	if p := w.Prompt(99); !p.Confirmed || count(p.Text) != 500 {
-		t.Errorf("confirmed %t at %d tokens", p.Confirmed, count(p.Text))
+	if w.Learn(before.Size, 600) || !w.Learn(before.Size, 600) {
+		t.Error("two answers that contradict are no reason to calibrate again")
+	}
+	if err := w.Calibrate(0, true, countedBy(wordPieces(8, 1))); err != nil {
+		t.Fatal(err)
+	}
+	if w.Learn(before.Size, 600) || w.Learn(before.Size, 600) {
+		t.Error("answers to prompts of before contradict those of now")
 	}
 }
 
 func TestWriterReturnsErrors(t *testing.T) {
 	gone := errors.New("gone")
 	w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
-	if err := w.Calibrate(0, func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
+	if err := w.Calibrate(0, true, func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
-	}
-	if err := w.Calibrate(0, func(Prompt) (int, error) { return 0, nil }); err == nil {
-		t.Error("a server that counts no tokens passes")
 	}
 	if _, known := w.Off(); known {
 		t.Error("calibrated without a count")

@@ -18,7 +18,7 @@ func session(seed uint64) Options {
 func calibrated(t testing.TB, o Options) *Writer {
 	t.Helper()
 	w := NewWriter(o)
-	if err := w.Calibrate(0, func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
+	if err := w.CalibrateAll(false, func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -115,14 +115,16 @@ func TestSessionsBeginAnewWithAnEarlierRound(t *testing.T) {
 	if first.Size.shape != 0 || late.Size.shape != 1 {
 		t.Fatalf("slots 0 and 4 are rounds %d and %d", first.Size.shape, late.Size.shape)
 	}
-	w.Learn(first.Size, first.Tokens+7)
-	if p := w.Prompt(4); p.Calibrated {
+	if !w.Learn(first.Size, first.Tokens+7) {
+		t.Error("a usage that contradicts the tokenizer is no reason to calibrate again")
+	}
+	if counted, _ := w.Known(4); counted || w.Prompt(4).Calibrated {
 		t.Error("a round is calibrated though the one before it is not")
 	}
 	w.Learn(late.Size, late.Tokens)
 	server := servers[1]
 	server.turn += 5
-	if err := w.Calibrate(0, func(p Prompt) (int, error) { return server.tokens(p), nil }); err != nil {
+	if err := w.CalibrateAll(false, func(p Prompt) (int, error) { return server.tokens(p), nil }); err != nil {
 		t.Fatal(err)
 	}
 	for slot := range uint64(24) {
@@ -136,7 +138,7 @@ func TestSessionsNeedFewCounts(t *testing.T) {
 	for _, s := range servers[:4] {
 		o, calls := session(1), 0
 		o.Rounds = 100
-		if err := NewWriter(o).Calibrate(0, func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }); err != nil {
+		if err := NewWriter(o).CalibrateAll(false, func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }); err != nil {
 			t.Fatal(err)
 		}
 		if calls > 110 {

@@ -1,11 +1,14 @@
 package prompt
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 )
+
+// ErrUncounted is returned by [Writer.Calibrate] for a server that does not count the tokens of prompts, or counts something else.
+var ErrUncounted = errors.New("the server does not count the tokens of prompts")
 
 // A Writer writes the prompts of one group of targets. It is safe for concurrent use.
 //
@@ -14,23 +17,33 @@ import (
 type Writer struct {
 	options Options
 	author  author
-	ahead   int // shapes that are calibrated before the first round
 
-	mu     sync.Mutex           // guards all below
-	known  map[int]*calibration // by shape
-	latest observation          // the latest result
+	mu     sync.Mutex      // guards all below
+	known  map[int]*length // by shape; a shape that nobody counted has none
+	latest observation     // the latest result of a calibration
+	trials uint64          // prompts that were only counted
+}
+
+// A length is what is known about how long the prompts of a shape are.
+type length struct {
+	asked     int         // tokens
+	found     observation // its size, and what that counts; no tokens where it is an estimate
+	truncated bool        // the server does not count all that it is sent
+	estimated bool        // nobody counted it: a token a word
+	confirmed bool        // an answer's usage agreed
+	doubted   bool        // the latest answer's usage did not
 }
 
 // NewWriter returns a writer of prompts. Options must have been validated.
 func NewWriter(o Options) *Writer {
-	w := &Writer{options: o, ahead: 1, known: map[int]*calibration{}}
+	w := &Writer{options: o, known: map[int]*length{}}
 	switch o.Workload {
 	case Sessions:
-		w.author, w.ahead = sessions{o}, o.Rounds
+		w.author = sessions{o}
 	case Book:
 		w.author = book{o}
 	case Dataset:
-		w.author, w.ahead = dataset(o.Dataset), 0
+		w.author = dataset(o.Dataset)
 	case Canary:
 		w.author = canary{list{o}}
 	default:
@@ -39,131 +52,271 @@ func NewWriter(o Options) *Writer {
 	return w
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change.
+// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change. As long as
+// its length is not known it is as long as asked by an estimate, and says so.
 func (w *Writer) Prompt(round uint64) Prompt {
-	return w.write(w.author.place(round))
+	shape, nonce := w.author.place(round)
+	p, history := w.outline(shape)
+	return w.write(p, nonce, history)
 }
 
-func (w *Writer) write(shape int, nonce uint64) Prompt {
-	p, history := w.outline(shape)
+// write writes the text of an outlined prompt.
+func (w *Writer) write(p Prompt, nonce uint64, history []observation) Prompt {
 	w.author.write(&p, nonce, history)
-	if p.Words = p.words(); p.Salt != "" && p.Session == "" {
+	p.Words = p.words()
+	if p.Salt != "" && p.Session == "" {
 		p.Fresh = unshared(p.Words - fields(head))
 	}
 	return p
+}
+
+// first is the first of the shapes that a prompt of a shape begins with.
+func (w *Writer) first(shape int) int {
+	if w.options.Workload == Sessions { // a prompt begins with those of the rounds before it
+		return 0
+	}
+	return shape
+}
+
+// terms are what the calibration of a shape starts from, after the sizes of the shapes that its prompts begin with. The lock is held.
+func (w *Writer) terms(shape int, history []observation) terms {
+	if len(history) == 0 {
+		history = []observation{w.latest}
+	}
+	return w.author.begin(shape, history)
 }
 
 // outline returns a prompt of a shape but for its text, and the sizes to write that with.
 func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
-	first := shape
-	if w.options.Workload == Sessions { // a prompt begins with those of the rounds before it
-		first = 0
-	}
-	var c *calibration
 	p.Calibrated = true
-	for i := first; i <= shape; i++ {
-		if c = w.known[i]; c == nil { // it starts from the rounds before it, or where there are none from the latest of any shape
-			before := history
-			if before == nil {
-				before = []observation{w.latest}
-			}
-			terms := w.author.begin(i, before)
-			c = &calibration{terms: terms, done: terms.want == 0}
-			w.known[i] = c
+	for i := w.first(shape); i <= shape; i++ {
+		l := w.known[i]
+		if l == nil {
+			l = w.estimate(i, history)
 		}
-		next := c.next()
-		p.Size = Size{shape: i, size: next.size}
-		if p.Calibrated && c.want > 0 {
-			p.Size.learner = c
+		history = append(history, l.found)
+		p.Calibrated = p.Calibrated && !l.estimated
+		p.Asked, p.Truncated = l.asked, l.truncated
+		p.Tokens = l.found.tokens
+		if l.truncated {
+			p.Tokens = l.asked
 		}
-		history, p.Calibrated = append(history, next), p.Calibrated && c.done
+		p.Confirmed = p.Calibrated && (l.confirmed || l.truncated)
+		p.Size = Size{shape: i, length: l}
 	}
-	p.Asked, p.Tokens = c.want, c.want
-	if c.done && !c.truncated {
-		p.Tokens = c.best.tokens
-	}
-	p.Confirmed = p.Calibrated && (c.truncated || c.confirmed)
 	return p, history
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count.
-func (w *Writer) Learn(s Size, tokens int) {
-	w.change(s, func(c *calibration) {
-		c.observe(s.size, tokens)
-		c.confirmed = c.confirmed || c.done && !c.truncated && c.best == observation{s.size, tokens}
-	})
+// estimate is the length of a shape that nobody counted. The lock is held.
+func (w *Writer) estimate(shape int, history []observation) *length {
+	t := w.terms(shape, history)
+	words := max(t.first, t.whole)
+	return &length{asked: t.want, found: observation{size: size{words: words}}, estimated: t.want > 0}
 }
 
-// Refuse takes that the server rejected a prompt of a size.
-func (w *Writer) Refuse(s Size) {
-	w.change(s, func(c *calibration) { c.refuse(s.size) })
-}
-
-// change changes the calibration of a prompt of a size, if still in use. Rounds after a session's changed one start again.
-func (w *Writer) change(s Size, by func(*calibration)) {
+// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count. It reports
+// whether the length is to be calibrated again: the usage counts otherwise than the tokenizer did, or twice in a row
+// otherwise than the usage before. An odd count of something else, or only once, does not throw away what was exact.
+func (w *Writer) Learn(s Size, tokens int) (again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := s.learner
-	if c == nil || c != w.known[s.shape] {
-		return
+	l := s.length
+	if l == nil || l.asked == 0 || tokens <= l.found.size.words/uncounted {
+		return false
 	}
-	size, done := c.best.size, c.done
-	by(c)
-	if c.done {
-		w.latest = c.best
+	if known := w.known[s.shape]; known != l { // it is calibrated by now, or again
+		return false
 	}
-	if w.options.Workload == Sessions && (done != c.done || done && size != c.best.size) {
-		maps.DeleteFunc(w.known, func(shape int, _ *calibration) bool { return shape > s.shape })
+	switch {
+	case l.agrees(tokens):
+		l.confirmed, l.doubted = true, false
+		return false
+	case l.confirmed && !l.doubted:
+		l.doubted = true
+		return false
+	}
+	w.forget(s.shape)
+	return true
+}
+
+// agrees reports whether a server that counts so many tokens still does as when the length was found.
+func (l *length) agrees(tokens int) bool {
+	if l.truncated {
+		return tokens < l.asked
+	}
+	return tokens == l.found.tokens
+}
+
+// forget makes the length of a shape unknown, and that of the prompts that begin with its. The lock is held.
+func (w *Writer) forget(shape int) {
+	delete(w.known, shape)
+	if w.options.Workload == Sessions {
+		maps.DeleteFunc(w.known, func(later int, _ *length) bool { return later > shape })
 	}
 }
 
-// trial is the nonce of prompts that are only counted.
-const trial = ^uint64(0)
+// lastTrial is the nonce of the first prompt that is only counted. Those after it go down, and never meet a round's.
+const lastTrial = ^uint64(0)
 
 // Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it gets: for
-// sessions that of all rounds. A tokenizer may count otherwise than usage does, so this alone confirms no length. The prompts
-// that it has counted are never asked: a server may cache what it counts. The error is count's.
-func (w *Writer) Calibrate(round uint64, count func(Prompt) (int, error)) error {
+// sessions that of the rounds before it as well. The prompts that it has counted are never asked: a server may cache what
+// it counts. The error is count's, or [ErrUncounted] if that is 0 or far too small. Only a whole calibration changes
+// anything, so that several may be tried at a time: the first that ends counts. Confirms says that count is an answer's
+// usage: a tokenizer may count otherwise than that does.
+func (w *Writer) Calibrate(round uint64, confirms bool, count func(Prompt) (int, error)) error {
 	shape, _ := w.author.place(round)
-	last := shape
+	return w.calibrate(w.first(shape), shape, confirms, count)
+}
+
+// CalibrateAll is [Writer.Calibrate] for all rounds of a session; of other workloads for the first one.
+func (w *Writer) CalibrateAll(confirms bool, count func(Prompt) (int, error)) error {
+	last := 0
 	if w.options.Workload == Sessions {
-		shape, last = 0, w.ahead-1
+		last = w.options.Rounds - 1
 	}
-	for ; shape <= last; shape++ {
-		for range 2 * (attempts + padTries) { // answers that come in meanwhile may make it begin anew
-			p := w.write(shape, trial)
-			if p.Calibrated {
-				break
-			}
-			tokens, err := count(p)
-			if err != nil {
-				return err
-			}
-			if tokens <= 0 {
-				return fmt.Errorf("calibrate prompt: the server counts %d tokens", tokens)
-			}
-			w.change(p.Size, func(c *calibration) { c.observe(p.Size.size, tokens) })
+	return w.calibrate(0, last, confirms, count)
+}
+
+func (w *Writer) calibrate(first, last int, confirms bool, count func(Prompt) (int, error)) error {
+	for shape := first; shape <= last; shape++ {
+		if w.counted(shape) {
+			continue
+		}
+		if err := w.find(shape, confirms, count); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false during calibration.
+// counted reports whether somebody counted the prompts of a shape, or they may have any length.
+func (w *Writer) counted(shape int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.options.Workload == Dataset {
+		return true
+	}
+	l := w.known[shape]
+	return l != nil && !l.estimated
+}
+
+// find finds the length of one shape.
+func (w *Writer) find(shape int, confirms bool, count func(Prompt) (int, error)) error {
+	before, history := w.before(shape)
+	c := w.begin(shape, history)
+	for range 2 * (attempts + padTries) {
+		if c.done {
+			break
+		}
+		s := c.next()
+		tokens, err := count(w.trial(shape, append(slices.Clone(history), observation{size: s})))
+		if err != nil {
+			return err
+		}
+		if tokens <= 0 || len(c.counts) == 0 && tokens <= s.words/uncounted {
+			return ErrUncounted
+		}
+		c.observe(s, tokens)
+	}
+	w.keep(shape, before, &length{asked: c.want, found: c.best, truncated: c.truncated, confirmed: confirms})
+	return nil
+}
+
+func (w *Writer) begin(shape int, history []observation) *calibration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &calibration{terms: w.terms(shape, history)}
+}
+
+// before are the lengths of the shapes that the prompts of a shape begin with, and their sizes.
+func (w *Writer) before(shape int) (list []*length, history []observation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := w.first(shape); i < shape; i++ {
+		l := w.known[i]
+		if l == nil {
+			l = w.estimate(i, history)
+		}
+		list, history = append(list, l), append(history, l.found)
+	}
+	return list, history
+}
+
+// trial is a prompt that is only counted, and like no other.
+func (w *Writer) trial(shape int, history []observation) Prompt {
+	w.mu.Lock()
+	nonce := lastTrial - w.trials
+	w.trials++
+	w.mu.Unlock()
+	return w.write(Prompt{Size: Size{shape: shape}}, nonce, history)
+}
+
+// keep takes the result of a calibration, unless another one was faster, or the prompts that these begin with have changed.
+func (w *Writer) keep(shape int, before []*length, found *length) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l := w.known[shape]; l != nil && !l.estimated {
+		return
+	}
+	first := w.first(shape)
+	for i, l := range before {
+		if w.known[first+i] != l {
+			return
+		}
+	}
+	w.forget(shape)
+	w.known[shape], w.latest = found, found.found
+}
+
+// Estimate makes prompts up to a round's as long as asked by an estimate, where nobody has counted them.
+func (w *Writer) Estimate(round uint64) {
+	shape, _ := w.author.place(round)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var history []observation
+	for i := w.first(shape); i <= shape; i++ {
+		if w.known[i] == nil {
+			w.known[i] = w.estimate(i, history)
+		}
+		history = append(history, w.known[i].found)
+	}
+}
+
+// Known reports whether somebody counted the prompt of a round, or whether it may be asked by an estimate.
+func (w *Writer) Known(round uint64) (counted, estimated bool) {
+	if w.options.Workload == Dataset {
+		return true, false
+	}
+	shape, _ := w.author.place(round)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	counted = true
+	for i := w.first(shape); i <= shape; i++ {
+		l := w.known[i]
+		if l == nil {
+			return false, false
+		}
+		counted = counted && !l.estimated
+	}
+	return counted, !counted
+}
+
+// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false as long as nobody has
+// counted any.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	calibrated := 0
-	for _, shape := range slices.Sorted(maps.Keys(w.known)) {
-		c := w.known[shape]
-		if !c.done {
+	for _, l := range w.known {
+		if l.estimated {
 			continue
 		}
-		calibrated++
-		if by := c.best.tokens - c.want; distance(by, 0) > distance(tokens, 0) {
+		known = true
+		by := l.found.tokens - l.asked
+		if distance(by, 0) > distance(tokens, 0) || distance(by, 0) == distance(tokens, 0) && by > tokens {
 			tokens = by
 		}
 	}
-	return tokens, calibrated >= w.ahead
+	return tokens, known || w.options.Workload == Dataset
 }

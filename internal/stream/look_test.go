@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,11 +25,11 @@ const (
 type fakeSocket struct {
 	net.Conn
 	late  time.Duration
-	reads int // attempts so far
+	reads atomic.Int64 // attempts so far
 }
 
 func (f *fakeSocket) receive(p []byte) (receipt, error) {
-	f.reads++
+	f.reads.Add(1)
 	began := time.Now()
 	n, err := f.Read(p)
 	r := receipt{n: n, empty: began, began: time.Now(), at: time.Now()}
@@ -123,10 +124,10 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 		}()
 		attempts := func(during func()) int {
 			synctest.Wait()
-			before := socket.reads
+			before := socket.reads.Load()
 			during()
 			synctest.Wait()
-			return socket.reads - before
+			return int(socket.reads.Load() - before)
 		}
 		hour := func() { time.Sleep(time.Hour) }
 		if n := attempts(hour); n != 0 {

@@ -83,7 +83,7 @@ func counters() []Instrument {
 			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}}, ofResult: verdicts,
 			Help: "Probes judged by each objective of the target: failed ones are bad, and so are slots that were skipped as overlap behind one that failed; refused ones (unauthorized, rate_limited, filtered) and successful ones without a sample of the signal are not counted."},
 		{Name: skipped, Unit: "{probe}", Kind: Counter, Scope: ScopeTarget, Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
-			Help: "Probes that were due and not sent: overlap if too many were in flight, budget if the daily tokens were spent, late if the next one was due already, backoff after Retry-After, waiting before the server was ready, draining after /-/drain, paused by the admin API."},
+			Help: "Probes that were due and not sent: overlap if too many were in flight, budget if the daily tokens were spent, late if the next one was due already, backoff after Retry-After, waiting before the server was ready or the length of its prompts known, draining after /-/drain, paused by the admin API."},
 	}
 }
 

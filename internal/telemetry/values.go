@@ -71,7 +71,7 @@ func classed[T ~string](class func(*probe.Result) T) source {
 const phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders = "dns", "connect", "tls", "write", "headers"
 
 func phaseLengths(_ probe.Description, r *probe.Result, to func(sample)) {
-	if !succeeded(r) {
+	if !succeeded(r) || r.OtherLength {
 		return
 	}
 	phase := func(name string, d time.Duration, ok bool) {

@@ -121,8 +121,10 @@ func ParseDescription(reply []byte) int {
 // server does not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	text := aside.Split(string(reply), 2)[0]
-	if duplicate.MatchString(text) && slices.Contains(d.Fields, FieldMaxCompletionTokens) && !slices.Contains(omitted, FieldMaxCompletionTokens) {
-		return []Field{FieldMaxCompletionTokens}
+	const second = FieldMaxCompletionTokens
+	sent := slices.Contains(d.Fields, second) && !slices.Contains(omitted, second)
+	if sent && duplicate.MatchString(text) {
+		return []Field{second}
 	}
 	words := regexp.MustCompile(`\w+`).FindAllString(text, -1)
 	named := func(f Field) bool { return slices.Contains(words, string(f)) || slices.Contains(words, aliases[f]) }

@@ -29,11 +29,12 @@ func (e *ServerError) Error() string {
 
 // Overloaded reports whether the server says that it has too much to do. A code of 503 within a stream is not enough.
 func (e *ServerError) Overloaded() bool {
-	return e.Type == "overloaded" || e.Type == "overloaded_error" || e.Message == "Model is overloaded" // TGI; on its OpenAI APIs only the text tells
+	words := e.Message == "Model is overloaded" // all that TGI tells on its OpenAI APIs
+	return e.Type == "overloaded" || e.Type == "overloaded_error" || words
 }
 
-// Invalid reports whether the server says that the request is at fault, and not the server: it would have answered 400 or 422, had
-// the stream not begun.
+// Invalid reports whether the server says that the request is at fault, and not the server: it would have answered 400
+// or 422, had the stream not begun.
 func (e *ServerError) Invalid() bool {
 	types := []string{
 		"validation", "template_error", "missing_template_variable", "tool_error", // TGI
@@ -41,11 +42,15 @@ func (e *ServerError) Invalid() bool {
 	}
 	codes := []string{"400", "413", "422"}
 	_, long := TooLong([]byte(e.Message))
-	return long || slices.Contains(types, e.Type) || slices.Contains(codes, e.Code) && !ownFailure.MatchString(e.Message)
+	if long || slices.Contains(types, e.Type) {
+		return true
+	}
+	return slices.Contains(codes, e.Code) && !ownFailure.MatchString(e.Message)
 }
 
 // ownFailure is how TGI tells its own failures, to which its OpenAI APIs give the code 422 as to all others.
-var ownFailure = regexp.MustCompile(`^(Request failed during generation|Incomplete generation|Model is overloaded|Stream event serialization)`)
+var ownFailure = regexp.MustCompile("^(Request failed during generation|Incomplete generation|" +
+	"Model is overloaded|Stream event serialization)")
 
 // ParseError reads the error object of a frame or of a body, in every shape that servers are known to send: {"error":{…}},
 // {"error":"text"}, {"object":"error",…}, {"type":"error",…}, {"detail":…}, {"code":…,"message":…}, [{…}]; nil if there is none.

@@ -1,0 +1,116 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
+// be one of openai-chat: some have no model list, and need no model.
+func (m *Member) Prepare(ctx context.Context) error {
+	known := m.Capabilities()
+	if known.Dialect != nil && (known.Model != "" || known.Answered) && !known.Stale {
+		return nil
+	}
+	found, _, err := m.target.Discover(ctx, m.model)
+	v, _ := errors.AsType[verdict](err)
+	if err != nil && !m.Configured() && (v.outcome != Rejected || errors.Is(err, ErrNoModel)) {
+		return err
+	}
+	if found.NoModel && known.Dialect != nil { // what was known of it is right again once it has a model
+		m.learn(func(c *Capabilities) { c.NoModel = true })
+		return nil
+	}
+	m.learnFindings(found)
+	return nil
+}
+
+// Configured reports whether a probe needs to ask the server nothing before.
+func (m *Member) Configured() bool { return m.target.Dialect != nil && m.model != "" }
+
+// Introduce finds out what the server is, where that is not known, and where all that a probe needs is configured, too, once.
+// The error says that it does not answer.
+func (m *Member) Introduce(ctx context.Context) error {
+	known := m.Capabilities()
+	if !m.Configured() || known.Asked {
+		return m.Prepare(ctx)
+	}
+	_, err := m.Discover(ctx)
+	if rejected(err) {
+		return nil
+	}
+	return err
+}
+
+// Discover asks the server what it is, whether or not that is known, learns it, and returns the models it lists.
+func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
+	found, models, err := m.target.Discover(ctx, m.model)
+	if err == nil {
+		m.learnFindings(found)
+	}
+	return models, err
+}
+
+func (m *Member) learnFindings(found Findings) {
+	m.learn(func(c *Capabilities) {
+		if c.Stale {
+			*c = Capabilities{}
+		}
+		found.Limits = found.Limits.Or(c.Limits) // which a refusal may have told
+		c.Findings, c.Looked = found, time.Now()
+	})
+}
+
+// Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
+func (m *Member) Unreached(start time.Time, err error) *Result {
+	r := m.target.newResult(m.Capabilities().Model)
+	r.Start, r.Elapsed = start, time.Since(start)
+	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
+	if v, ok := errors.AsType[verdict](err); ok {
+		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
+	}
+	return r
+}
+
+// Failed is [Member.Unreached] of a probe that was due: a pause that the server asked for is kept.
+func (m *Member) Failed(start time.Time, err error) *Result {
+	r := m.Unreached(start, err)
+	m.rest(r)
+	return r
+}
+
+// LookAgain asks the server for its type, version and model again, if it was asked longer ago than an age. If one of them has
+// changed, nothing else that was learned holds any more. A server that does not tell is taken to be as before.
+func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
+	known := m.Capabilities()
+	never := known.Looked.IsZero() // all that a probe needs is configured, and it was not there when it was to be asked
+	if known.Dialect == nil || never && !known.Answered || time.Since(known.Looked) < age {
+		return
+	}
+	m.learn(func(c *Capabilities) { c.Looked = time.Now() })
+	found, models, err := m.target.Discover(ctx, m.model)
+	if err != nil {
+		return
+	}
+	isKnown := func(model wire.Model) bool { return model.ID == known.Model }
+	if i := slices.IndexFunc(models, isKnown); i >= 0 && found.Model != known.Model { // it is not the first of the list any more
+		found.Model, found.Limits = known.Model, models[i].Limits
+	}
+	if found.Server.Name == "" { // a gateway tells its name in answers only
+		found.Server, found.Dialect, found.Version = known.Server, known.Dialect, known.Version
+	}
+	if found.sameServer(known.Findings) {
+		return
+	}
+	m.learn(func(c *Capabilities) { c.Stale = true })
+	m.learnFindings(found)
+}
+
+// sameServer reports whether type, API, version and model are as before.
+func (f Findings) sameServer(before Findings) bool {
+	return f.Server.Name == before.Server.Name && f.Dialect == before.Dialect && f.Version == before.Version && f.Model == before.Model
+}

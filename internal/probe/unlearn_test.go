@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// TestAServerThatChangesItsMind holds that a server which rejects a field that it took before is asked without it after
+// three rejections in a row, and one whose answers have another length than before is not held to that after three.
+func TestAServerThatChangesItsMind(t *testing.T) {
+	exact := after(ms, counted(1)).then(ms, counted(2), limit, done).stream
+	long := tokens(3, ms).then(0, limit, usage(80, 3), done).stream
+	strict := func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(string(must(io.ReadAll(r.Body))), "cache_salt") {
+			reply(422, `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]"}`)(w, r)
+			return
+		}
+		exact(w, r)
+	}
+	for name, test := range map[string]struct {
+		then http.HandlerFunc
+		fail Outcome
+	}{"a field": {strict, Rejected}, "a length": {long, WrongLength}} {
+		inBubble(t, name, func(t *testing.T) {
+			server := http.HandlerFunc(exact)
+			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) { server(w, r) }), "m", 1)
+			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
+			server = test.then
+			endsAs(t, m.Probe(t.Context(), question(2)), test.fail, "")
+			server = exact // one alone says nothing
+			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
+			server = test.then
+			for range contradictions {
+				endsAs(t, m.Probe(t.Context(), question(2)), test.fail, "")
+			}
+			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
+		})
+	}
+}
+
+// TestLookAgain holds that a server is asked for its version and model again after a day, with all configured too, that a
+// model which is listed still stays, and that what does not answer is taken to be as before.
+func TestLookAgain(t *testing.T) {
+	inBubble(t, "look", func(t *testing.T) {
+		version, list := "1", `{"data":[{"id":"m","owned_by":"vllm"}]}`
+		asked := 0
+		server := routes{
+			"/version": func(w http.ResponseWriter, r *http.Request) { reply(200, `{"version":"`+version+`"}`)(w, r) },
+			"/v1/models": func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				reply(200, list)(w, r)
+			},
+		}
+		m := NewMember(serve(t, server.ServeHTTP), "", 1)
+		_ = must(m.Discover(t.Context()))
+		version, list = "2", `{"data":[{"id":"other","owned_by":"vllm"},{"id":"m"}]}`
+		m.LookAgain(t.Context(), 24*time.Hour)
+		if known := m.Capabilities(); known.Version != "1" || asked != 1 {
+			t.Errorf("asked %d times on the first day: version %s", asked, known.Version)
+		}
+		time.Sleep(25 * time.Hour)
+		m.LookAgain(t.Context(), 24*time.Hour)
+		m.LookAgain(t.Context(), 24*time.Hour)
+		if known := m.Capabilities(); known.Version != "2" || known.Model != "m" || asked != 2 {
+			t.Errorf("asked %d times: version %s of %s", asked, known.Version, known.Model)
+		}
+		list = `{"data":[{"id":"other","owned_by":"vllm"}]}`
+		time.Sleep(25 * time.Hour)
+		m.LookAgain(t.Context(), 24*time.Hour)
+		if known := m.Capabilities(); known.Model != "other" {
+			t.Errorf("still asked for %s", known.Model)
+		}
+		list = "busy"
+		time.Sleep(25 * time.Hour)
+		m.LookAgain(t.Context(), 24*time.Hour)
+		if known := m.Capabilities(); known.Model != "other" || known.Version != "2" {
+			t.Errorf("without a list: %+v", known.Findings)
+		}
+	})
+}
+
+// TestBudgetPaysForWhatWasSent holds that a probe which never got to the server costs nothing, and that a request from
+// before midnight does not throw away what is spent of the new day.
+func TestBudgetPaysForWhatWasSent(t *testing.T) {
+	inBubble(t, "budget", func(t *testing.T) {
+		target := newTarget(func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") })
+		target.DayLimit = 100
+		m := NewMember(target, "m", 1)
+		for range 3 {
+			r, ok := m.ProbeWithinBudget(t.Context(), Question{Ask: wire.Ask{MaxTokens: 20}, Expect: Expectation{Length: 80}})
+			if !ok || r.Outcome != Connect {
+				t.Fatalf("within the budget: %t, %v", ok, r)
+			}
+		}
+		var b Budget
+		midnight := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
+		if !b.Reserve(midnight, 60, 100) || b.Reserve(midnight.Add(-time.Second), 60, 100) || b.Reserve(midnight.Add(time.Second), 60, 100) {
+			t.Error("a request of before midnight began the day anew")
+		}
+		if b.Return(midnight, 60); !b.Reserve(midnight.Add(time.Hour), 100, 100) {
+			t.Error("what was not sent is spent")
+		}
+	})
+}
