@@ -274,7 +274,7 @@ func TestInhibitRules(t *testing.T) {
 			"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
 			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning", "ProberTargetRefuses warning",
 		},
-		"ProberTargetPaused info":     slices.Compact(all),
+		"ProberTargetPaused info": slices.Compact(all),
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",
