@@ -257,6 +257,33 @@ func TestAServerThatFails(t *testing.T) {
 	}
 }
 
+// TestADeadFirstTarget holds that the other is measured with prompts of the length asked, and that none is made on the way
+// there.
+func TestADeadFirstTarget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"well": simConfig(t, "fast", 1)})
+		settings := map[string]string{"PROMPT_TOKENS": "2000", "QPS": "1"}
+		setup := r.setup(t, []string{"dead", "well"}, Options{Requests: 4}, settings, io.Discard, io.Discard)
+		setup.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if address == "dead:80" {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+			}
+			return r.dial(ctx, network, address)
+		}
+		run := newRun(setup)
+		if err := run.all(t.Context()); err != nil {
+			t.Error(err)
+		}
+		dead, well := run.document.Summaries[0], run.document.Summaries[1]
+		if dead.Outcomes[probe.Connect] != 4 || dead.Succeeded() != 0 {
+			t.Errorf("the dead one: %v", dead.Outcomes)
+		}
+		if well.Succeeded() != 4 || well.TTFT.Count != 4 || well.Input != 4*2000 {
+			t.Errorf("the other: %v, %d TTFT, %v tokens of prompts", well.Outcomes, well.TTFT.Count, well.Input)
+		}
+	})
+}
+
 // TestAnInterruptShowsWhatWasMeasured holds that Ctrl-C loses nothing: the block
 // of the requests that had ended, and exit code 1.
 func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {

@@ -71,8 +71,8 @@ func questionOf(p prompt.Prompt) probe.Question {
 // How often the probes of [Job.Once] are repeated because their answers show that the prompts have another length.
 const repetitions = 3
 
-// Once asks a round of j, whose prompts are made exact before. Where an answer shows that they are not, they are made exact
-// again, and the round after it counts. Next is the first round not asked. The error names who was not asked.
+// Once asks a round of j, whose prompts are made exact before. Where an answer shows that they are not, they are made
+// exact again, and the round after it counts. Next is the first round not asked. The error names who was not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	return j.Ask(ctx, 0, len(j.Members))
 }

@@ -42,7 +42,8 @@ type Job struct {
 	done chan struct{}      // closed when none is under way any more
 }
 
-// Assemble makes a job of each group, in the order of the targets. A nil dial is the network; version is for the User-Agent.
+// Assemble makes a job of each group, in the order of the targets. A nil dial is the network; version is for the
+// User-Agent.
 func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
 	seed := rand.Uint64() // no two runs ask the same
@@ -116,7 +117,8 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 	}
 }
 
-// Insist makes every probe of j be sent at once, also after a server asked for a pause: who sends one by hand wants to see its answer.
+// Insist makes every probe of j be sent at once, also after a server asked for a pause: who sends one by hand wants
+// to see its answer.
 func (j *Job) Insist() {
 	for _, m := range j.Members {
 		m.Insist()

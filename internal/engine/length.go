@@ -88,8 +88,8 @@ func (l *length) found(by int, means Means, requests int) {
 	l.unknown, l.warned, l.vain, l.why = time.Time{}, false, 0, nil
 }
 
-// waits notes that an attempt came to nothing although the server answers. It reports how often that was so, and whether it
-// lasts since longer than patience, for the first time.
+// waits notes that an attempt came to nothing although the server answers. It reports how often that was so, and
+// whether it lasts since longer than patience, for the first time.
 func (l *length) waits(why error, patience time.Duration) (vain int, lasts bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,8 @@ var ErrNoTokenizer = errors.New("server has no tokenizer route")
 // ShortAnswer is how many tokens are asked of an answer that only shows that there is one: OpenAI's Responses' minimum.
 const ShortAnswer = 16
 
-// vainAttempts is how often a tokenizer may fail, where answers tell no usage, until prompts are written by an estimate.
+// vainAttempts is how often a tokenizer may fail, where answers tell no usage, until prompts are written by an
+// estimate.
 const vainAttempts = 5
 
 // longWait is how many intervals slots may be skipped until that is a warning.
@@ -121,8 +122,8 @@ func (j *Job) ready(i int, round uint64) bool {
 	return counted || estimated && j.length.has(j.length.uncounted, i)
 }
 
-// prepare introduces members, side by side, and makes the prompts of the first round exact by the first of them that answers
-// and counts.
+// prepare introduces members, side by side, and makes the prompts of the first round exact by the first of them that
+// answers and counts.
 func (j *Job) prepare(ctx context.Context, members []int) {
 	answers := make([]bool, len(j.Members))
 	var introducing sync.WaitGroup
@@ -153,7 +154,8 @@ func (j *Job) active() (members []int) {
 	return members
 }
 
-// FitAhead makes the length of a round's prompt known before it is due, first by the member that told the lengths before.
+// FitAhead makes the length of a round's prompt known before it is due, first by the member that told the lengths
+// before.
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	first := j.length.judge()
 	for place := range j.Members {
@@ -167,9 +169,9 @@ func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	}
 }
 
-// fit is the Fit of the job's [probe.Group]: it asks member i for the length of a round's prompt, by its tokenizer or, where that
-// does not help, by requests with short answers, whose usage tells. A server that does not answer these is down: the result is
-// recorded as that of a probe.
+// fit is the Fit of the job's [probe.Group]: it asks member i for the length of a round's prompt, by its tokenizer
+// or, where that does not help, by requests with short answers, whose usage tells. A server that does not answer
+// these is down: the result is recorded as that of a probe.
 func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
 	if j.ready(i, round) {
 		return nil, ""
@@ -200,8 +202,8 @@ func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Resul
 	return j.fitByUsage(ctx, i, round, broken)
 }
 
-// Calibrate makes the length of the first round's prompt known by member i, by its tokenizer alone if that is all that may be asked.
-// The error is the tokenizer's, [ErrNoTokenizer] among them, where nothing else could help.
+// Calibrate makes the length of the first round's prompt known by member i, by its tokenizer alone if that is all
+// that may be asked. The error is the tokenizer's, [ErrNoTokenizer] among them, where nothing else could help.
 func (j *Job) Calibrate(ctx context.Context, i int, tokenizerOnly bool) (failed *probe.Result, err error) {
 	if !tokenizerOnly {
 		failed, _ = j.fit(ctx, i, 0)
@@ -266,8 +268,8 @@ func (j *Job) fitByUsage(ctx context.Context, i int, round uint64, broken error)
 	return nil, probe.SkipWaiting
 }
 
-// usage asks member i a prompt with a short answer, which is recorded nowhere, and returns the tokens of the prompt by its usage;
-// 0 if it does not tell.
+// usage asks member i a prompt with a short answer, which is recorded nowhere, and returns the tokens of the prompt
+// by its usage; 0 if it does not tell.
 func (j *Job) usage(ctx context.Context, i int, p prompt.Prompt) (int, error) {
 	q := questionOf(p)
 	q.Ask.MaxTokens = min(ShortAnswer, j.Targets[i].MaxTokens)
@@ -299,7 +301,8 @@ func (j *Job) fitted(i int, means Means, requests int) {
 		zap.String("by", string(means)), zap.Int("requests", requests), zap.Int("off", off))
 }
 
-// waits notes and logs that the length of the prompts is not known although the server answers, and returns how often by now.
+// waits notes and logs that the length of the prompts is not known although the server answers, and returns how often
+// by now.
 func (j *Job) waits(i int, why error) (vain int) {
 	vain, lasts := j.length.waits(why, longWait*j.Plan.Interval)
 	log := j.log.With(zap.String("target", j.Targets[i].Name), zap.Error(why))
@@ -324,14 +327,15 @@ func (j *Job) doubt(tokens, asked int) {
 	}
 	j.length.mu.Unlock()
 	j.log.Info("the server counts another length of the prompts than expected: they are calibrated again",
-		zap.String("target", j.Targets[by].Name), zap.Int("counted", tokens), zap.Int("asked", asked), zap.String("before_by", string(means)))
+		zap.String("target", j.Targets[by].Name), zap.Int("counted", tokens), zap.Int("asked", asked),
+		zap.String("before_by", string(means)))
 }
 
 // Off is by how many tokens prompts are longer than asked, once that was counted.
 func (j *Job) Off() (tokens int, known bool) { return j.writer.Off() }
 
-// Means is what made the prompts as long as they are; empty: they are not yet. By is the target whose count it was, and requests is
-// how many of them it took that are recorded nowhere.
+// Means is what made the prompts as long as they are; empty: they are not yet. By is the target whose count it was,
+// and requests is how many of them it took that are recorded nowhere.
 func (j *Job) Means() (means Means, by string, requests int) {
 	j.length.mu.Lock()
 	defer j.length.mu.Unlock()
@@ -358,7 +362,8 @@ func (j *Job) LengthLine(i int) string {
 	return ""
 }
 
-// LengthNote says for member i what is unusual about the length of its prompts; empty if they are exactly as long as asked.
+// LengthNote says for member i what is unusual about the length of its prompts; empty if they are exactly as long as
+// asked.
 func (j *Job) LengthNote(i int) string {
 	if j.Prompts.Workload == prompt.Dataset {
 		return ""
@@ -372,7 +377,8 @@ func (j *Job) LengthNote(i int) string {
 	j.length.mu.Unlock()
 	switch {
 	case !known && means == ByEstimate && uncounted:
-		return fmt.Sprintf("the server does not count the tokens of prompts: they have about %s, by an estimate", format.Grouped(t.PromptTokens))
+		return fmt.Sprintf("the server does not count the tokens of prompts: they have about %s, by an estimate",
+			format.Grouped(t.PromptTokens))
 	case !known && why != nil:
 		return fmt.Sprintf("no probes yet: the length of the prompts is not known: %v", why)
 	case !known:

@@ -85,14 +85,18 @@ func TestUsageThatDrifts(t *testing.T) {
 	server := &counting{}
 	server.template.Store(10)
 	j := server.job(t)
-	if r, reason := turn(t, j, 0, 0); r != nil || reason != probe.SkipWaiting || server.short.Load() == 0 || server.probes.Load() != 0 {
+	r, reason := turn(t, j, 0, 0)
+	if r != nil || reason != probe.SkipWaiting || server.short.Load() == 0 || server.probes.Load() != 0 {
 		t.Errorf("the first slot: %v, skipped for %q; %d probes were sent", r, reason, server.probes.Load())
 	}
 	for round, want := range []struct {
 		template int64
 		prompt   int // tokens of the probe; 0: the slot is skipped
 		sampled  bool
-	}{{10, 1000, true}, {15, 1005, true}, {10, 1000, true}, {40, 1030, false}, {40, 1030, false}, {40, 0, false}, {40, 1000, true}} {
+	}{
+		{10, 1000, true}, {15, 1005, true}, {10, 1000, true},
+		{40, 1030, false}, {40, 1030, false}, {40, 0, false}, {40, 1000, true},
+	} {
 		server.template.Store(want.template)
 		r, reason := turn(t, j, 0, uint64(round+1))
 		if r == nil {
@@ -103,8 +107,10 @@ func TestUsageThatDrifts(t *testing.T) {
 		}
 		_, ttft := r.TTFT()
 		_, e2el := r.E2EL()
-		if r.Outcome != probe.OK || r.Usage.Prompt != wire.Tokens(want.prompt) || r.OtherLength == want.sampled || (ttft || e2el) && !want.sampled {
-			t.Errorf("slot %d: %s, %d tokens of prompt, TTFT %t, E2EL %t; want %+v", round, r.Outcome, r.Usage.Prompt.N, ttft, e2el, want)
+		asked := r.Outcome == probe.OK && r.Usage.Prompt == wire.Tokens(want.prompt)
+		if !asked || r.OtherLength == want.sampled || (ttft || e2el) && !want.sampled {
+			t.Errorf("slot %d: %s, %d tokens of prompt, TTFT %t, E2EL %t; want %+v",
+				round, r.Outcome, r.Usage.Prompt.N, ttft, e2el, want)
 		}
 		good, judged := probe.Objective{Signal: probe.SignalAvailability}.Judge(r)
 		if _, late := (probe.Objective{Signal: probe.SignalTTFT}).Judge(r); !good || !judged || late && !want.sampled {
@@ -126,7 +132,8 @@ func TestAServerThatCountsNothingIsProbed(t *testing.T) {
 	if reason != "" || r.Outcome != probe.OK || r.Usage.Prompt.Known {
 		t.Fatalf("skipped for %q, %v", reason, r)
 	}
-	if note := j.LengthNote(0); note != "the server does not count the tokens of prompts: they have about 1,000, by an estimate" {
+	const want = "the server does not count the tokens of prompts: they have about 1,000, by an estimate"
+	if note := j.LengthNote(0); note != want {
 		t.Errorf("noted %q", note)
 	}
 	if _, reason := turn(t, j, 1, 1); reason != probe.SkipWaiting || counts.probes.Load() != 0 {

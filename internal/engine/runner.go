@@ -171,7 +171,8 @@ func (r *Runner) runs(target string) bool {
 	return slices.ContainsFunc(r.jobs, func(j *Job) bool { return j.has(target) })
 }
 
-// begin starts a job once those that share a target with it have ended; it inherits from all ending ones. The lock is held.
+// begin starts a job once those that share a target with it have ended; it inherits from all ending ones. The lock is
+// held.
 func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
@@ -302,8 +303,8 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 	work.Run(starts, j.Plan.Epoch(time.Now()))
 }
 
-// prepare makes the prompts of j exact by some of its members, before their first slot, when few others do the same. A server that hangs delays the first
-// slot, or others, for fitWait at most: the slots try again.
+// prepare makes the prompts of j exact by some of its members, before their first slot, when few others do the same.
+// A server that hangs delays the first slot, or others, for fitWait at most: the slots try again.
 func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 	defer survive(r.Log, "writing prompts", j)
 	wait, cancel := context.WithTimeout(ctx, fitWait)
@@ -319,8 +320,8 @@ func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 // lookAgain is how often a server is asked for its type, version and model.
 const lookAgain = 24 * time.Hour
 
-// between does between two rounds what would make the next one wait: it makes its prompt exact, if the servers answer, and asks
-// them once a day what they are.
+// between does between two rounds what would make the next one wait: it makes its prompt exact, if the servers
+// answer, and asks them once a day what they are.
 func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 	defer survive(r.Log, "writing prompts", j)
 	limited, stop := context.WithTimeout(ctx, fitWait)

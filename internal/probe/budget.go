@@ -12,8 +12,8 @@ type Budget struct {
 	used int
 }
 
-// Reserve counts tokens of a request that starts at now. It reports false, and counts nothing, if the day would have more
-// than limit; 0 is no limit.
+// Reserve counts tokens of a request that starts at now. It reports false, and counts nothing, if the day would have
+// more than limit; 0 is no limit.
 func (b *Budget) Reserve(now time.Time, tokens, limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,8 +20,8 @@ type Group struct {
 
 	// Fit makes the length of a round's prompt known, if it is not yet, by asking a member. What it asks is recorded
 	// nowhere, but for the result of a request that failed: that is the slot's. A reason says that there is neither a
-	// failure nor, in this slot, a prompt to ask; both are zero if the length was known already. It is safe for concurrent
-	// use; nil: every length will do.
+	// failure nor, in this slot, a prompt to ask; both are zero if the length was known already. It is safe for
+	// concurrent use; nil: every length will do.
 	Fit func(ctx context.Context, member int, round uint64) (failed *Result, reason Skip)
 }
 
@@ -50,9 +50,10 @@ func Skips() []Skip {
 	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining, SkipPaused}
 }
 
-// Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it is done,
-// and at the latest after its share of the interval. No turn starts once starts is done; a probe in flight goes on until
-// probes is done. The question is written for the first member that has a free slot. Round returns when all are done.
+// Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it
+// is done, and at the latest after its share of the interval. No turn starts once starts is done; a probe in flight
+// goes on until probes is done. The question is written for the first member that has a free slot. Round returns when
+// all are done.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
 	question := g.writtenOnce(round)
 	share := g.Interval / time.Duration(len(g.Members))
@@ -82,8 +83,8 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	}
 }
 
-// writtenOnce returns what writes the question of a round for the first member that asks it. One whose length is not known
-// is written again for the next member, which may have been asked for it meanwhile.
+// writtenOnce returns what writes the question of a round for the first member that asks it. One whose length is not
+// known is written again for the next member, which may have been asked for it meanwhile.
 func (g *Group) writtenOnce(round uint64) func() Question {
 	var mu sync.Mutex
 	var question *Question
@@ -98,7 +99,8 @@ func (g *Group) writtenOnce(round uint64) func() Question {
 	}
 }
 
-// Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped, for a reason.
+// Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped,
+// for a reason.
 func (g *Group) Turn(
 	ctx context.Context, i int, question func() Question, round uint64, due time.Time,
 ) (r *Result, reason Skip) {
@@ -115,7 +117,8 @@ func (g *Group) Turn(
 	return r, ""
 }
 
-// extraPatience is how long [Group.Extra] waits for the end of a probe in flight: beside it neither would be timed right.
+// extraPatience is how long [Group.Extra] waits for the end of a probe in flight: beside it neither would be timed
+// right.
 const extraPatience = 10 * time.Second
 
 // Extra asks member i the question of a round outside its slots, also while these are skipped. It records nothing. The
@@ -132,7 +135,8 @@ func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reas
 	return r, reason
 }
 
-// attempt asks member i the question of a round, if it may have one more in flight by then and has tokens left of the day.
+// attempt asks member i the question of a round, if it may have one more in flight by then and has tokens left of the
+// day.
 func (g *Group) attempt(
 	ctx context.Context, i int, question func() Question, round uint64, patience time.Duration,
 ) (r *Result, reason Skip) {
@@ -188,13 +192,15 @@ type Question struct {
 	Judge  int  // the member by whose count the length is exact, and whose answers are compared with it
 	Unfit  bool // the length is not known: it is not to be asked
 
-	Learn func(tokens int) // told how many that member's server counted, 0 if it does not; safe for concurrent use; nil: nobody is
+	// Learn is told how many tokens that member's server counted, 0 if it does not. It is safe for concurrent use; nil:
+	// nobody is told.
+	Learn func(tokens int)
 }
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
 type Expectation struct {
 	Length       int        // prompt tokens asked for; 0: any
-	Counted      int        // tokens that it was counted to have when it was calibrated: Length, or as near as it gets; 0: not known
+	Counted      int        // tokens it was calibrated to: Length, or as near as it gets; 0: not known
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
 	PromptTokens wire.Count // that an answer's usage confirmed; unknown: none did
@@ -212,9 +218,9 @@ func (q Question) warm() bool {
 	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }
 
-// forMember is the question for the group's member i, with output tokens to generate. All get the same text, whose length is
-// exact by one member's count only: the others may have another tokenizer, and their counts are not judged. Salts differ,
-// because several members may lead to one server's cache.
+// forMember is the question for the group's member i, with output tokens to generate. All get the same text, whose
+// length is exact by one member's count only: the others may have another tokenizer, and their counts are not judged.
+// Salts differ, because several members may lead to one server's cache.
 func (q Question) forMember(i, output int) Question {
 	q.Ask.MaxTokens = output
 	if i != q.Judge {
@@ -229,8 +235,8 @@ func (q Question) forMember(i, output int) Question {
 // tolerated is the share of a prompt's length, one part in so many, by which a server's count may differ from it.
 const tolerated = 100
 
-// otherLength reports whether the server's own count of the prompt differs from its length by more than 1%: then the probe is
-// not what its labels say. A count that is far too small is not one of the prompt, but of something else.
+// otherLength reports whether the server's own count of the prompt differs from its length by more than 1%: then the
+// probe is not what its labels say. A count that is far too small is not one of the prompt, but of something else.
 func (e Expectation) otherLength(prompt wire.Count) bool {
 	if e.Counted == 0 || !prompt.Known || prompt.N < min(wire.MinContext, e.Counted/4) {
 		return false
@@ -238,8 +244,9 @@ func (e Expectation) otherLength(prompt wire.Count) bool {
 	return tolerated*max(prompt.N-e.Counted, e.Counted-prompt.N) > e.Counted
 }
 
-// cut reports whether so few tokens were counted that the server cut the prompt: fewer than those of before, where it is known to
-// cut; else fewer than nine tenths of these, or of the words: no tokenizer joins more of words in random order.
+// cut reports whether so few tokens were counted that the server cut the prompt: fewer than those of before, where it
+// is known to cut; else fewer than nine tenths of these, or of the words: no tokenizer joins more of words in random
+// order.
 func (e Expectation) cut(prompt wire.Count) bool {
 	want := e.PromptTokens
 	switch {

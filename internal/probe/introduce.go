@@ -32,8 +32,8 @@ func (m *Member) Prepare(ctx context.Context) error {
 // Configured reports whether a probe needs to ask the server nothing before.
 func (m *Member) Configured() bool { return m.target.Dialect != nil && m.model != "" }
 
-// Introduce finds out what the server is, where that is not known, and where all that a probe needs is configured, too, once.
-// The error says that it does not answer.
+// Introduce finds out what the server is, where that is not known, and where all that a probe needs is configured,
+// too, once. The error says that it does not answer.
 func (m *Member) Introduce(ctx context.Context) error {
 	known := m.Capabilities()
 	if !m.Configured() || known.Asked {
@@ -83,8 +83,9 @@ func (m *Member) Failed(start time.Time, err error) *Result {
 	return r
 }
 
-// LookAgain asks the server for its type, version and model again, if it was asked longer ago than an age. If one of them has
-// changed, nothing else that was learned holds any more. A server that does not tell is taken to be as before.
+// LookAgain asks the server for its type, version and model again, if it was asked longer ago than an age. If one of
+// them has changed, nothing else that was learned holds any more. A server that does not tell is taken to be as
+// before.
 func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	known := m.Capabilities()
 	never := known.Looked.IsZero() // all that a probe needs is configured, and it was not there when it was to be asked
@@ -97,7 +98,8 @@ func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 		return
 	}
 	isKnown := func(model wire.Model) bool { return model.ID == known.Model }
-	if i := slices.IndexFunc(models, isKnown); i >= 0 && found.Model != known.Model { // it is not the first of the list any more
+	i := slices.IndexFunc(models, isKnown)
+	if i >= 0 && found.Model != known.Model { // it is not the first of the list any more
 		found.Model, found.Limits = known.Model, models[i].Limits
 	}
 	if found.Server.Name == "" { // a gateway tells its name in answers only
@@ -112,5 +114,6 @@ func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 
 // sameServer reports whether type, API, version and model are as before.
 func (f Findings) sameServer(before Findings) bool {
-	return f.Server.Name == before.Server.Name && f.Dialect == before.Dialect && f.Version == before.Version && f.Model == before.Model
+	return f.Server.Name == before.Server.Name && f.Dialect == before.Dialect &&
+		f.Version == before.Version && f.Model == before.Model
 }

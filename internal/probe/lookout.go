@@ -12,7 +12,7 @@ import (
 // known.
 type lookout struct {
 	mu    sync.Mutex
-	left  int             // probes that look, unless another one needs it
+	left  int             // of the next probes so many look
 	waits []time.Duration // of the last probes for their first token: at most recentWaits, the newest last
 }
 
@@ -24,15 +24,19 @@ const (
 
 func newLookout() lookout { return lookout{left: firstLooks} }
 
-// quiet returns the first part of the wait for an answer, in which none is expected and no look is worthwhile: a bit
-// less than the shortest of the last waits. ok is false if the next probe need not look at all.
-func (l *lookout) quiet() (d time.Duration, ok bool) {
+// next decides for a probe that starts now. It returns the first part of the wait for an answer, in which none is expected
+// and no look is worthwhile: a bit less than the shortest of the last waits. ok is false if the probe need not look at all.
+func (l *lookout) next() (quiet time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waits) == 0 {
-		return 50 * time.Millisecond, l.left > 0 // the first answer is looked for all the time
+	if l.left == 0 {
+		return 0, false
 	}
-	return slices.Min(l.waits) * 17 / 20, l.left > 0
+	l.left-- // now and not at the end: of many probes at once only so many look
+	if len(l.waits) == 0 {
+		return 50 * time.Millisecond, true // the first answer is looked for nearly all the time
+	}
+	return slices.Min(l.waits) * 17 / 20, true
 }
 
 // probed takes a probe that waited so long for its first token. blurred: the arrival of some token is not known.
@@ -43,7 +47,6 @@ func (l *lookout) probed(waited time.Duration, blurred bool) {
 	if len(l.waits) > recentWaits {
 		l.waits = slices.Delete(l.waits, 0, 1)
 	}
-	l.left = max(0, l.left-1)
 	if blurred {
 		l.left = needLooks
 	}

@@ -11,7 +11,7 @@ func TestWhichProbesLook(t *testing.T) {
 	l := newLookout()
 	next := func(want time.Duration, looks bool) {
 		t.Helper()
-		if d, ok := l.quiet(); d != want || ok != looks {
+		if d, ok := l.next(); d != want || ok != looks {
 			t.Errorf("quiet for %v, looks %t; want %v, %t", d, ok, want, looks)
 		}
 	}
@@ -19,17 +19,17 @@ func TestWhichProbesLook(t *testing.T) {
 	for _, wait := range []time.Duration{2000 * ms, 1000 * ms, 1200 * ms} {
 		l.probed(wait, false)
 	}
-	next(850*ms, true)
-	l.probed(1200*ms, false)
-	next(850*ms, false)
+	for range firstLooks - 1 {
+		next(850*ms, true)
+	}
+	next(0, false) // although none of them has ended
 	l.probed(1200*ms, true)
 	next(850*ms, true)
-	l.probed(1200*ms, false)
-	next(1020*ms, true) // the 1,000 ms are forgotten
-	for range 14 {
+	for range recentWaits {
 		l.probed(1200*ms, false)
 	}
-	next(1020*ms, true)
-	l.probed(1200*ms, false)
-	next(1020*ms, false)
+	for range needLooks - 1 {
+		next(1020*ms, true) // the 1,000 ms are forgotten
+	}
+	next(0, false)
 }

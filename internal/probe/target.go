@@ -62,7 +62,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 		stall: newStallTimer(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) }),
 	}
 	defer x.stall.end()
-	x.trace.quiet, x.trace.looks = t.Transport.lookout.quiet()
+	x.trace.quiet, x.trace.looks = t.Transport.lookout.next()
 	r.Start = time.Now()
 	x.trace.start = r.Start
 	if err != nil {

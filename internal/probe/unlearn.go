@@ -3,8 +3,8 @@ package probe
 // contradictions is how many answers in a row must contradict what was learned of a server for it to be asked again.
 const contradictions = 3
 
-// unlearn makes the server be asked again what it is, and be asked with all fields again, if answers in a row contradict what
-// others have shown: another server may be there, or another version.
+// unlearn makes the server be asked again what it is, and be asked with all fields again, if answers in a row
+// contradict what others have shown: another server may be there, or another version.
 func (c *Capabilities) unlearn(r *Result, maxTokens int) {
 	switch {
 	case r.Outcome == OK:
@@ -17,8 +17,8 @@ func (c *Capabilities) unlearn(r *Result, maxTokens int) {
 	}
 }
 
-// contradicts reports whether a server that has answered such requests rejects one, or one that obeyed the length of answers
-// does not.
+// contradicts reports whether a server that has answered such requests rejects one, or one that obeyed the length of
+// answers does not.
 func (c *Capabilities) contradicts(r *Result, maxTokens int) bool {
 	if refused(r) {
 		return c.Answered

@@ -102,7 +102,8 @@ func TestBudgetPaysForWhatWasSent(t *testing.T) {
 		}
 		var b Budget
 		midnight := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
-		if !b.Reserve(midnight, 60, 100) || b.Reserve(midnight.Add(-time.Second), 60, 100) || b.Reserve(midnight.Add(time.Second), 60, 100) {
+		spend := func(after time.Duration) bool { return b.Reserve(midnight.Add(after), 60, 100) }
+		if !spend(0) || spend(-time.Second) || spend(time.Second) {
 			t.Error("a request of before midnight began the day anew")
 		}
 		if b.Return(midnight, 60); !b.Reserve(midnight.Add(time.Hour), 100, 100) {

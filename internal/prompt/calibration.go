@@ -35,9 +35,10 @@ type terms struct {
 	cost  float64 // tokens per word in other prompts; 0 if there were none
 }
 
-// A calibration finds the size that a server counts as the tokens asked for. It starts with a short prompt and grows, since
-// what was asked may be all of the server's context. A word is nearly always one token, so the count is base + slope · words,
-// and three counts are enough. Where words cost more, it approaches from below, and pads fill the rest.
+// A calibration finds the size that a server counts as the tokens asked for. It starts with a short prompt and grows,
+// since what was asked may be all of the server's context. A word is nearly always one token, so the count is base +
+// slope · words, and three counts are enough. Where words cost more, it approaches from below, and pads fill the
+// rest.
 type calibration struct {
 	terms
 	counts    []observation
@@ -62,7 +63,9 @@ func (c *calibration) observe(s size, tokens int) {
 }
 
 func (c *calibration) settle() {
-	c.best = slices.MinFunc(c.counts, func(a, b observation) int { return distance(a.tokens, c.want) - distance(b.tokens, c.want) })
+	c.best = slices.MinFunc(c.counts, func(a, b observation) int {
+		return distance(a.tokens, c.want) - distance(b.tokens, c.want)
+	})
 	missing := c.want - c.best.tokens
 	padsReach := len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.slope(c.counts) != 1
 	switch {
@@ -89,7 +92,8 @@ func (c *calibration) pad() {
 	c.done = c.tried(c.guess())
 }
 
-// stuck reports whether more words counted no more tokens than before, or less than half of what shorter prompts predict.
+// stuck reports whether more words counted no more tokens than before, or less than half of what shorter prompts
+// predict.
 func (c *calibration) stuck() bool {
 	n := len(c.counts)
 	if n < 2 || c.padding {
@@ -117,8 +121,9 @@ func (c *calibration) guess() size {
 	return size{words: min(max(c.least, last.size.words+c.step(last)), most)}
 }
 
-// step is how many words to add to the last prompt. One short prompt gives only an upper bound of a word's cost: a second one of
-// twice its words tells it from the chat template. Where words differ in cost, a part of what is missing is left for later.
+// step is how many words to add to the last prompt. One short prompt gives only an upper bound of a word's cost: a
+// second one of twice its words tells it from the chat template. Where words differ in cost, a part of what is
+// missing is left for later.
 func (c *calibration) step(last observation) int {
 	missing, slope := float64(c.want-last.tokens), c.slope(c.counts)
 	switch {

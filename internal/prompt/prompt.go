@@ -131,8 +131,8 @@ func unshared(words int) int { return max(0, words-6) }
 
 func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }
 
-// canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the prompt cannot. They
-// are taken out of the words that the prompt is made of, so that it counts the same whichever they are.
+// canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the prompt
+// cannot. They are taken out of the words that the prompt is made of, so that it counts the same whichever they are.
 type canary struct{ list }
 
 const (

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// ErrUncounted is returned by [Writer.Calibrate] for a server that does not count the tokens of prompts, or counts something else.
+// ErrUncounted is returned by [Writer.Calibrate] for a server that does not count the tokens of prompts, or counts
+// something else.
 var ErrUncounted = errors.New("the server does not count the tokens of prompts")
 
 // A Writer writes the prompts of one group of targets. It is safe for concurrent use.
@@ -52,8 +53,8 @@ func NewWriter(o Options) *Writer {
 	return w
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change. As long as
-// its length is not known it is as long as asked by an estimate, and says so.
+// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change. As long
+// as its length is not known it is as long as asked by an estimate, and says so.
 func (w *Writer) Prompt(round uint64) Prompt {
 	shape, nonce := w.author.place(round)
 	p, history := w.outline(shape)
@@ -78,7 +79,8 @@ func (w *Writer) first(shape int) int {
 	return shape
 }
 
-// terms are what the calibration of a shape starts from, after the sizes of the shapes that its prompts begin with. The lock is held.
+// terms are what the calibration of a shape starts from, after the sizes of the shapes that its prompts begin with.
+// The lock is held.
 func (w *Writer) terms(shape int, history []observation) terms {
 	if len(history) == 0 {
 		history = []observation{w.latest}
@@ -116,9 +118,10 @@ func (w *Writer) estimate(shape int, history []observation) *length {
 	return &length{asked: t.want, found: observation{size: size{words: words}}, estimated: t.want > 0}
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count. It reports
-// whether the length is to be calibrated again: the usage counts otherwise than the tokenizer did, or twice in a row
-// otherwise than the usage before. An odd count of something else, or only once, does not throw away what was exact.
+// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count. It
+// reports whether the length is to be calibrated again: the usage counts otherwise than the tokenizer did, or twice
+// in a row otherwise than the usage before. An odd count of something else, or only once, does not throw away what
+// was exact.
 func (w *Writer) Learn(s Size, tokens int) (again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,11 +163,11 @@ func (w *Writer) forget(shape int) {
 // lastTrial is the nonce of the first prompt that is only counted. Those after it go down, and never meet a round's.
 const lastTrial = ^uint64(0)
 
-// Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it gets: for
-// sessions that of the rounds before it as well. The prompts that it has counted are never asked: a server may cache what
-// it counts. The error is count's, or [ErrUncounted] if that is 0 or far too small. Only a whole calibration changes
-// anything, so that several may be tried at a time: the first that ends counts. Confirms says that count is an answer's
-// usage: a tokenizer may count otherwise than that does.
+// Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it
+// gets: for sessions that of the rounds before it as well. The prompts that it has counted are never asked: a server
+// may cache what it counts. The error is count's, or [ErrUncounted] if that is 0 or far too small. Only a whole
+// calibration changes anything, so that several may be tried at a time: the first that ends counts. Confirms says
+// that count is an answer's usage: a tokenizer may count otherwise than that does.
 func (w *Writer) Calibrate(round uint64, confirms bool, count func(Prompt) (int, error)) error {
 	shape, _ := w.author.place(round)
 	return w.calibrate(w.first(shape), shape, confirms, count)
@@ -253,7 +256,8 @@ func (w *Writer) trial(shape int, history []observation) Prompt {
 	return w.write(Prompt{Size: Size{shape: shape}}, nonce, history)
 }
 
-// keep takes the result of a calibration, unless another one was faster, or the prompts that these begin with have changed.
+// keep takes the result of a calibration, unless another one was faster, or the prompts that these begin with have
+// changed.
 func (w *Writer) keep(shape int, before []*length, found *length) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,8 +307,8 @@ func (w *Writer) Known(round uint64) (counted, estimated bool) {
 	return counted, !counted
 }
 
-// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false as long as nobody has
-// counted any.
+// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false as long as
+// nobody has counted any.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

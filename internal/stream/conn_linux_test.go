@@ -117,8 +117,9 @@ func TestConnLooks(t *testing.T) {
 	defer conn.Rest()
 	wrote := make(chan time.Time, 1)
 	time.AfterFunc(20*time.Millisecond, func() {
-		wrote <- time.Now()
+		before := time.Now()
 		write(t, server, 2, "frame")
+		wrote <- before
 	})
 	if n, err := conn.Read(buf); n == 0 || err != nil {
 		t.Fatalf("%d bytes, %v", n, err)
