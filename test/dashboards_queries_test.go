@@ -277,11 +277,11 @@ func TestTargetsTable(t *testing.T) {
 		all.add("llm_probe_probes_total"+ours+`,outcome="ok"}`, "0+6x120")
 		all.add("llm_probe_probes_total"+ours+`,outcome="timeout"}`, "0x100 5x20")
 		all.add("llm_probe_probes_total"+ours+`,outcome="connect"}`, "0x110 1x10")
-		all.add("target:llm_probe_silence_seconds:limit{"+labels+"}", "60x120")
+		all.add(fmt.Sprintf(`target:llm_probe_silence_seconds:limit{target=%q,prompt="cold"}`, target), "60x120")
 	}
 	all.add(`llm_probe_paused_until_timestamp_seconds{job="prober",instance="p:9464",target="paused",model="llama",prompt="cold"}`, "9000x120")
 	for alert, severity := range map[string]string{"ProberTargetDown": "critical", "ProberErrorBudgetBurn": "warning"} {
-		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",model="llama",prompt="cold"}`, alert, severity), "1x120")
+		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",prompt="cold"}`, alert, severity), "1x120")
 	}
 	var asked []any
 	for _, q := range dashboardQueries(t) {

@@ -215,6 +215,9 @@ func TestRulesAreTested(t *testing.T) {
 					silent[i] = silent[i] || kind.Alert == test.Name && !firing
 				}
 				for _, alert := range test.Firing {
+					if model, ok := alert.Labels["model"]; ok {
+						t.Errorf("%s: %s: %s has the label model=%q, which is no identity", file, group.Name, test.Name, model)
+					}
 					for name, text := range alert.Annotations {
 						if at := hole.FindStringIndex(text); at != nil {
 							t.Errorf("%s: %s: %s of %s has a hole at %v: %s", file, group.Name, name, test.Name, at, text)
@@ -245,7 +248,7 @@ func TestInhibitRules(t *testing.T) {
 	name := func(alert model.LabelSet) string { return string(alert["alertname"] + " " + alert["severity"]) }
 	silenced := map[string][]string{}
 	for _, rule := range loaded.InhibitRules {
-		if want := []string{"target", "model", "prompt"}; !slices.Equal(rule.Equal, want) {
+		if want := []string{"target", "prompt"}; !slices.Equal(rule.Equal, want) {
 			t.Errorf("equal labels %v, want %v", rule.Equal, want)
 		}
 		for _, source := range ours {
@@ -271,8 +274,7 @@ func TestInhibitRules(t *testing.T) {
 			"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
 			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning", "ProberTargetRefuses warning",
 		},
-		"ProberTargetPaused info":     slices.Compact(all),
-		"ProberTargetRefuses warning": {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
+		"ProberTargetPaused info": slices.Compact(all),
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",

@@ -172,7 +172,11 @@ func (w *world) alert(ctx context.Context, r *rules.AlertingRule, matrix promql.
 		if len(at[now.UnixMilli()]) == 0 && len(r.ActiveAlerts()) == 0 {
 			continue
 		}
-		if _, err := r.Eval(ctx, 0, now, query, &url.URL{}, 0); err != nil {
+		series, err := r.Eval(ctx, 0, now, query, &url.URL{}, 0)
+		if err != nil {
+			return err
+		}
+		if err := w.store(ctx, series); err != nil {
 			return err
 		}
 		for _, a := range r.ActiveAlerts() {
@@ -185,6 +189,17 @@ func (w *world) alert(ctx context.Context, r *rules.AlertingRule, matrix promql.
 		}
 	}
 	return nil
+}
+
+// store appends what Prometheus records of an alert, its series ALERTS and ALERTS_FOR_STATE: rules read which others fired.
+func (w *world) store(ctx context.Context, series promql.Vector) error {
+	app := w.db.Appender(ctx)
+	for _, s := range series {
+		if _, err := app.Append(0, s.Metric, s.T, s.F); err != nil {
+			return err
+		}
+	}
+	return app.Commit()
 }
 
 // fire begins an episode or goes on with one.
