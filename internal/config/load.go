@@ -105,6 +105,9 @@ func (l *loader) typed(all layer) *Config {
 		targets = append(targets, t)
 	}
 	l.name(targets)
+	for _, t := range targets {
+		l.warnOfBudget(t) // by the name that it has now
+	}
 	l.groups(targets)
 	l.limitCost(c.MaxTokensPerDay, prober, targets)
 	names := map[string]item{}

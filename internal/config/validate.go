@@ -96,7 +96,6 @@ func (l *loader) validate(t entry) {
 			l.warn(t.label(name), "has no effect on an http URL")
 		}
 	}
-	l.warnOfBudget(t)
 }
 
 // warnOfBudget warns of a budget that does not last for a day. A probe that is too long for the rest of it is not sent.

@@ -136,6 +136,9 @@ func TestAServerThatCountsNothingIsProbed(t *testing.T) {
 	if note := j.LengthNote(0); note != want {
 		t.Errorf("noted %q", note)
 	}
+	if line := j.LengthLine(0); line != want { // which check shows
+		t.Errorf("check says %q", line)
+	}
 	if _, reason := turn(t, j, 1, 1); reason != probe.SkipWaiting || counts.probes.Load() != 0 {
 		t.Errorf("the slot of the one that counts was skipped for %q, after %d probes", reason, counts.probes.Load())
 	}

@@ -136,19 +136,23 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
-	var omitted []wire.Field // because of this question
+	var without, omitted []wire.Field // the fields not sent, and those of them because of this question
 	q.Expect.Again = m.again(q)
 	for {
 		target, filled := m.fill(q)
+		without = filled.Ask.Omit
 		r = target.probe(ctx, filled)
-		fields := m.learnRejected(r, filled.Ask.Omit)
+		fields := m.learnRejected(r, without)
 		if len(fields) == 0 {
 			break
 		}
 		omitted = append(omitted, fields...)
 	}
-	if refused(r) { // omitting fields did not help
+	switch {
+	case refused(r): // omitting fields did not help
 		m.restore(omitted)
+	case r.Outcome == OK:
+		m.keepOmitted(without)
 	}
 	m.missing(r)
 	m.worked.Store(m.worked.Load() || r.Outcome == OK)
@@ -301,44 +305,6 @@ func (m *Member) fill(q Question) (Target, Question) {
 	q.Expect.ExactLimit, q.Expect.ExactOutput = known.ExactLimit, known.ExactOutput
 	q.Expect.CacheCounts = known.countsCached(q.Expect.Again)
 	return t, q
-}
-
-// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected: they are
-// omitted from now on, and it can be asked again.
-func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
-	known := m.Capabilities()
-	if !refused(r) || known.Answered {
-		return nil
-	}
-	fields = wire.Rejected(known.Dialect, r.rejected, omitted)
-	m.learn(func(c *Capabilities) {
-		for _, f := range fields {
-			if !slices.Contains(c.Omit, f) { // another probe may have learned it meanwhile
-				c.Omit = append(slices.Clip(c.Omit), f)
-			}
-		}
-	})
-	return fields
-}
-
-// restore makes fields be sent again whose omission did not help, unless it helped another probe meanwhile.
-func (m *Member) restore(omitted []wire.Field) {
-	m.learn(func(c *Capabilities) {
-		if c.Answered {
-			return
-		}
-		var useful []wire.Field
-		for _, f := range c.Omit {
-			if !slices.Contains(omitted, f) {
-				useful = append(useful, f)
-			}
-		}
-		c.Omit = useful
-	})
-}
-
-func refused(r *Result) bool {
-	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }
 
 // learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; an answer of

@@ -91,9 +91,11 @@ func (p Prompt) words() int {
 	return n
 }
 
-// A Size is the writer's own measure of a prompt. It means nothing to others.
+// A Size is the writer's own measure of a prompt. It means nothing to others, but prompts of [Writer.Calibrate] with the
+// same one count the same as long as nothing is calibrated again.
 type Size struct {
 	shape  int
+	trial  size    // of a prompt that is only counted
 	length *length // learns from the prompt's count; nil for none
 }
 

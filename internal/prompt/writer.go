@@ -253,7 +253,8 @@ func (w *Writer) trial(shape int, history []observation) Prompt {
 	nonce := lastTrial - w.trials
 	w.trials++
 	w.mu.Unlock()
-	return w.write(Prompt{Size: Size{shape: shape}}, nonce, history)
+	tried := history[len(history)-1].size
+	return w.write(Prompt{Size: Size{shape: shape, trial: tried}}, nonce, history)
 }
 
 // keep takes the result of a calibration, unless another one was faster, or the prompts that these begin with have

@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+)
+
+// ErrNoTokenizer says that a server has no route that counts tokens.
+var ErrNoTokenizer = errors.New("server has no tokenizer route")
+
+// ShortAnswer is how many tokens are asked of an answer that only shows that there is one: OpenAI's Responses' minimum.
+const ShortAnswer = 16
+
+// vainAttempts is how often a tokenizer may fail, where answers tell no usage, until prompts are written by an
+// estimate.
+const vainAttempts = 5
+
+// longWait is how many intervals slots may be skipped until that is a warning: fewer than vainAttempts take.
+const longWait = 2
+
+// fitHedge is how long a member may take to tell the length of the prompts until the next one is asked as well.
+const fitHedge = 10 * time.Second
+
+// Why slots are skipped, where nothing is wrong with the server.
+var (
+	errCalibrating = errors.New("it is being calibrated")
+	errSpent       = errors.New("the token budget of the day is spent")
+)
+
+// ready reports whether member i can be asked the prompt of a round: somebody counted it, or i counts nothing.
+func (j *Job) ready(i int, round uint64) bool {
+	counted, estimated := j.writer.Known(round)
+	return counted || estimated && j.length.has(j.length.uncounted, i)
+}
+
+// prepare introduces members, side by side, and makes the prompts of the first round exact by the first of them that
+// answers and counts. One that hangs keeps the others waiting for fitHedge.
+func (j *Job) prepare(ctx context.Context, members []int) {
+	answers := make([]bool, len(j.Members))
+	var introducing sync.WaitGroup
+	for _, i := range members {
+		introducing.Go(func() {
+			defer survive(j.log, "asking what a server is", j)
+			answers[i] = j.Members[i].Introduce(ctx) == nil
+		})
+	}
+	introducing.Wait()
+	members = slices.DeleteFunc(slices.Clone(members), func(i int) bool { return !answers[i] })
+	j.fitHedged(ctx, members)
+}
+
+// fitHedged makes the prompts of the first round exact by the first of members that counts. They are asked in their
+// order, each once the one before it has ended or took fitHedge. What fails here fails in a slot, too.
+func (j *Job) fitHedged(ctx context.Context, members []int) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var fitting sync.WaitGroup
+	defer fitting.Wait() // before the cancel: the last ones may tell the length
+	for _, i := range members {
+		if counted, _ := j.writer.Known(0); counted || ctx.Err() != nil {
+			return
+		}
+		ended := make(chan struct{})
+		fitting.Go(func() {
+			defer close(ended)
+			defer survive(j.log, "writing prompts", j)
+			_, _ = j.fit(ctx, i, 0)
+			if counted, _ := j.writer.Known(0); counted { // the others need not go on
+				cancel()
+			}
+		})
+		select {
+		case <-ended:
+		case <-time.After(fitHedge):
+		}
+	}
+}
+
+// active are the members whose slots are not skipped now.
+func (j *Job) active() (members []int) {
+	for i, m := range j.Members {
+		if m.Skipping() == "" {
+			members = append(members, i)
+		}
+	}
+	return members
+}
+
+// FitAhead makes the length of a round's prompt known before it is due, first by the member that told the lengths
+// before.
+func (j *Job) FitAhead(ctx context.Context, round uint64) {
+	first := j.length.judge()
+	for place := range j.Members {
+		i := (first + place) % len(j.Members)
+		if counted, _ := j.writer.Known(round); counted || ctx.Err() != nil {
+			return
+		}
+		if j.Members[i].Skipping() == "" && !j.ready(i, round) {
+			_, _ = j.fit(ctx, i, round)
+		}
+	}
+}
+
+// fit is the Fit of the job's [probe.Group]: it asks member i for the length of a round's prompt, by its tokenizer
+// or, where that does not help, by requests with short answers, whose usage tells. A server that does not answer
+// these is down: the result is recorded as that of a probe.
+func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
+	if j.ready(i, round) {
+		return nil, ""
+	}
+	if !j.length.begin(i) {
+		j.waits(i, errCalibrating)
+		return nil, probe.SkipWaiting
+	}
+	defer j.length.end(i)
+	failed, reason = j.ask(ctx, i, round)
+	if failed != nil && failed.Outcome != probe.Canceled {
+		j.length.failed(unanswered{failed})
+	}
+	return failed, reason
+}
+
+// ask is [Job.fit] for a member that is to be asked, and that nobody else asks.
+func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
+	start, m := time.Now(), j.Members[i]
+	unreached := m.Introduce(ctx)
+	if unreached != nil && !m.Configured() {
+		return m.Failed(start, unreached), ""
+	}
+	broken := error(nil) // why its tokenizer did not count
+	if unreached == nil && !j.length.has(j.length.distrusted, i) {
+		err := j.fitByTokenizer(ctx, i, round)
+		if err == nil {
+			return nil, probe.SkipWaiting
+		}
+		refused := m.Unreached(start, err)
+		if refused.Outcome == probe.RateLimited && m.Obeys() {
+			return m.Failed(start, err), ""
+		}
+		if !errors.Is(err, ErrNoTokenizer) {
+			broken = err
+		}
+	}
+	return j.fitByUsage(ctx, i, round, broken)
+}
+
+// Calibrate makes the length of the first round's prompt known by member i, by its tokenizer alone if that is all
+// that may be asked. The error is the tokenizer's, [ErrNoTokenizer] among them, where nothing else could help.
+func (j *Job) Calibrate(ctx context.Context, i int, tokenizerOnly bool) (failed *probe.Result, err error) {
+	if !tokenizerOnly {
+		failed, _ = j.fit(ctx, i, 0)
+		return failed, nil
+	}
+	if err := j.Members[i].Introduce(ctx); err != nil {
+		return nil, err
+	}
+	return nil, j.fitByTokenizer(ctx, i, 0)
+}
+
+func (j *Job) fitByTokenizer(ctx context.Context, i int, round uint64) error {
+	err := j.writer.Calibrate(round, false, func(p prompt.Prompt) (int, error) { return j.tokenize(ctx, i, p) })
+	switch {
+	case err == nil:
+		j.fitted(i, ByTokenizer, 0)
+	case errors.Is(err, prompt.ErrUncounted):
+		return ErrNoTokenizer
+	}
+	return err
+}
+
+func (j *Job) tokenize(ctx context.Context, i int, p prompt.Prompt) (int, error) {
+	tokens, err := j.Members[i].Tokenize(ctx, questionOf(p).Ask)
+	if err == nil && !tokens.Known {
+		err = ErrNoTokenizer
+	}
+	return tokens.N, err
+}
+
+// An unanswered request is one of a calibration that failed, or that the budget of the day has no tokens for.
+type unanswered struct {
+	result *probe.Result // nil: it was not sent
+}
+
+func (u unanswered) Error() string {
+	if u.result == nil {
+		return errSpent.Error()
+	}
+	return fmt.Sprintf("%s: %v", u.result.Outcome, u.result.Err)
+}
+
+// fitByUsage is [Job.fit] for a server whose tokenizer is broken, or which has none if that is nil.
+func (j *Job) fitByUsage(ctx context.Context, i int, round uint64, broken error) (failed *probe.Result, reason probe.Skip) {
+	requests := 0
+	err := j.writer.Calibrate(round, true, func(p prompt.Prompt) (int, error) {
+		requests++
+		if tokens, ok := j.length.remembered(i, p.Size); ok {
+			return tokens, nil
+		}
+		tokens, err := j.usage(ctx, i, p)
+		if tokens > 0 {
+			j.length.remember(i, p.Size, tokens)
+		}
+		return tokens, err
+	})
+	none, isUnanswered := errors.AsType[unanswered](err)
+	switch {
+	case err == nil:
+		j.fitted(i, ByUsage, requests)
+	case isUnanswered && none.result != nil:
+		return none.result, ""
+	case isUnanswered:
+		j.waits(i, errSpent)
+		return nil, probe.SkipBudget
+	case broken == nil || j.length.inVain():
+		j.writer.Estimate(round)
+		j.fitted(i, ByEstimate, requests)
+	default:
+		j.waits(i, broken)
+	}
+	return nil, probe.SkipWaiting
+}
+
+// usage asks member i a prompt with a short answer, which is recorded nowhere, and returns the tokens of the prompt
+// by its usage; 0 if it does not tell.
+func (j *Job) usage(ctx context.Context, i int, p prompt.Prompt) (int, error) {
+	q := questionOf(p)
+	q.Ask.MaxTokens = min(ShortAnswer, j.Targets[i].MaxTokens)
+	q.Expect = probe.Expectation{}
+	r, ok := j.Members[i].ProbeWithinBudget(ctx, q)
+	if !ok {
+		return 0, unanswered{}
+	}
+	if counted := r.Usage.Prompt; counted.Known && counted.N > 0 {
+		return counted.N, nil
+	}
+	ended := r.Outcome == probe.Empty && r.Finish != ""                   // and no connection that a server closed when it stopped
+	if r.Outcome == probe.OK || r.Outcome == probe.WrongLength || ended { // it was answered, in its way
+		return 0, nil
+	}
+	return 0, unanswered{r}
+}

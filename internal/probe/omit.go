@@ -1,0 +1,63 @@
+package probe
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected: they are
+// omitted from now on, and it can be asked again. Of one that has answered these are the fields that another probe in
+// flight was found to be answered without.
+func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
+	known := m.Capabilities()
+	if !refused(r) {
+		return nil
+	}
+	fields = wire.Rejected(known.Dialect, r.rejected, omitted)
+	if known.Answered {
+		return slices.DeleteFunc(fields, func(f wire.Field) bool { return !slices.Contains(known.Omit, f) })
+	}
+	m.learn(func(c *Capabilities) { c.omit(fields) })
+	return fields
+}
+
+// omit makes fields be omitted that are not yet: several probes may learn the same.
+func (c *Capabilities) omit(fields []wire.Field) {
+	for _, f := range fields {
+		if !slices.Contains(c.Omit, f) {
+			c.Omit = append(slices.Clip(c.Omit), f)
+		}
+	}
+}
+
+// keepOmitted notes that a server answers without fields. If this is its first answer, all of them stay omitted: a
+// probe beside this one, which did not help itself by omitting them, may have made them be sent again.
+func (m *Member) keepOmitted(fields []wire.Field) {
+	m.learn(func(c *Capabilities) {
+		if !c.Answered {
+			c.omit(fields)
+		}
+	})
+}
+
+// restore makes fields be sent again whose omission did not help, unless it helped another probe meanwhile.
+func (m *Member) restore(omitted []wire.Field) {
+	m.learn(func(c *Capabilities) {
+		if c.Answered {
+			return
+		}
+		var useful []wire.Field
+		for _, f := range c.Omit {
+			if !slices.Contains(omitted, f) {
+				useful = append(useful, f)
+			}
+		}
+		c.Omit = useful
+	})
+}
+
+func refused(r *Result) bool {
+	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
+}
