@@ -20,7 +20,7 @@ func TestProbesThatLearnOmittedFieldsTogether(t *testing.T) {
 			h(w, r)
 		}
 	}
-	without := reply(422, refusal)
+	without := late(5*ms, reply(422, refusal)) // when the other has been sent, too
 	ill := reply(400, "not today")
 	fine := answer(ms).stream
 	for name, test := range map[string]struct {
