@@ -60,7 +60,8 @@ func TestNothingIsMeasuredOfOtherLengths(t *testing.T) {
 	}
 }
 
-// TestATokenizerThatTimesOutOnce holds that the prompts are then exact by the usage of requests that are recorded nowhere.
+// TestATokenizerThatTimesOutOnce holds that the prompts are then exact by the usage of requests that are recorded
+// nowhere.
 func TestATokenizerThatTimesOutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &Daemon{}, []string{"slow"})

@@ -24,7 +24,9 @@ import (
 
 // serveInMemory serves until the end of the test, over TLS if there is a configuration for it, and returns what dials it
 // whatever the address.
-func serveInMemory(t *testing.T, handler http.HandlerFunc, secure *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+func serveInMemory(
+	t *testing.T, handler http.HandlerFunc, secure *tls.Config,
+) func(ctx context.Context, network, address string) (net.Conn, error) {
 	t.Helper()
 	memory := bufconn.Listen(1 << 16)
 	var listener net.Listener = memory

@@ -62,8 +62,8 @@ type flight struct {
 	blocked int // slots that were skipped because of it; see [Result.Blocked]
 }
 
-// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time; without patience, that is a
-// slot which the oldest probe in flight blocked.
+// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time; without patience,
+// that is a slot which the oldest probe in flight blocked.
 func (m *Member) take(ctx context.Context, patience time.Duration) (probe *flight, ok bool) {
 	if !m.slots.TryAcquire(1) {
 		if patience == 0 {
@@ -160,8 +160,8 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	return r
 }
 
-// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent costs
-// nothing.
+// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent
+// costs nothing.
 func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
 	now, tokens := time.Now(), q.cost()+q.Ask.MaxTokens
 	if !m.Budget.Reserve(now, tokens, m.target.DayLimit) {
@@ -303,8 +303,8 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected: they are
-// omitted from now on, and it can be asked again.
+// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected:
+// they are omitted from now on, and it can be asked again.
 func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
 	if !refused(r) || known.Answered {
