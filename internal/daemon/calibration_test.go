@@ -53,7 +53,7 @@ func TestNothingIsMeasuredOfOtherLengths(t *testing.T) {
 				w.expectMeasured("late:80", test.late)
 				if test.a > 0 {
 					w.expectMeasured("a:80", test.a)
-					w.expectPage("/api/v1/targets", "the prompts are exactly as long as asked on a:80", true)
+					w.expectPage("/api/v1/targets", "is exact by the count of a:80", true)
 				}
 			})
 		})

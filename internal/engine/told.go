@@ -70,12 +70,15 @@ func (j *Job) LengthNote(i int) string {
 
 // otherNote is [Job.LengthNote] for a member that gets prompts whose length another one told.
 func (j *Job) otherNote(i int, by string) string {
-	note := "the prompts are exactly as long as asked on " + by
+	note := "the length of the prompts is exact by the count of " + by
 	counted := j.Members[i].Capabilities().Prompt
 	if !counted.Known {
 		return note
 	}
-	return fmt.Sprintf("%s: this server counts %s tokens", note, format.Grouped(counted.N))
+	if counted.N == j.Targets[i].PromptTokens {
+		return note + ", and by this server's"
+	}
+	return fmt.Sprintf("%s; this server counts %s tokens", note, format.Grouped(counted.N))
 }
 
 // OffNote says by how many tokens the prompts of t are longer than asked.

@@ -66,7 +66,7 @@ func counters() []Instrument {
 			Help: "Tokens as reported by the server, where prompt includes cached, and output includes reasoning."},
 		{Name: "llm.probe.prompt_cache", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}}, ofResult: classed(cacheState),
-			Help: "Successful probes by what the server's prefix cache had of the prompt: cold if only the common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new, unknown if the server does not tell."},
+			Help: "Successful probes by what the server's prefix cache had of the prompt: cold if only the common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new, unknown if the server does not tell, or tells 0 and is not known to ever tell others."},
 		{Name: "llm.probe.frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
 			ofResult: count(func(r *probe.Result) int { return len(r.Tokens) }),
 			Help:     "Frames that carried tokens."},
@@ -108,8 +108,8 @@ func gauges() []Instrument {
 		{Name: "llm.probe.last_available_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastAvailable }),
 			Help: "Unix time in seconds when the last probe ended that showed a working server: it received a token or " +
-				"was refused (unauthorized, rate_limited, filtered), or was rejected by a target that has not worked yet; no " +
-				"sample before the first."},
+				"was refused (unauthorized, rate_limited, filtered), or was rejected by a target that has not worked yet, " +
+				"though not because it serves no model; no sample before the first."},
 		{Name: "llm.probe.last_success_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastSuccess }),
 			Help:     "Unix time in seconds when the last successful probe ended; no sample before the first."},
