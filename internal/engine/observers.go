@@ -222,10 +222,10 @@ func (o *Observers) describe(j *Job) {
 
 // state is a note on whether member i is probed, and with prompts of the right length; empty if there is nothing to say.
 func (j *Job) state(i int) string {
-	switch reason := j.Members[i].Skipping(); {
-	case reason == probe.SkipDraining:
+	switch j.Members[i].Skipping() {
+	case probe.SkipDraining:
 		return "draining (/-/drain): no probes start"
-	case reason == probe.SkipWaiting:
+	case probe.SkipWaiting:
 		return "the server is not ready yet: probes start when it is"
 	}
 	return j.LengthNote(i)

@@ -60,7 +60,7 @@ func (m *Member) learnFindings(found Findings) {
 		if c.Stale {
 			*c = Capabilities{}
 		}
-		found.Limits = found.Limits.Or(c.Limits) // which a refusal may have told
+		found.Limits = found.Or(c.Limits) // which a refusal may have told
 		c.Findings, c.Looked = found, time.Now()
 	})
 }

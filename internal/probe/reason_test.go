@@ -88,19 +88,19 @@ func TestAPathThatIsNotThere(t *testing.T) {
 
 // TestReasonsOfRejections holds what is known of a rejection by its words.
 func TestReasonsOfRejections(t *testing.T) {
-	for body, want := range map[string]error{
-		`{"error":{"message":"This model's maximum context length is 4096 tokens"}}`:      ErrTooLong,
-		`{"error":"Template error: template not found","error_type":"template_error"}`:    ErrNoTemplate,
-		`{"message":"you must provide a chat template if the tokenizer does not define"}`: ErrNoTemplate,
-		`{"error":{"message":"max_tokens must be at least 1"}}`:                           nil,
+	type reasons struct{ tooLong, noTemplate bool }
+	for body, want := range map[string]reasons{
+		`{"error":{"message":"This model's maximum context length is 4096 tokens"}}`:      {tooLong: true},
+		`{"error":"Template error: template not found","error_type":"template_error"}`:    {noTemplate: true},
+		`{"message":"you must provide a chat template if the tokenizer does not define"}`: {noTemplate: true},
+		`{"error":{"message":"max_tokens must be at least 1"}}`:                           {},
 	} {
 		inBubble(t, body, func(t *testing.T) {
 			r := serve(t, reply(400, body)).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			endsAs(t, r, Rejected, "HTTP 400")
-			for _, reason := range []error{ErrTooLong, ErrNoTemplate} {
-				if errors.Is(r.Err, reason) != (reason == want) {
-					t.Errorf("%v: the reason is %v: %t", r.Err, reason, reason != want)
-				}
+			got := reasons{errors.Is(r.Err, ErrTooLong), errors.Is(r.Err, ErrNoTemplate)}
+			if got != want {
+				t.Errorf("%v: the reasons are %+v, want %+v", r.Err, got, want)
 			}
 		})
 	}
