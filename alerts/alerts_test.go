@@ -84,15 +84,16 @@ func TestAnnotationsAndLabels(t *testing.T) {
 	}
 }
 
-// TestTheModelIsNoIdentity holds that no alert has the label model: it is unknown while a restarted prober has not reached the
-// server, and another one would be another alert about the same fault.
+// TestTheModelIsNoIdentity holds that no alert has the label model: it is unknown while a restarted prober has not
+// reached the server, and another one would be another alert about the same fault.
 func TestTheModelIsNoIdentity(t *testing.T) {
 	alerting, _ := split(t)
 	for _, r := range alerting {
 		if strings.Contains(r.Annotations["summary"]+r.Annotations["description"], "$labels.model") {
 			t.Errorf("%s: a text takes the model from the labels", r.Alert)
 		}
-		if strings.Contains(r.Annotations["dashboard_url"], "/d/prober-target") && !strings.Contains(r.Annotations["model"], "by (model)") {
+		if strings.Contains(r.Annotations["dashboard_url"], "/d/prober-target") &&
+			!strings.Contains(r.Annotations["model"], "by (model)") {
 			t.Errorf("%s: annotation model %q, want the model of the target", r.Alert, r.Annotations["model"])
 		}
 	}

@@ -89,8 +89,10 @@ func (a *alertmanager) expect(t *testing.T, p prometheus, target, well string, h
 	}
 	link := "/d/prober-target?var-target=" + target + "&var-prompt=cold"
 	if len(told) != 6 || told["model"] != "meta-llama/Llama-3.1-8B-Instruct" ||
-		!strings.HasPrefix(told["summary"], target+" does not answer: overloaded") || path.Base(told["runbook_url"]) != "ProberTargetDown.md" || told["dashboard_url"] != link ||
-		!strings.Contains(told["description"], "No probe of "+target+" (prompt cold) has received a token for") || !strings.Contains(told["description"], "overloaded") {
+		!strings.HasPrefix(told["summary"], target+" does not answer: overloaded") ||
+		path.Base(told["runbook_url"]) != "ProberTargetDown.md" || told["dashboard_url"] != link ||
+		!strings.Contains(told["description"], "No probe of "+target+" (prompt cold) has received a token for") ||
+		!strings.Contains(told["description"], "overloaded") {
 		t.Errorf("the alert tells %v", told)
 	}
 }

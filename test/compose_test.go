@@ -87,9 +87,11 @@ func TestComposeFindsAndAlerts(t *testing.T) {
 	}
 	p := startPrometheus(t, settings, features...)
 	targets := filepath.Join(t.TempDir(), "targets.yaml")
-	write(t, targets, strings.NewReplacer("http://simulator:8801", servers[0], "http://simulator:8802", servers[1], "qps: 0.25", "qps: 2").
+	write(t, targets, strings.NewReplacer("http://simulator:8801", servers[0], "http://simulator:8802",
+		servers[1], "qps: 0.25", "qps: 2").
 		Replace(composeFile(t, "targets/targets.yaml")))
-	run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_TARGETS_FILE=" + targets, "PROBER_MAX_TOKENS_PER_DAY=none"})
+	run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_TARGETS_FILE=" + targets,
+		"PROBER_MAX_TOKENS_PER_DAY=none"})
 	p.becomes(t, `count(histogram_count(llm_probe_ttft_seconds) > 1)`, 2)
 	setFault(t, servers[0], `{"status":503}`)
 	a.expect(t, p, "production-stack", "ray-serve", func() { setFault(t, servers[0], "") })

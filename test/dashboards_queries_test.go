@@ -281,7 +281,8 @@ func TestTargetsTable(t *testing.T) {
 	}
 	all.add(`llm_probe_paused_until_timestamp_seconds{job="prober",instance="p:9464",target="paused",model="llama",prompt="cold"}`, "9000x120")
 	for alert, severity := range map[string]string{"ProberTargetDown": "critical", "ProberErrorBudgetBurn": "warning"} {
-		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",prompt="cold"}`, alert, severity), "1x120")
+		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",prompt="cold"}`,
+			alert, severity), "1x120")
 	}
 	var asked []any
 	for _, q := range dashboardQueries(t) {

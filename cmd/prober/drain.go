@@ -45,6 +45,7 @@ prober with passwords: --password-file FILE http://user@127.0.0.1:9464.`,
 			return request.Send(ctx)
 		},
 	}
-	cmd.Flags().StringVar(&request.PasswordFile, "password-file", "", "`file` that holds the password of the user in the URL")
+	cmd.Flags().StringVar(&request.PasswordFile, "password-file", "",
+		"`file` that holds the password of the user in the URL")
 	return cmd
 }

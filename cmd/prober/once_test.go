@@ -49,8 +49,8 @@ func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestOnceProbesWhateverPauseWasAskedFor holds that a server which asks for a pause is probed nevertheless where somebody
-// asks for one probe, and what is said of its refusal: who answered what, how long to wait, what to do.
+// TestOnceProbesWhateverPauseWasAskedFor holds that a server which asks for a pause is probed nevertheless where
+// somebody asks for one probe, and what is said of its refusal: who answered what, how long to wait, what to do.
 func TestOnceProbesWhateverPauseWasAskedFor(t *testing.T) {
 	t.Setenv("PROBER_STAMP", "user")
 	const lower, queue = "lower PROBER_QPS (--qps) or raise the quota of this key", "other clients are rejected as well"
@@ -67,12 +67,15 @@ func TestOnceProbesWhateverPauseWasAskedFor(t *testing.T) {
 			"overloaded", "target answered 503 and asked to wait 3 s: " + queue},
 		"429 with a date": {&limited{path: "/v1/chat/completions", status: 429, after: hour}, true,
 			"rate_limited", "target answered 429 and asked to wait 36"},
-		"429 of the tokenizer":   {&limited{path: "/tokenize", status: 429, after: "30"}, true, "ok", ""},
-		"503 of the tokenizer":   {&limited{path: "/tokenize", status: 503, after: hour}, true, "ok", ""},
-		"429 of the model list":  {&limited{path: "/v1/models", status: 429, after: "30"}, false, "rate_limited", "target answered 429 and asked to wait 30 s: " + lower},
-		"503 of the model list":  {&limited{path: "/v1/models", status: 503, after: "30"}, false, "overloaded", "target answered 503 and asked to wait 30 s: " + queue},
-		"429 without a pause":    {&limited{path: "/v1/chat/completions", status: 429}, true, "rate_limited", lower},
-		"503 whose pause is odd": {&limited{path: "/v1/chat/completions", status: 503, after: "soon"}, true, "overloaded", queue},
+		"429 of the tokenizer": {&limited{path: "/tokenize", status: 429, after: "30"}, true, "ok", ""},
+		"503 of the tokenizer": {&limited{path: "/tokenize", status: 503, after: hour}, true, "ok", ""},
+		"429 of the model list": {&limited{path: "/v1/models", status: 429, after: "30"}, false, "rate_limited",
+			"target answered 429 and asked to wait 30 s: " + lower},
+		"503 of the model list": {&limited{path: "/v1/models", status: 503, after: "30"}, false, "overloaded",
+			"target answered 503 and asked to wait 30 s: " + queue},
+		"429 without a pause": {&limited{path: "/v1/chat/completions", status: 429}, true, "rate_limited", lower},
+		"503 whose pause is odd": {&limited{path: "/v1/chat/completions", status: 503, after: "soon"},
+			true, "overloaded", queue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(test.server)
@@ -86,7 +89,8 @@ func TestOnceProbesWhateverPauseWasAskedFor(t *testing.T) {
 				cmd.SetErr(io.Discard)
 				_ = cmd.Execute() // the exit code is of TestExitCodes
 				printed := strings.Join(strings.Fields(out.String()), " ")
-				if command == "once" && !strings.HasPrefix(printed, "target "+test.once) || !strings.Contains(printed, test.advice) {
+				if command == "once" && !strings.HasPrefix(printed, "target "+test.once) ||
+					!strings.Contains(printed, test.advice) {
 					t.Errorf("%s: no %s and %q in %s", command, test.once, test.advice, printed)
 				}
 				if probed := test.server.probes.Load() > 0; probed != test.probed || strings.Contains(printed, "backoff") {

@@ -32,8 +32,8 @@ type Options struct {
 	needed int // requests in a step that comparisons need to show any difference; 0 if nothing is compared
 }
 
-// How many requests a worker of a step makes where nothing else is said: fewest, or as many as comparisons need and a few
-// to spare, since a request that fails has no pair.
+// How many requests a worker of a step makes where nothing else is said: fewest, or as many as comparisons need and a
+// few to spare, since a request that fails has no pair.
 const (
 	fewest = 10
 	spare  = 2
@@ -132,8 +132,8 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	return p, nil
 }
 
-// comparisons is how many the run makes, as far as that is known before names are resolved: in each step of each length,
-// each target of a group but the first with the first.
+// comparisons is how many the run makes, as far as that is known before names are resolved: in each step of each
+// length, each target of a group but the first with the first.
 func (p *Plan) comparisons() (n int) {
 	for _, c := range p.Lengths {
 		members := map[string]int{}

@@ -132,7 +132,8 @@ func TestTwoStacks(t *testing.T) {
 				t.Errorf("an interval from %g to %g (median %g) does not hold the true %g", i.Low, i.High, i.Center, value)
 			}
 		}
-		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(float64(percent)-3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
+		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(float64(percent)-3) > 1 || !ttft.Shown ||
+			!tpot.Shown || ttft.Pairs != 10 {
 			t.Errorf("TTFT %+.2f%% of %d pairs, shown %t, TPOT shown %t", percent, ttft.Pairs, ttft.Shown, tpot.Shown)
 		}
 		for _, s := range d.Summaries { // the median of the last ten answers, as the server wrote them down
@@ -157,8 +158,10 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 		warning        string
 	}{
 		"by default": {0, 13, false, ""},
-		"at once":    {0, 1, true, "warning: 1 at once: requests in flight together are one pair, so no difference can be shown: use "},
-		"too few":    {3, 3, false, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this step needs 11\n"},
+		"at once": {0, 1, true, "warning: 1 at once: requests in flight together are one pair, so no " +
+			"difference can be shown: use "},
+		"too few": {3, 3, false, "warning: concurrency 1: no difference can be shown with 3 requests of each " +
+			"target, this step needs 11\n"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{
@@ -175,9 +178,11 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			for _, c := range run.document.Comparisons {
 				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
 			}
-			equal(t, name+": the last step", strings.HasSuffix(run.document.Comparisons[7].Load, ", prompts of 120 tokens"), true)
+			equal(t, name+": the last step", strings.HasSuffix(run.document.Comparisons[7].Load, ", prompts of 120 tokens"),
+				true)
 			equal(t, name+": requests of the first step", run.document.Summaries[0].Sent(), test.made)
-			if got := errs.String(); strings.Count(got, "warning: ") != strings.Count(test.warning, "warning: ") || !strings.Contains(got, test.warning) {
+			if got := errs.String(); strings.Count(got, "warning: ") != strings.Count(test.warning, "warning: ") ||
+				!strings.Contains(got, test.warning) {
 				t.Errorf("%s: %s", name, got)
 			}
 		})
@@ -205,7 +210,8 @@ func TestResultsSoFar(t *testing.T) {
 
 // TestRoundsAreEnough holds that nothing is said about too few requests where targets take turns by the clock.
 func TestRoundsAreEnough(t *testing.T) {
-	for requests, want := range map[int]string{0: "", 8: "", 7: "warning: 5 QPS: no difference can be shown with 7 requests of each target, this step needs 8\n"} {
+	for requests, want := range map[int]string{0: "", 8: "",
+		7: "warning: 5 QPS: no difference can be shown with 7 requests of each target, this step needs 8\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"a": simConfig(t, "fast", 1), "b": simConfig(t, "fast", 2)})
 			var errs strings.Builder
@@ -257,8 +263,8 @@ func TestAServerThatFails(t *testing.T) {
 	}
 }
 
-// TestADeadFirstTarget holds that the other is measured with prompts of the length asked, and that none is made on the way
-// there.
+// TestADeadFirstTarget holds that the other is measured with prompts of the length asked, and that none is made on the
+// way there.
 func TestADeadFirstTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, map[string]sim.Config{"well": simConfig(t, "fast", 1)})

@@ -185,7 +185,8 @@ func (c *checker) pieces() {
 	c.find(Finding{Step: "warning", Text: text, Hint: hint})
 }
 
-// fit makes the prompts exact, and says by what. A quick check asks no prompt of full length, so that only a tokenizer can tell.
+// fit makes the prompts exact, and says by what. A quick check asks no prompt of full length, so that only a tokenizer
+// can tell.
 func (c *checker) fit(ctx context.Context) {
 	if c.job.Prompts.Workload == prompt.Dataset {
 		return
@@ -200,11 +201,13 @@ func (c *checker) fit(ctx context.Context) {
 	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
 		c.line("warning", "the prompt is %v", err)
 	case errors.Is(err, engine.ErrNoTokenizer):
-		c.line("tokens", "no tokenizer route: requests with short answers, recorded nowhere, make the length exact before the first probe")
+		c.line("tokens", "no tokenizer route: requests with short answers, recorded nowhere, make the length "+
+			"exact before the first probe")
 	case err != nil:
 		c.line("warning", "ask the tokenizer: %v", err)
 	case failed != nil:
-		c.find(Finding{Step: "warning", Text: "the prompts could not be made exact: " + report.Failure(failed), Hint: report.Hint(failed)})
+		c.find(Finding{Step: "warning", Text: "the prompts could not be made exact: " + report.Failure(failed),
+			Hint: report.Hint(failed)})
 	case known && off == 0:
 		c.line("tokens", "%s", c.job.LengthLine(c.place))
 	default:

@@ -45,9 +45,9 @@ func (t entry) costKnown() bool {
 	return t.given("QPS", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_ROUNDS") && !t.values["TOKEN_BUDGET_PER_DAY"].bad
 }
 
-// BudgetEnd says when the budget of t is spent, counted from 00:00 UTC, and which rate would last, as "the budget ends at
-// 06:35 UTC; qps 0.027 would last all day". It is empty if the budget lasts. perDay are the tokens of a day without a
-// budget, perProbe those of a probe.
+// BudgetEnd says when the budget of t is spent, counted from 00:00 UTC, and which rate would last, as "the budget ends
+// at 06:35 UTC; qps 0.027 would last all day". It is empty if the budget lasts. perDay are the tokens of a day without
+// a budget, perProbe those of a probe.
 func (t Target) BudgetEnd(perDay, perProbe int) string {
 	if t.TokenBudgetPerDay == 0 || perDay <= t.TokenBudgetPerDay {
 		return ""
@@ -69,8 +69,8 @@ func roundDown(v float64) float64 {
 	return rounded
 }
 
-// smallCost is what a target may cost a day, in tokens, without counting against the default limit: somewhat more than one
-// costs by default.
+// smallCost is what a target may cost a day, in tokens, without counting against the default limit: somewhat more than
+// one costs by default.
 const smallCost = 200_000_000
 
 // limitCost refuses a configuration that costs more tokens a day than the limit. As long as this is the default, small
@@ -108,7 +108,9 @@ func (l *loader) limitCost(limit int, it item, targets []entry) {
 
 // largest names the targets that cost most, three at most, and why.
 func largest(targets []entry) string {
-	slices.SortStableFunc(targets, func(a, b entry) int { return cmp.Compare(b.cappedTokensPerDay(), a.cappedTokensPerDay()) })
+	slices.SortStableFunc(targets, func(a, b entry) int {
+		return cmp.Compare(b.cappedTokensPerDay(), a.cappedTokensPerDay())
+	})
 	const shown = 3
 	var parts []string
 	for _, t := range targets[:min(shown, len(targets))] {

@@ -22,8 +22,9 @@ func TestCostLimit(t *testing.T) {
 		finite        bool
 		refused, warn string // in the problem or the warning; empty for none
 	}{
-		"five with the defaults":            {5, "", false, "", ""},
-		"six with the defaults":             {6, "", false, "", "cost 1,093,824,000 tokens a day; if this is meant, set PROBER_MAX_TOKENS_PER_DAY=1093824000"},
+		"five with the defaults": {5, "", false, "", ""},
+		"six with the defaults": {6, "", false, "",
+			"cost 1,093,824,000 tokens a day; if this is meant, set PROBER_MAX_TOKENS_PER_DAY=1093824000"},
 		"a hundred with the defaults":       {100, "", false, "", "cost 18,230,400,000 tokens a day"},
 		"a hundred, if this is meant":       {100, limit + "18230400000", false, "", ""},
 		"a hundred without limit":           {100, limit + "none", false, "", ""},
@@ -33,9 +34,10 @@ func TestCostLimit(t *testing.T) {
 		"one at its limit":                  {1, limit + "182304000", false, "", ""},
 		"a high rate":                       {1, "QPS=30", false, "cost 54,691,200,000 tokens a day", ""},
 		"a high rate, if this is meant":     {1, "QPS=30\n" + limit + "54691200000", false, "", ""},
-		"a high rate within a budget":       {1, "QPS=30\nTOKEN_BUDGET_PER_DAY=1000000000", false, "", "the budget ends at 00:26 UTC; qps 0.54 would last all day"},
-		"a high rate of a run that ends":    {1, "QPS=30", true, "", ""},
-		"a wrong rate costs nothing":        {1, "QPS=x\nPROMPT_TOKENS=1000000", false, "not a number", ""},
+		"a high rate within a budget": {1, "QPS=30\nTOKEN_BUDGET_PER_DAY=1000000000", false, "",
+			"the budget ends at 00:26 UTC; qps 0.54 would last all day"},
+		"a high rate of a run that ends": {1, "QPS=30", true, "", ""},
+		"a wrong rate costs nothing":     {1, "QPS=x\nPROMPT_TOKENS=1000000", false, "not a number", ""},
 	} {
 		c, err := Load(Options{Environ: environ(test.environ), URLs: urls(test.targets), Finite: test.finite})
 		switch {
@@ -90,15 +92,17 @@ func TestBudgetEnd(t *testing.T) {
 	}
 }
 
-// TestFilesBesideTheTargetsFile holds that relative paths in the targets file begin at its folder, those in variables and
-// flags at the working directory, and that no path is changed that is absolute.
+// TestFilesBesideTheTargetsFile holds that relative paths in the targets file begin at its folder, those in variables
+// and flags at the working directory, and that no path is changed that is absolute.
 func TestFilesBesideTheTargetsFile(t *testing.T) {
 	const file = "api_key_file: shared.key\ntargets:\n" +
-		"- {url: https://a, ca_file: tls/ca.pem, cert_file: /abs/c.pem, key_file: ../k.pem, prompt: dataset, dataset_file: set.jsonl}\n" +
+		"- {url: https://a, ca_file: tls/ca.pem, cert_file: /abs/c.pem, key_file: ../k.pem, prompt: dataset, " +
+		"dataset_file: set.jsonl}\n" +
 		"- {url: https://b, api_key_file: own.key}\n"
 	content := files(map[string]string{
 		"/etc/prober/targets.yaml": file, "/etc/prober/shared.key": "shared", "/etc/prober/own.key": "own",
-		"/etc/prober/tls/ca.pem": "", "/abs/c.pem": "", "/etc/k.pem": "", "/etc/prober/set.jsonl": "", "env.key": "env", "flag.key": "flag",
+		"/etc/prober/tls/ca.pem": "", "/abs/c.pem": "", "/etc/k.pem": "", "/etc/prober/set.jsonl": "",
+		"env.key": "env", "flag.key": "flag",
 	})
 	c := load(t, Options{Environ: environ("TARGETS_FILE=/etc/prober/targets.yaml"), ReadFile: content})
 	a, b := c.Targets[0], c.Targets[1]
@@ -110,8 +114,9 @@ func TestFilesBesideTheTargetsFile(t *testing.T) {
 		t.Errorf("keys %q and %q, files %q", a.APIKey.Reveal(), b.APIKey.Reveal(), got)
 	}
 	for name, o := range map[string]Options{
-		"env":  {Environ: environ("TARGETS_FILE=/etc/prober/targets.yaml\nAPI_KEY_FILE=env.key")},
-		"flag": {Environ: environ("TARGETS_FILE=/etc/prober/targets.yaml"), Overrides: map[string]string{"API_KEY_FILE": "flag.key"}},
+		"env": {Environ: environ("TARGETS_FILE=/etc/prober/targets.yaml\nAPI_KEY_FILE=env.key")},
+		"flag": {Environ: environ("TARGETS_FILE=/etc/prober/targets.yaml"),
+			Overrides: map[string]string{"API_KEY_FILE": "flag.key"}},
 	} {
 		o.ReadFile = content
 		if key := load(t, o).Targets[0].APIKey.Reveal(); key != name {
@@ -123,7 +128,8 @@ func TestFilesBesideTheTargetsFile(t *testing.T) {
 		Environ:  environ("TARGETS_FILE=conf/t.yaml"),
 		ReadFile: files(map[string]string{"conf/t.yaml": missing}),
 	})
-	if place := `conf/t.yaml:2: api_key_file="none.key": open conf/none.key`; err == nil || !strings.Contains(err.Error(), place) {
+	if place := `conf/t.yaml:2: api_key_file="none.key": open conf/none.key`; err == nil ||
+		!strings.Contains(err.Error(), place) {
 		t.Errorf("%v, want %s", err, place)
 	}
 }

@@ -111,8 +111,8 @@ func (l *loader) broken(err error) {
 
 var yamlTwice = regexp.MustCompile(`^mapping key "([a-zA-Z0-9_]+)" already defined at line ([0-9]+)$`)
 
-// givenTwice reports which key an error of the YAML parser names as given twice, and on which line before. A key that is
-// no setting is not named: it may be a secret.
+// givenTwice reports which key an error of the YAML parser names as given twice, and on which line before. A key that
+// is no setting is not named: it may be a secret.
 func (l *loader) givenTwice(text string) (key, line string, ok bool) {
 	found := yamlTwice.FindStringSubmatch(text)
 	if found == nil {

@@ -126,7 +126,8 @@ func SecretFlag(flag string) (instead string, ok bool) {
 	case flagName("API_KEY"):
 		return "use --api-key-file FILE, or PROBER_API_KEY", true
 	case flagName("HEADERS"):
-		return "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and PROBER_TARGETS_0_HEADERS", true
+		return "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and " +
+			"PROBER_TARGETS_0_HEADERS", true
 	}
 	return "", false
 }

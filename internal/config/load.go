@@ -11,10 +11,12 @@ type Options struct {
 	// Overrides come from flags, by the name of a variable without prefix: PROMPT_TOKENS for
 	// --prompt-tokens; others are ignored. They also beat the values of single targets. An empty one means the default.
 	Overrides  map[string]string
-	URLs       []string                     // targets given as arguments; they replace the configured targets
-	Objectives []string                     // given as flags, "ttft<2s@95%"; they replace the configured objectives
-	Finite     bool                         // for a run that ends: neither goals nor costs are judged by the hour or the day
-	ReadFile   func(string) ([]byte, error) // reads the files that the configuration names, one as often as it is named; nil means [ReadFile]
+	URLs       []string // targets given as arguments; they replace the configured targets
+	Objectives []string // given as flags, "ttft<2s@95%"; they replace the configured objectives
+	Finite     bool     // for a run that ends: neither goals nor costs are judged by the hour or the day
+
+	// ReadFile reads the files that the configuration names, one as often as it is named; nil means [ReadFile].
+	ReadFile func(string) ([]byte, error)
 }
 
 // A loader collects problems while the sources become a configuration.

@@ -113,7 +113,8 @@ func TestPrecedence(t *testing.T) {
 		"a flag beats a single target":             {file: "targets: [{url: http://one, qps: 5}]", flag: map[string]string{"QPS": "2"}, want: 2},
 	} {
 		read := files(map[string]string{"targets.yaml": test.file})
-		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nMAX_TOKENS_PER_DAY=none\n" + test.environ), Overrides: test.flag, ReadFile: read})
+		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nMAX_TOKENS_PER_DAY=none\n" + test.environ),
+			Overrides: test.flag, ReadFile: read})
 		if got := c.Targets[0].QPS; got != test.want {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
@@ -127,13 +128,16 @@ func TestAPIKey(t *testing.T) {
 		flag    map[string]string
 		want    string
 	}{
-		"of one target":                                    {environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
-		"from a file, without its last newline":            {environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
-		"a target's own key beats the file for all":        {environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
-		"a target's own file beats the key for all":        {environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
-		"the file of a flag beats a target's own key":      {environ: "TARGETS_0_API_KEY=own", flag: map[string]string{"API_KEY_FILE": "key"}, want: "from file"},
-		"no flag holds a key":                              {environ: "API_KEY=all", flag: map[string]string{"API_KEY": "flag"}, want: "all"},
-		"an empty flag takes the file away":                {environ: "API_KEY_FILE=key", flag: map[string]string{"API_KEY_FILE": ""}, want: ""},
+		"of one target":                             {environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
+		"from a file, without its last newline":     {environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
+		"a target's own key beats the file for all": {environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
+		"a target's own file beats the key for all": {environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
+		"the file of a flag beats a target's own key": {environ: "TARGETS_0_API_KEY=own",
+			flag: map[string]string{"API_KEY_FILE": "key"}, want: "from file"},
+		"no flag holds a key": {environ: "API_KEY=all",
+			flag: map[string]string{"API_KEY": "flag"}, want: "all"},
+		"an empty flag takes the file away": {environ: "API_KEY_FILE=key",
+			flag: map[string]string{"API_KEY_FILE": ""}, want: ""},
 		"the environment beats a file of the targets file": {environ: "TARGETS_FILE=targets.yaml\nAPI_KEY=all", want: "all"},
 	} {
 		c := load(t, Options{Environ: withTarget(test.environ), Overrides: test.flag, ReadFile: content})
@@ -256,10 +260,11 @@ func TestBaseURLs(t *testing.T) {
 	}
 }
 
-// TestTargetsAreParsedOnce holds that what is parsed for the prober is its own settings: those of thousands of targets are not
-// parsed with it again.
+// TestTargetsAreParsedOnce holds that what is parsed for the prober is its own settings: those of thousands of targets
+// are not parsed with it again.
 func TestTargetsAreParsedOnce(t *testing.T) {
-	_, all, _, err := Options{Environ: withTarget("TARGETS_1_URL=http://two\nOBJECTIVES_0_GOAL=0.9"), ReadFile: ReadFile}.load()
+	_, all, _, err := Options{Environ: withTarget("TARGETS_1_URL=http://two\nOBJECTIVES_0_GOAL=0.9"),
+		ReadFile: ReadFile}.load()
 	if err != nil {
 		t.Fatal(err)
 	}

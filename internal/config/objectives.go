@@ -111,7 +111,8 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 	if slowest == nil || !it.given("GOAL") || canPage(slowest.QPS, o.Goal) {
 		return
 	}
-	text := fmt.Sprintf("too strict for the %v probes per second of target %s: fewer than 3 bad probes an hour burn its budget fast enough to page",
+	text := fmt.Sprintf("too strict for the %v probes per second of target %s: fewer than 3 bad probes an hour burn its "+
+		"budget fast enough to page",
 		slowest.QPS, quote(slowest.Name))
 	goal, possible := bestGoal(slowest.QPS)
 	if !possible {
@@ -130,5 +131,6 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 	if possible {
 		advice = fmt.Sprintf("set %s=%.10g, or %s", it.setting("GOAL"), goal, advice)
 	}
-	l.warn(fmt.Sprintf("the alert of objective %s, goal %v by default, is not reliable", quote(o.Name), o.Goal), text+"; "+advice)
+	l.warn(fmt.Sprintf("the alert of objective %s, goal %v by default, is not reliable", quote(o.Name), o.Goal),
+		text+"; "+advice)
 }

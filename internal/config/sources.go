@@ -150,7 +150,8 @@ func (l *loader) unknownVariable(variable string, known map[string]bool) {
 	}
 	switch {
 	case name == targetList || name == strings.TrimSuffix(targetList, "S"):
-		l.problem(variable, "not a variable of its own: each target has numbered ones", "want PROBER_TARGETS_0_URL, PROBER_TARGETS_1_URL, …")
+		l.problem(variable, "not a variable of its own: each target has numbered ones",
+			"want PROBER_TARGETS_0_URL, PROBER_TARGETS_1_URL, …")
 	case name == objectiveList || name == strings.TrimSuffix(objectiveList, "S"):
 		l.problem(variable, "not a variable of its own: each objective has numbered ones",
 			"want PROBER_OBJECTIVES_0_SIGNAL, PROBER_OBJECTIVES_0_LIMIT, PROBER_OBJECTIVES_0_GOAL, …")

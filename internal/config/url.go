@@ -30,7 +30,8 @@ func parseURL(s string) (base string, each bool, err error) {
 	_, errAddress := netip.ParseAddr(u.Hostname())
 	switch {
 	case u.User != nil:
-		err = Problem{Text: "has credentials in it", Hint: "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"}
+		err = Problem{Text: "has credentials in it",
+			Hint: "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"}
 	case strings.ContainsAny(s, "?#"):
 		err = Problem{Text: "has a query or a fragment"}
 	case u.Port() != "" && (errPort != nil || port == 0):

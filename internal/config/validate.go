@@ -108,7 +108,8 @@ func (l *loader) warnOfBudget(t entry) {
 	case t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < probe:
 		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("is less than the %d tokens of one probe", probe))
 	case end != "" && !l.Finite:
-		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("target %s costs %s tokens a day; %s", quote(t.Name), format.Grouped(perDay), end))
+		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("target %s costs %s tokens a day; %s", quote(t.Name),
+			format.Grouped(perDay), end))
 	}
 }
 
@@ -150,7 +151,8 @@ func (l *loader) sameName(other, t entry) {
 	l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
 }
 
-// lineOf returns in which line of the targets file something was given. ok is false if it was given elsewhere, or not at all.
+// lineOf returns in which line of the targets file something was given. ok is false if it was given elsewhere, or not
+// at all.
 func (l *loader) lineOf(s source) (file, line string, ok bool) {
 	rest, ok := strings.CutPrefix(s.label, l.path+":")
 	line, _, found := strings.Cut(rest, ": ")
@@ -221,6 +223,7 @@ func (l *loader) disagreement(k Key, lead, t entry) {
 	if t.values[k.name].assumed {
 		place = lead.label(k.name)
 	}
-	l.problem(place, fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.Name), quote(t.Name),
-		quote(t.Group), strings.ToLower(k.name), value(lead), value(t)), "members of a group need the same prompts at the same rate")
+	text := fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.Name), quote(t.Name),
+		quote(t.Group), strings.ToLower(k.name), value(lead), value(t))
+	l.problem(place, text, "members of a group need the same prompts at the same rate")
 }

@@ -58,14 +58,15 @@ func TestNothingIsMeasuredOfOtherLengths(t *testing.T) {
 				w.expectMeasured("late:80", test.late)
 				if test.a > 0 {
 					w.expectMeasured("a:80", test.a)
-					w.expectPage("/api/v1/targets", "the prompts are exactly as long as asked on a:80", true)
+					w.expectPage("/api/v1/targets", "is exact by the count of a:80", true)
 				}
 			})
 		})
 	}
 }
 
-// TestATokenizerThatTimesOutOnce holds that the prompts are then exact by the usage of requests that are recorded nowhere.
+// TestATokenizerThatTimesOutOnce holds that the prompts are then exact by the usage of requests that are recorded
+// nowhere.
 func TestATokenizerThatTimesOutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &Daemon{}, []string{"slow"})
@@ -158,7 +159,9 @@ func TestATokenizerThatStaysBroken(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectSlots("late:80", "ok=5 waiting=5")
 		w.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
-		w.expectLogged(1, "the server does not count the tokens of prompts: they are as long as asked by an estimate, of a token a word")
+		const estimated = "the server does not count the tokens of prompts:" +
+			" they are as long as asked by an estimate, of a token a word"
+		w.expectLogged(1, estimated)
 		const note = "the server does not count the tokens of prompts: they have about 80, by an estimate"
 		w.expectPage("/api/v1/targets", note, true)
 		w.expectPage("/", note, true)

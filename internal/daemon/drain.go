@@ -20,12 +20,13 @@ import (
 const drainLimit = 15 * time.Minute
 
 // drainExpired is logged when a drain ends by itself.
-const drainExpired = "the drain ended by itself: the prober still runs 15 minutes after it was last drained; probes start again"
+const drainExpired = "the drain ended by itself: the prober still runs 15 minutes after it was last " +
+	"drained; probes start again"
 
 // beginDrain serves POST /-/drain: no more probes start, because the servers are about to stop. The kubelet runs a
 // sidecar's preStop hook when the pod begins to end, before the containers beside it get their SIGTERM
-// (https://kep.k8s.io/753). Probes under way go on and count, unless their connection was refused. Slots are skipped and
-// counted. Asking again only makes the drain last longer.
+// (https://kep.k8s.io/753). Probes under way go on and count, unless their connection was refused. Slots are skipped
+// and counted. Asking again only makes the drain last longer.
 func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
 	changed := false
 	d.ready(func() {
@@ -34,7 +35,8 @@ func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
 		d.drainTimer.Reset(drainLimit)
 	})
 	if changed {
-		d.Log.Info("draining: no more probes start", zap.String("asked_by", r.RemoteAddr), zap.Duration("at_most", drainLimit))
+		d.Log.Info("draining: no more probes start", zap.String("asked_by", r.RemoteAddr),
+			zap.Duration("at_most", drainLimit))
 	}
 	fmt.Fprintln(w, "draining")
 }

@@ -62,8 +62,8 @@ func TestDrainIsOff(t *testing.T) {
 	})
 }
 
-// TestDrainExpires holds that a drain ends 15 minutes after the last request for it, that this is a warning, and that one
-// which was ended before does not end the next.
+// TestDrainExpires holds that a drain ends 15 minutes after the last request for it, that this is a warning, and that
+// one which was ended before does not end the next.
 func TestDrainExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_DRAIN_ENDPOINT", "on")
@@ -131,8 +131,8 @@ func TestReloadWhileDraining(t *testing.T) {
 	})
 }
 
-// TestDrainWhileWaiting holds that a server that is waited for still is after a drain, and one that has been ready is not
-// waited for again.
+// TestDrainWhileWaiting holds that a server that is waited for still is after a drain, and one that has been ready is
+// not waited for again.
 func TestDrainWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environ := []string{"PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on"}
@@ -178,7 +178,8 @@ func TestDrainRequest(t *testing.T) {
 		{url: "http://" + open},
 		{url: "http://" + open},
 		{url: "https://prometheus@" + secure, passwordFile: password},
-		{url: "https://prometheus@" + secure, passwordFile: wrong, err: "401 Unauthorized; give the user in the URL and the password by --password-file"},
+		{url: "https://prometheus@" + secure, passwordFile: wrong,
+			err: "401 Unauthorized; give the user in the URL and the password by --password-file"},
 		{url: "https://" + secure, err: "401 Unauthorized"},
 		{url: "https://" + secure, passwordFile: password, err: "name the user in the URL"},
 		{url: "https://prometheus@" + secure, passwordFile: filepath.Join(dir, "none"), err: "no such file"},

@@ -74,8 +74,8 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 	return c, true
 }
 
-// reload makes the prober work by the configuration as it is now. A wrong one changes nothing. A drain goes on: a Secret
-// may be rotated, or a file's watcher may ask for a reload, while the pod ends.
+// reload makes the prober work by the configuration as it is now. A wrong one changes nothing. A drain goes on: a
+// Secret may be rotated, or a file's watcher may ask for a reload, while the pod ends.
 func (d *Daemon) reload(ctx context.Context) error {
 	d.Files = d.Files.refresh()
 	assets := engine.NewAssets(d.Files.Read)

@@ -305,8 +305,9 @@ func TestAKeyIsRotated(t *testing.T) {
 	})
 }
 
-// TestAKeyBesideTheTargetsFileIsRotated holds that a file which the targets file names is read from its folder, wherever the
-// prober runs, and watched there; and that a reload which costs too much is refused as any other that is wrong.
+// TestAKeyBesideTheTargetsFileIsRotated holds that a file which the targets file names is read from its folder,
+// wherever the prober runs, and watched there; and that a reload which costs too much is refused as any other that is
+// wrong.
 func TestAKeyBesideTheTargetsFileIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -337,8 +338,8 @@ func TestAKeyBesideTheTargetsFileIsRotated(t *testing.T) {
 	})
 }
 
-// TestALowRateStarts holds that the default objective, which cannot page at a low rate, is a warning at the start and in a
-// reload, and that one that was written is refused there.
+// TestALowRateStarts holds that the default objective, which cannot page at a low rate, is a warning at the start and
+// in a reload, and that one that was written is refused there.
 func TestALowRateStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_QPS", "0.001")
@@ -347,7 +348,8 @@ func TestALowRateStarts(t *testing.T) {
 			got := 0
 			for _, entry := range w.logs.FilterMessage("configuration").All() {
 				text, _ := entry.ContextMap()["warning"].(string)
-				if entry.Level == zapcore.WarnLevel && strings.Contains(text, "set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058") {
+				if entry.Level == zapcore.WarnLevel && strings.Contains(text,
+					"set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058") {
 					got++
 				}
 			}
@@ -360,7 +362,8 @@ func TestALowRateStarts(t *testing.T) {
 		w.expectSlots("a:80", "ok=4")
 		w.mustReload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_TIMEOUT", "100s")
 		warned(2)
-		if status, text := w.reload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_OBJECTIVES_0_GOAL", "0.99"); status != http.StatusInternalServerError {
+		if status, text := w.reload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_OBJECTIVES_0_GOAL",
+			"0.99"); status != http.StatusInternalServerError {
 			t.Errorf("%d %s", status, text)
 		}
 	})

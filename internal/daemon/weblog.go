@@ -35,7 +35,8 @@ func (l serverLog) Write(entry []byte) (int, error) {
 	first, rest, _ := strings.Cut(text, "\n")
 	switch {
 	case strings.HasPrefix(first, "http: panic serving"):
-		l.log.Error("panic while an HTTP request was served; please report it", zap.String("panic", first), zap.String("stack", rest))
+		l.log.Error("panic while an HTTP request was served; please report it", zap.String("panic", first),
+			zap.String("stack", rest))
 	case strings.HasPrefix(first, "http: TLS handshake error") && !brokenOff(first):
 		l.seldom.Warn("TLS handshake failed; other failures are not logged for a minute", zap.String("error", first))
 	default:
@@ -44,7 +45,8 @@ func (l serverLog) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// brokenOff reports whether a TLS handshake failed because the client went away, as a tcpSocket probe of the kubelet does.
+// brokenOff reports whether a TLS handshake failed because the client went away, as a tcpSocket probe of the kubelet
+// does.
 func brokenOff(line string) bool {
 	return strings.HasSuffix(line, ": EOF") || strings.HasSuffix(line, ": connection reset by peer")
 }

@@ -61,7 +61,8 @@ func TestServerLog(t *testing.T) {
 			}
 		}
 		server.Print("http: TLS handshake error from 10.0.0.1:5000: EOF")
-		server.Print("http: TLS handshake error from 10.0.0.1:5000: read tcp 10.0.0.1:9464->10.0.0.1:5000: read: connection reset by peer")
+		server.Print("http: TLS handshake error from 10.0.0.1:5000: read tcp 10.0.0.1:9464->10.0.0.1:5000: read: " +
+			"connection reset by peer")
 		server.Print("http: URL query contains semicolon, which is no longer a supported separator")
 		toolkit.Info("TLS is enabled.")
 		expect("clients that break off", zapcore.DebugLevel, 4)
@@ -106,7 +107,8 @@ func TestBrokenWebConfigurationIsLogged(t *testing.T) {
 	} {
 		core, logs := observer.New(zapcore.WarnLevel)
 		d := &Daemon{Log: zap.New(core)}
-		address, end := serve(t, d, configured([]string{"127.0.0.1:1"}, "PROBER_WEB_CONFIG_FILE", test.web, "PROBER_QPS", "0.01"))
+		address, end := serve(t, d, configured([]string{"127.0.0.1:1"}, "PROBER_WEB_CONFIG_FILE",
+			test.web, "PROBER_QPS", "0.01"))
 		if status := ask(t, test.client, "GET /", address, "prometheus", "secret"); status != http.StatusOK {
 			t.Errorf("%s: %d while it is right", test.web, status)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Misfit says that prompt and answer of t do not fit a server's limits, and which length does; empty if they do, or these are not known.
+// Misfit says that prompt and answer of t do not fit a server's limits, and which length does; empty if they do, or
+// these are not known.
 func (j *Job) Misfit(t config.Target, limits wire.Limits) string {
 	const leastPrompt = 16 // tokens: the shortest that can be configured
 	longest := j.Prompts.Longest()
@@ -44,7 +45,8 @@ func Pieces(t config.Target, s wire.Server) (text, hint string) {
 		return "", ""
 	}
 	each := format.Grouped(piece)
-	gap := fmt.Sprintf("each piece begins with a prefill of its own, so that a gap as long as TTFT follows each %s tokens", each)
+	gap := fmt.Sprintf("each piece begins with a prefill of its own, so that a gap as long as TTFT follows each %s tokens",
+		each)
 	pieces := fmt.Sprintf("the server generates answers of more than %s tokens in pieces of %s: ", each, each)
 	if t.MaxTokens%piece == 0 {
 		return pieces + gap, ""
@@ -77,7 +79,8 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 // TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing. Where took is 0, not known,
 // none is skipped. Data sets: at least a token a word is counted.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
-	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * float64(cmp.Or(j.meanPrompt, j.Prompts.Mean())+t.MaxTokens)))
+	perProbe := float64(cmp.Or(j.meanPrompt, j.Prompts.Mean()) + t.MaxTokens)
+	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * perProbe))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}

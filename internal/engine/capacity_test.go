@@ -22,22 +22,28 @@ func TestMisfit(t *testing.T) {
 	}{
 		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 0}, ""},
 		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1100}, ""},
-		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1099}, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,099: " +
-			"--prompt-tokens 999 is the longest that fits (PROBER_PROMPT_TOKENS)"},
-		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 110}, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 110: " +
-			"--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1099},
+			"a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,099: " +
+				"--prompt-tokens 999 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 110},
+			"a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 110: " +
+				"--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"},
 		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1100, Input: 1000}, ""},
-		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1100, Input: 900}, "a prompt of 1,000 tokens is longer than the 900 that the server takes: " +
-			"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
-		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1050, Input: 900}, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,050: " +
-			"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1100, Input: 900},
+			"a prompt of 1,000 tokens is longer than the 900 that the server takes: " +
+				"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Tokens: 1000}, wire.Limits{Context: 1050, Input: 900},
+			"a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,050: " +
+				"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
 		{sessions, wire.Limits{Context: 1428}, ""},
-		{sessions, wire.Limits{Context: 1400}, "a prompt of 1,328 tokens and an answer of 100 do not fit the server's context of 1,400: " +
+		{sessions, wire.Limits{Context: 1400}, "a prompt of 1,328 tokens and an answer of 100 do not fit the " +
+			"server's context of 1,400: " +
 			"--prompt-tokens 972 is the longest that fits (PROBER_PROMPT_TOKENS)"},
 		{prompt.Options{Workload: prompt.Dataset, Tokens: 1000}, wire.Limits{Context: 500}, ""},
 	} {
 		j := Job{Prompts: test.asks}
-		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}}, test.limits); got != test.want {
+		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}},
+			test.limits); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.limits, got, test.want)
 		}
 	}
@@ -57,7 +63,8 @@ func TestPieces(t *testing.T) {
 		{tgi, 2048, "a gap as long as TTFT follows each 1,024 tokens", ""},
 	} {
 		text, hint := Pieces(config.Target{Settings: config.Settings{MaxTokens: test.tokens}}, test.server)
-		if !strings.Contains(text, test.text) || !strings.HasPrefix(hint, test.hint) || (text == "") != (test.text == "") || (hint == "") != (test.hint == "") {
+		if !strings.Contains(text, test.text) || !strings.HasPrefix(hint, test.hint) || (text == "") != (test.text == "") ||
+			(hint == "") != (test.hint == "") {
 			t.Errorf("answers of %d: %q, %q", test.tokens, text, hint)
 		}
 	}
@@ -99,7 +106,8 @@ func TestSkips(t *testing.T) {
 // TestTokensPerDayOfTheConfiguration holds that the cost which the configuration is limited by is the one that is told.
 func TestTokensPerDayOfTheConfiguration(t *testing.T) {
 	for _, workload := range []string{"cold", "warm", "sessions", "canary"} {
-		target := config.Target{Settings: config.Settings{QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100, SessionRounds: 20, MaxInFlight: 1}}
+		target := config.Target{Settings: config.Settings{QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100,
+			SessionRounds: 20, MaxInFlight: 1}}
 		asks := prompt.Options{Workload: prompt.Workload(workload), Tokens: 21000, Answer: 100, Rounds: 20}
 		j := Job{Plan: schedule.Plan{Interval: Interval(target)}, Prompts: asks}
 		if told, limited := j.TokensPerDay(target, 0), target.TokensPerDay(); told != limited {

@@ -196,7 +196,9 @@ func (u unanswered) Error() string {
 }
 
 // fitByUsage is [Job.fit] for a server whose tokenizer is broken, or which has none if that is nil.
-func (j *Job) fitByUsage(ctx context.Context, i int, round uint64, broken error) (failed *probe.Result, reason probe.Skip) {
+func (j *Job) fitByUsage(
+	ctx context.Context, i int, round uint64, broken error,
+) (failed *probe.Result, reason probe.Skip) {
 	requests := 0
 	err := j.writer.Calibrate(round, true, func(p prompt.Prompt) (int, error) {
 		requests++

@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
@@ -150,12 +146,13 @@ func (j *Job) fitted(i int, means Means, requests int) {
 	j.length.found(i, means, requests)
 	log := j.log.With(zap.String("target", j.Targets[i].Name))
 	if means == ByEstimate {
-		log.Warn("the server does not count the tokens of prompts: they are as long as asked by an estimate, of a token a word")
+		log.Warn("the server does not count the tokens of prompts: they are as long as asked by an " +
+			"estimate, of a token a word")
 		return
 	}
 	off, _ := j.Off()
 	log.Info("the length of the prompts is known",
-		zap.String("by", string(means)), zap.Int("requests", requests), zap.Int("off", off))
+		zap.String("known_by", string(means)), zap.Int("calibration_requests", requests), zap.Int("tokens_off", off))
 }
 
 // waits notes and logs that the length of the prompts is not known although no request failed.
@@ -185,82 +182,4 @@ func (j *Job) doubt(tokens, asked int) {
 	j.log.Info("the server counts another length of the prompts than expected: they are calibrated again",
 		zap.String("target", j.Targets[by].Name), zap.Int("counted", tokens), zap.Int("asked", asked),
 		zap.String("before_by", string(means)))
-}
-
-// Off is by how many tokens prompts are longer than asked, once that was counted.
-func (j *Job) Off() (tokens int, known bool) { return j.writer.Off() }
-
-// Means is what made the prompts as long as they are; empty: they are not yet. By is the target whose count it was,
-// and requests is how many of them it took that are recorded nowhere.
-func (j *Job) Means() (means Means, by string, requests int) {
-	j.length.mu.Lock()
-	defer j.length.mu.Unlock()
-	return j.length.means, j.Targets[j.length.by].Name, j.length.requests
-}
-
-// LengthLine says how long the prompts of member i are, and what made them so.
-func (j *Job) LengthLine(i int) string {
-	note := j.LengthNote(i)
-	means, by, requests := j.Means()
-	length := format.Grouped(j.Targets[i].PromptTokens)
-	off, known := j.Off()
-	switch {
-	case note != "" && (!known || off == 0 || by != j.Targets[i].Name):
-		return note
-	case off != 0:
-		return fmt.Sprintf("prompts are off by %+d tokens of %s: the server allows no better", off, length)
-	case means == ByTokenizer:
-		return fmt.Sprintf("prompts are exactly %s tokens, by the server's tokenizer", length)
-	case means == ByUsage:
-		return fmt.Sprintf("prompts are exactly %s tokens, by the usage of %s with short answers, which are recorded nowhere",
-			length, format.Count(requests, "request"))
-	}
-	return ""
-}
-
-// LengthNote says for member i what is unusual about the length of its prompts; empty if they are exactly as long as
-// asked.
-func (j *Job) LengthNote(i int) string {
-	if j.Prompts.Workload == prompt.Dataset {
-		return ""
-	}
-	t := j.Targets[i]
-	off, known := j.Off()
-	means, by, _ := j.Means()
-	j.length.mu.Lock()
-	why := j.length.why
-	_, uncounted := j.length.uncounted[i]
-	j.length.mu.Unlock()
-	switch {
-	case !known && means == ByEstimate && uncounted:
-		return fmt.Sprintf("the server does not count the tokens of prompts: they have about %s, by an estimate",
-			format.Grouped(t.PromptTokens))
-	case !known && why != nil && !errors.Is(why, errCalibrating):
-		return fmt.Sprintf("slots without a probe: the length of the prompts is not known: %v", why)
-	case !known && means != "":
-		return "slots without a probe: the server counts otherwise than before, the length of the prompts is calibrated again"
-	case !known:
-		return "no probes yet: the length of the prompts is being calibrated"
-
-	case by != t.Name:
-		return j.otherNote(i, by)
-	case off != 0:
-		return OffNote(off, t)
-	}
-	return ""
-}
-
-// otherNote is [Job.LengthNote] for a member that gets prompts whose length another one told.
-func (j *Job) otherNote(i int, by string) string {
-	note := "the prompts are exactly as long as asked on " + by
-	counted := j.Members[i].Capabilities().Prompt
-	if !counted.Known {
-		return note
-	}
-	return fmt.Sprintf("%s: this server counts %s tokens", note, format.Grouped(counted.N))
-}
-
-// OffNote says by how many tokens the prompts of t are longer than asked.
-func OffNote(off int, t config.Target) string {
-	return fmt.Sprintf("prompts count %+d tokens against the %d asked", off, t.PromptTokens)
 }

@@ -79,8 +79,9 @@ func turn(t *testing.T, j *Job, i int, round uint64) (*probe.Result, probe.Skip)
 	return j.Group(unrecorded{}).Turn(t.Context(), i, question, round, j.Members[i].Capabilities().Looked)
 }
 
-// TestUsageThatDrifts holds that requests of their own make the prompts exact, that a probe whose prompt the server counts
-// as more than 1% longer gives no sample, although it is answered, and that the prompts are exact again after two of them.
+// TestUsageThatDrifts holds that requests of their own make the prompts exact, that a probe whose prompt the server
+// counts as more than 1% longer gives no sample, although it is answered, and that the prompts are exact again after
+// two of them.
 func TestUsageThatDrifts(t *testing.T) {
 	server := &counting{}
 	server.template.Store(10)
@@ -119,8 +120,8 @@ func TestUsageThatDrifts(t *testing.T) {
 	}
 }
 
-// TestAServerThatCountsNothingIsProbed holds that it is probed by an estimate, which is said, and that a member that counts
-// makes the prompts exact all the same.
+// TestAServerThatCountsNothingIsProbed holds that it is probed by an estimate, which is said, and that a member that
+// counts makes the prompts exact all the same.
 func TestAServerThatCountsNothingIsProbed(t *testing.T) {
 	silent, counts := &counting{}, &counting{}
 	silent.template.Store(-1)

@@ -169,7 +169,8 @@ func (o *Observers) change(before, now description) (note string) {
 		if from == "" || to == "" || from == to || before.URL != now.URL {
 			return
 		}
-		o.log.Info("the server's "+what+" has changed", zap.String("target", now.Name), zap.String("before", from), zap.String("now", to))
+		o.log.Info("the server's "+what+" has changed", zap.String("target", now.Name),
+			zap.String("before", from), zap.String("now", to))
 		note = fmt.Sprintf("%s since %s UTC, before: %s", to, time.Now().UTC().Format("2006-01-02 15:04"), from)
 	}
 	changed("type or version", server(before), server(now))

@@ -20,7 +20,8 @@ import (
 func TestRunnerSurvivesAPanic(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	r := &Runner{RunnerOptions: RunnerOptions{Log: zap.New(core)}, fits: semaphore.NewWeighted(1)}
-	r.prepare(t.Context(), &Job{Plan: schedule.Plan{Name: "g"}, log: r.Log}, []int{0}) // without a member, and without a writer
+	// without a member, and without a writer
+	r.prepare(t.Context(), &Job{Plan: schedule.Plan{Name: "g"}, log: r.Log}, []int{0})
 	told := logs.All()
 	if len(told) != 2 {
 		t.Errorf("logged %v", told)

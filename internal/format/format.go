@@ -69,8 +69,8 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// escapeSequences are what terminals obey instead of printing it (ECMA-48): colours and movements (CSI), titles and links (OSC and
-// its like, to their end), and the short ones. Of one whose end is missing only the beginning is known.
+// escapeSequences are what terminals obey instead of printing it (ECMA-48): colours and movements (CSI), titles and
+// links (OSC and its like, to their end), and the short ones. Of one whose end is missing only the beginning is known.
 var escapeSequences = regexp.MustCompile(
 	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` + // CSI
 		`|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)` + // OSC, DCS, SOS, PM, APC

@@ -8,8 +8,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestWhenNoCachedTokensAreBelieved holds what a server's count of cached tokens is worth, answer by answer: a 0 counts once the server
-// has counted some, or where its type is known to count and has not failed to for a prompt that it had been sent before.
+// TestWhenNoCachedTokensAreBelieved holds what a server's count of cached tokens is worth, answer by answer: a 0 counts
+// once the server has counted some, or where its type is known to count and has not failed to for a prompt that it had
+// been sent before.
 func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 	cold := Question{Ask: wire.Ask{Prompt: "a", CacheSalt: "s"}, Expect: Expectation{Length: 1000, Words: 990, Fresh: 980}}
 	warm := Question{Ask: wire.Ask{Prompt: "a"}, Expect: Expectation{Length: 1000, Words: 990}}
@@ -28,23 +29,31 @@ func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 		turns  []turn
 		claim  wire.Claim // whether it tells its cached tokens, in the end
 	}{
-		"unknown type, cold":         {"", []turn{{cold, 0, CacheUnknown}, {cold, 0, CacheUnknown}}, wire.Unknown},
-		"unknown type, it counts":    {"", []turn{{cold, 0, CacheUnknown}, {cold, 16, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
+		"unknown type, cold": {"", []turn{{cold, 0, CacheUnknown}, {cold, 0, CacheUnknown}}, wire.Unknown},
+		"unknown type, it counts": {"", []turn{{cold, 0, CacheUnknown}, {cold, 16, CacheCold}, {cold, 0, CacheCold}},
+			wire.Always},
 		"unknown type, contaminated": {"", []turn{{cold, 992, CacheContaminated}, {cold, 0, CacheCold}}, wire.Always},
-		"unknown type, warm":         {"", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}}, wire.Always},
-		"unknown type, never a hit":  {"", []turn{{warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
-		"Ollama's Responses":         {"ollama", []turn{{cold, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Never},
-		"Ollama that tells nothing":  {"ollama", []turn{{cold, -1, CacheUnknown}}, wire.Never},
-		"vLLM, cold":                 {"vllm", []turn{{cold, 0, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
-		"vLLM without details":       {"vllm", []turn{{cold, -1, CacheUnknown}}, wire.Never},
-		"vLLM, warm":                 {"vllm", []turn{{warm, 0, CacheCold}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}}, wire.Always},
-		"vLLM without a cache":       {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
-		"vLLM, found later":          {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}}, wire.Always},
-		"another prompt each time":   {"vllm", []turn{{warm, 0, CacheCold}, {other, 0, CacheCold}, {warm, 0, CacheCold}}, wire.Always},
-		"a short question before":    {"vllm", []turn{{short, 0, CacheCold}, {warm, 0, CacheCold}}, wire.Always},
-		"sessions":                   {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 992, CacheWarm}, {begins, 0, CacheCold}}, wire.Always},
-		"sessions without a cache":   {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 0, CacheUnknown}, {begins, 0, CacheUnknown}}, wire.Unknown},
-		"LiteLLM":                    {"litellm", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}}, wire.Always},
+		"unknown type, warm": {"", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}},
+			wire.Always},
+		"unknown type, never a hit": {"", []turn{{warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
+		"Ollama's Responses":        {"ollama", []turn{{cold, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Never},
+		"Ollama that tells nothing": {"ollama", []turn{{cold, -1, CacheUnknown}}, wire.Never},
+		"vLLM, cold":                {"vllm", []turn{{cold, 0, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
+		"vLLM without details":      {"vllm", []turn{{cold, -1, CacheUnknown}}, wire.Never},
+		"vLLM, warm": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}},
+			wire.Always},
+		"vLLM without a cache": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}},
+			wire.Unknown},
+		"vLLM, found later": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 992, CacheWarm},
+			{warm, 0, CacheCold}}, wire.Always},
+		"another prompt each time": {"vllm", []turn{{warm, 0, CacheCold}, {other, 0, CacheCold}, {warm, 0, CacheCold}},
+			wire.Always},
+		"a short question before": {"vllm", []turn{{short, 0, CacheCold}, {warm, 0, CacheCold}}, wire.Always},
+		"sessions": {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 992, CacheWarm},
+			{begins, 0, CacheCold}}, wire.Always},
+		"sessions without a cache": {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 0, CacheUnknown},
+			{begins, 0, CacheUnknown}}, wire.Unknown},
+		"LiteLLM": {"litellm", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}}, wire.Always},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			cached := 0
@@ -53,7 +62,8 @@ func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 				if cached >= 0 {
 					details = fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d}`, cached)
 				}
-				tokens(2, ms).then(0, limit, `{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":2`+details+`}}`, done).stream(w, r)
+				tokens(2, ms).then(0, limit, `{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":2`+
+					details+`}}`, done).stream(w, r)
 			})
 			if test.server != "" {
 				target.Server = must(wire.LookupServer(test.server))

@@ -27,7 +27,8 @@ type Findings struct {
 	Asked   bool // it was asked for its type and models, and need not be again
 }
 
-// rejected reports whether a metadata request failed because the server answered that it does not want it, or not from us.
+// rejected reports whether a metadata request failed because the server answered that it does not want it, or not from
+// us.
 func rejected(err error) bool {
 	v, _ := errors.AsType[verdict](err)
 	return v.outcome == Rejected || v.outcome == Unauthorized
@@ -81,8 +82,8 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	return found, models, nil
 }
 
-// context asks for the context of a model where the list of models does not tell it: the one that it was loaded with, else the
-// longest that it can have. 0 if the server does not tell.
+// context asks for the context of a model where the list of models does not tell it: the one that it was loaded with,
+// else the longest that it can have. 0 if the server does not tell.
 func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
 	if s.Loaded != "" {
 		if loaded := wire.ParseLoaded(e.Get(s.Loaded), model); loaded > 0 {
@@ -170,8 +171,8 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 	return model != "" || err != nil || len(models) > 0
 }
 
-// Tokenize asks the server for the tokens of a prompt; none if it has no route for that. The error for a prompt that is longer
-// than the server's context, or than a request may be, wraps [ErrTooLong].
+// Tokenize asks the server for the tokens of a prompt; none if it has no route for that. The error for a prompt that is
+// longer than the server's context, or than a request may be, wraps [ErrTooLong].
 func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestFacts replays answers of real servers as they were recorded, with status line, header and body: PROBER_FACTS names the
-// folder, which is not in the repository. Those without a header are bodies of a stream.
+// TestFacts replays answers of real servers as they were recorded, with status line, header and body: PROBER_FACTS
+// names the folder, which is not in the repository. Those without a header are bodies of a stream.
 func TestFacts(t *testing.T) {
 	folder := os.Getenv("PROBER_FACTS")
 	if folder == "" {
@@ -128,7 +128,8 @@ func maxTokens(recorded []byte) int {
 	return n
 }
 
-// replay asks a server that answers so by an API. It is known by the answer's header alone; where that was not recorded, as TGI.
+// replay asks a server that answers so by an API. It is known by the answer's header alone; where that was not
+// recorded, as TGI.
 func replay(t *testing.T, resp *http.Response, api string, maxTokens int) *Result {
 	t.Helper()
 	target := serve(t, func(w http.ResponseWriter, r *http.Request) {

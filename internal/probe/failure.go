@@ -210,7 +210,8 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	}
 	if expect.cut(prompt) {
 		asked := cmp.Or(expect.Length, expect.PromptTokens.N, expect.Words)
-		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, asked, expect.Words)
+		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words",
+			prompt.N, asked, expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {

@@ -204,12 +204,13 @@ type Expectation struct {
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
 	PromptTokens wire.Count // that an answer's usage confirmed; unknown: none did
-	Truncated    bool       // the server is known to cut prompts of this length: fewer tokens than PromptTokens are its fault
-	Again        bool       // the server had been sent the prompt, or what it begins with: see [Member.again]
-	CacheCounts  bool       // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
-	ExactLimit   bool       // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
-	ExactOutput  bool       // every answer must have [wire.Ask.MaxTokens]
-	Answer       string     // words that the answer must contain; empty: any answer is right
+	// the server is known to cut prompts of this length: fewer tokens than PromptTokens are its fault
+	Truncated   bool
+	Again       bool   // the server had been sent the prompt, or what it begins with: see [Member.again]
+	CacheCounts bool   // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
+	ExactLimit  bool   // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
+	ExactOutput bool   // every answer must have [wire.Ask.MaxTokens]
+	Answer      string // words that the answer must contain; empty: any answer is right
 }
 
 // warm reports whether the whole prompt is one that a cache is meant to know. It is no prompt that only makes another

@@ -201,9 +201,9 @@ func (e *events) Skipped(_ string, reason Skip) {
 	e.skipped[reason]++
 }
 
-// TestBlockedSlots holds that a server which does not answer for eight minutes has a bad event for each slot of them, whether
-// a probe was sent in it or was skipped behind one that failed, and that slots behind a slow answer, or behind one that was
-// refused, are no events.
+// TestBlockedSlots holds that a server which does not answer for eight minutes has a bad event for each slot of them,
+// whether a probe was sent in it or was skipped behind one that failed, and that slots behind a slow answer, or behind
+// one that was refused, are no events.
 func TestBlockedSlots(t *testing.T) {
 	refused := func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(25 * time.Second)
@@ -235,7 +235,8 @@ func TestBlockedSlots(t *testing.T) {
 			got := &events{objective: test.objective, skipped: map[Skip]int{}}
 			g.Recorder = got
 			g.rounds(t.Context(), t.Context(), test.slots)
-			equal(t, "good, bad and skipped", []int{test.good, test.bad, test.skipped}, []int{got.good, got.bad, got.skipped[SkipOverlap]})
+			equal(t, "good, bad and skipped", []int{test.good, test.bad, test.skipped},
+				[]int{got.good, got.bad, got.skipped[SkipOverlap]})
 		})
 	}
 }

@@ -24,8 +24,9 @@ const (
 
 func newLookout() lookout { return lookout{left: firstLooks} }
 
-// next decides for a probe that starts now. It returns the first part of the wait for an answer, in which none is expected
-// and no look is worthwhile: a bit less than the shortest of the last waits. ok is false if the probe need not look at all.
+// next decides for a probe that starts now. It returns the first part of the wait for an answer, in which none is
+// expected and no look is worthwhile: a bit less than the shortest of the last waits. ok is false if the probe need not
+// look at all.
 func (l *lookout) next() (quiet time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -62,8 +62,8 @@ type flight struct {
 	blocked int // slots that were skipped because of it; see [Result.Blocked]
 }
 
-// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time; without patience, that is a
-// slot which the oldest probe in flight blocked.
+// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time; without patience,
+// that is a slot which the oldest probe in flight blocked.
 func (m *Member) take(ctx context.Context, patience time.Duration) (probe *flight, ok bool) {
 	if !m.slots.TryAcquire(1) {
 		if patience == 0 {
@@ -164,8 +164,8 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	return r
 }
 
-// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent costs
-// nothing.
+// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent
+// costs nothing.
 func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
 	now, tokens := time.Now(), q.cost()+q.Ask.MaxTokens
 	if !m.Budget.Reserve(now, tokens, m.target.DayLimit) {

@@ -40,8 +40,8 @@ func (o Objective) Judge(r *Result) (good, ok bool) {
 	return ok && value <= o.Limit, ok
 }
 
-// Events returns how many events of o come of r. A failed probe is one, and so is each slot that it blocked: a server that does
-// not answer for eight minutes has eight bad minutes, although few probes were sent in them.
+// Events returns how many events of o come of r. A failed probe is one, and so is each slot that it blocked: a server
+// that does not answer for eight minutes has eight bad minutes, although few probes were sent in them.
 func (o Objective) Events(r *Result) (good, bad int) {
 	isGood, ok := o.Judge(r)
 	switch {

@@ -13,7 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestAModelThatIsGone holds what is said of a server that has lost its model, and that it is found again when it comes back.
+// TestAModelThatIsGone holds what is said of a server that has lost its model, and that it is found again when it comes
+// back.
 func TestAModelThatIsGone(t *testing.T) {
 	const (
 		listed = `{"object":"list","data":[{"id":"tiny","object":"model","created":1,"owned_by":"nvidia"}]}`
@@ -28,11 +29,17 @@ func TestAModelThatIsGone(t *testing.T) {
 		reason    error
 		withProbe bool // one was sent although the model is lost
 	}{
-		"named, after success":        {"tiny", true, "", []string{"the server no longer serves model tiny: HTTP 404 " + path}, ErrModelGone, true},
-		"named, with a text":          {"tiny", true, "gone", []string{"the server no longer serves model tiny: HTTP 404: gone " + path}, ErrModelGone, true},
-		"named, from the start":       {"tiny", false, "", []string{"the server serves no model: HTTP 404 " + path}, ErrNoModel, true},
-		"the first one, after":        {"", true, "", []string{"the server no longer serves model tiny: HTTP 404", "the server serves no model: its list of models is empty"}, ErrNoModel, false},
-		"the first one, at the start": {"", false, "", []string{"the server serves no model: its list of models is empty"}, ErrNoModel, false},
+		"named, after success": {"tiny", true, "",
+			[]string{"the server no longer serves model tiny: HTTP 404 " + path}, ErrModelGone, true},
+		"named, with a text": {"tiny", true, "gone",
+			[]string{"the server no longer serves model tiny: HTTP 404: gone " + path}, ErrModelGone, true},
+		"named, from the start": {"tiny", false, "",
+			[]string{"the server serves no model: HTTP 404 " + path}, ErrNoModel, true},
+		"the first one, after": {"", true, "",
+			[]string{"the server no longer serves model tiny: HTTP 404",
+				"the server serves no model: its list of models is empty"}, ErrNoModel, false},
+		"the first one, at the start": {"", false, "",
+			[]string{"the server serves no model: its list of models is empty"}, ErrNoModel, false},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			lost, probes := false, 0
@@ -108,13 +115,15 @@ func TestReasonsOfRejections(t *testing.T) {
 
 // TestScrubbedErrorsKeepTheirReason holds that hints survive the removal of a secret.
 func TestScrubbedErrorsKeepTheirReason(t *testing.T) {
-	err := Target{Key: "sk-1234567890"}.scrub(because(errors.New("no template for sk-1234567890"), ErrNoTemplate), wire.Ask{})
+	err := Target{Key: "sk-1234567890"}.scrub(because(errors.New("no template for sk-1234567890"), ErrNoTemplate),
+		wire.Ask{})
 	if err.Error() != "no template for ***" || !errors.Is(err, ErrNoTemplate) {
 		t.Errorf("%v, of no template: %t", err, errors.Is(err, ErrNoTemplate))
 	}
 }
 
-// TestErrorsDoNotRepeatThePrompt holds that a text which repeats a prompt is cut where that begins, wherever it is in both.
+// TestErrorsDoNotRepeatThePrompt holds that a text which repeats a prompt is cut where that begins, wherever it is in
+// both.
 func TestErrorsDoNotRepeatThePrompt(t *testing.T) {
 	prompt := words(2000)
 	asks := map[string]wire.Ask{
@@ -159,8 +168,8 @@ func BenchmarkScrub(b *testing.B) {
 	}
 }
 
-// BenchmarkFailedProbe is a whole probe that fails, with a prompt of 21,000 tokens and an error of 400 bytes: what scrubbing is
-// to be compared with.
+// BenchmarkFailedProbe is a whole probe that fails, with a prompt of 21,000 tokens and an error of 400 bytes: what
+// scrubbing is to be compared with.
 func BenchmarkFailedProbe(b *testing.B) {
 	ask := wire.Ask{Prompt: words(21000)[:130_000], MaxTokens: 100}
 	text := strings.ToUpper(words(100)[:280])

@@ -47,7 +47,8 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // what is unreliable about the numbers
 
-	rejected []byte      // why the server rejected the request: the body of an answer that was no stream, or the error in one
+	// why the server rejected the request: the body of an answer that was no stream, or the error in one
+	rejected []byte
 	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }

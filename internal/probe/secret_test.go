@@ -8,7 +8,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestWhatErrorsHide holds which values of headers are taken for secrets: credentials, whatever the header, and no ordinary words.
+// TestWhatErrorsHide holds which values of headers are taken for secrets: credentials, whatever the header, and no
+// ordinary words.
 func TestWhatErrorsHide(t *testing.T) {
 	for _, test := range []struct{ header, value, text, want string }{
 		{"X-Team", "search, server", "server error: search is down", "server error: search is down"},
@@ -21,7 +22,8 @@ func TestWhatErrorsHide(t *testing.T) {
 		{"X-Amz-Security-Token", "sesame", "token sesame", "token ***"},
 		{"X-Vault_Secret", "sesame", "sesame?", "***?"},
 		{"Cookie", "sid=sesame; theme=dark", "bad sid=sesame, theme=dark", "bad sid=***, theme=dark"},
-		{"X-Portkey-Config", `{"provider":"openai","api_key":"sk-a1b2c3d4e5f6a7b8"}`, "openai says: sk-a1b2c3d4e5f6a7b8", "openai says: ***"},
+		{"X-Portkey-Config", `{"provider":"openai","api_key":"sk-a1b2c3d4e5f6a7b8"}`,
+			"openai says: sk-a1b2c3d4e5f6a7b8", "openai says: ***"},
 	} {
 		target := Target{Header: http.Header{test.header: {test.value}}}
 		if got := target.scrub(errors.New(test.text), wire.Ask{}); got.Error() != test.want {

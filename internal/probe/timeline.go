@@ -18,8 +18,8 @@ type Timeline struct {
 	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
 	Taint  Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
 
-	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample: the
-	// probe is not what its labels say.
+	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample:
+	// the probe is not what its labels say.
 	OtherLength bool
 }
 

@@ -83,7 +83,8 @@ var finishes = map[string]string{
 // but the larger. See decision 9.
 var spliced = map[string]wire.Usage{
 	"openai_responses_reasoning": {
-		Prompt: wire.Tokens(299), Cached: wire.Tokens(0), Output: wire.Tokens(28), Reasoning: wire.Tokens(0), Total: wire.Tokens(311),
+		Prompt: wire.Tokens(299), Cached: wire.Tokens(0), Output: wire.Tokens(28),
+		Reasoning: wire.Tokens(0), Total: wire.Tokens(311),
 	},
 	"anthropic_stream-a-toolrefusal": {
 		Prompt: wire.Tokens(612), Cached: wire.Tokens(0), Output: wire.Tokens(106), Reasoning: wire.Tokens(67),
@@ -123,8 +124,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// decoded is what a recording must be read as. Of got it takes only counts of which the .meta says nothing. refuses: the
-// recording holds a refusal, of which its .meta says nothing.
+// decoded is what a recording must be read as. Of got it takes only counts of which the .meta says nothing. refuses:
+// the recording holds a refusal, of which its .meta says nothing.
 func (want transcript) decoded(t *testing.T, name string, got decoded, refuses bool) decoded {
 	t.Helper()
 	d := decoded{Frames: want.Events, First: want.FirstToken, TokenFrames: want.Content + want.Reasoning + want.Tools}
@@ -253,7 +254,8 @@ func framesIn(d *wire.Dialect, body io.Reader) *stream.Frames {
 func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	t.Helper()
 	r, d := &Result{}, decoded{First: -1}
-	x := exchange{accumulator: &accumulator{Result: r}, target: Target{Dialect: dialect}, stall: newStallTimer(time.Hour, func() {}), trace: &trace{}}
+	x := exchange{accumulator: &accumulator{Result: r}, target: Target{Dialect: dialect},
+		stall: newStallTimer(time.Hour, func() {}), trace: &trace{}}
 	frames := framesIn(dialect, body)
 	v := x.read(t.Context(), func() (stream.Frame, error) {
 		if d.First < 0 && len(r.Tokens) > 0 {

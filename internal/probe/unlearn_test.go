@@ -46,8 +46,8 @@ func TestAServerThatChangesItsMind(t *testing.T) {
 	}
 }
 
-// TestLookAgain holds that a server is asked for its version and model again after a day, with all configured too, that a
-// model which is listed still stays, and that what does not answer is taken to be as before.
+// TestLookAgain holds that a server is asked for its version and model again after a day, with all configured too, that
+// a model which is listed still stays, and that what does not answer is taken to be as before.
 func TestLookAgain(t *testing.T) {
 	inBubble(t, "look", func(t *testing.T) {
 		version, list := "1", `{"data":[{"id":"m","owned_by":"vllm"}]}`

@@ -29,7 +29,8 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	if errors.Is(r.Err, ErrUnlimited) {
 		add(false, "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
 	}
-	// Frames that were read late together may have been a burst as well: they count for how many are together, not as proof.
+	// Frames that were read late together may have been a burst as well: they count for how many are together, not as
+	// proof.
 	together := len(r.Tokens) - len(r.chunks())
 	if n := r.Bursts(); n > 0 && 2*together >= len(r.Tokens) {
 		add(true, "%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
@@ -41,7 +42,8 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	prompt := r.Usage.Prompt
 	switch {
 	case r.OtherLength:
-		add(false, "the server counts %d tokens of prompt, asked %d (%+d): no time of this probe is recorded, and the prompt is calibrated again",
+		add(false, "the server counts %d tokens of prompt, asked %d (%+d): no time of this probe is recorded, and the "+
+			"prompt is calibrated again",
 			prompt.N, promptTokens, prompt.N-promptTokens)
 	case prompt.Known && promptTokens > 0 && prompt.N != promptTokens:
 		add(false, "the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)

@@ -54,7 +54,8 @@ func TestWarningsOfLateReads(t *testing.T) {
 // TestNoMeanOfNothing: tokens that were read together have no mean ITL where the answer has no ITL at all.
 func TestNoMeanOfNothing(t *testing.T) {
 	r := &Result{
-		Outcome: OK, Source: FromNothing, Timeline: inReads(2*ms, 99*ms, 1, 1, 3, 1), Usage: wire.Usage{Output: wire.Tokens(9)},
+		Outcome: OK, Source: FromNothing, Timeline: inReads(2*ms, 99*ms, 1, 1, 3, 1),
+		Usage: wire.Usage{Output: wire.Tokens(9)},
 	}
 	var got []string
 	for _, err := range warnings(r, 9, 0) {

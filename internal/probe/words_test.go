@@ -8,8 +8,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestWordsGoBeforeTheStatus holds failures that a status alone tells wrongly or not at all: their outcome, and the reason that the hint
-// follows.
+// TestWordsGoBeforeTheStatus holds failures that a status alone tells wrongly or not at all: their outcome, and the
+// reason that the hint follows.
 func TestWordsGoBeforeTheStatus(t *testing.T) {
 	nothing := answers(200, "text/event-stream", "")
 	unfinished := tokens(3, ms).stream
@@ -18,10 +18,12 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		want   Outcome
 		reason error
 	}{
-		"LiteLLM, another model":      {reply(400, `{"error":{"message":"Invalid model name passed in model=nope","code":"400"}}`), Rejected, ErrWrongModel},
-		"transformers, another model": {reply(400, `{"detail":"Server is pinned to 'a'; requested 'b'."}`), Rejected, ErrWrongModel},
-		"Dynamo, another model":       {reply(404, `{"message":"Model not found","type":"Not Found","code":404}`), Rejected, ErrWrongModel},
-		"LiteLLM without a database":  {reply(400, `{"error":{"message":"No connected db.","type":"no_db_connection","code":"400"}}`), Unauthorized, nil},
+		"LiteLLM, another model": {reply(400, `{"error":{"message":"Invalid model name passed in model=nope","code":"400"}}`), Rejected, ErrWrongModel},
+		"transformers, another model": {reply(400, `{"detail":"Server is pinned to 'a'; requested 'b'."}`),
+			Rejected, ErrWrongModel},
+		"Dynamo, another model": {reply(404, `{"message":"Model not found","type":"Not Found","code":404}`),
+			Rejected, ErrWrongModel},
+		"LiteLLM without a database": {reply(400, `{"error":{"message":"No connected db.","type":"no_db_connection","code":"400"}}`), Unauthorized, nil},
 		"LiteLLM without a backend": {
 			reply(429, `{"error":{"message":"No deployments available for selected model","type":"all_deployments_in_cooldown","code":"429"}}`),
 			Overloaded, ErrNoBackend,
@@ -30,7 +32,8 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		"an empty stream":            {nothing, Empty, ErrNothing},
 		"nothing but its end":        {answers(200, "text/event-stream", data(done)), Empty, nil},
 		"a stream without a reason":  {unfinished, Truncated, ErrNoFinish},
-		"a quota":                    {reply(429, `{"error":{"message":"Rate limit reached for model a","code":"429"}}`), RateLimited, nil},
+		"a quota": {reply(429, `{"error":{"message":"Rate limit reached for model a","code":"429"}}`),
+			RateLimited, nil},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			target := serve(t, test.server)
@@ -44,7 +47,8 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 	}
 }
 
-// TestAGuessOfThePromptIsNoCount: Dynamo and Ollama tell the prompt's tokens by the Messages API before they have counted them.
+// TestAGuessOfThePromptIsNoCount: Dynamo and Ollama tell the prompt's tokens by the Messages API before they have
+// counted them.
 func TestAGuessOfThePromptIsNoCount(t *testing.T) {
 	twice := after(ms,
 		`{"type":"message_start","message":{"usage":{"input_tokens":300,"output_tokens":0}}}`,

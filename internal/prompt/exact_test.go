@@ -162,7 +162,10 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 		}
 		w, counted := NewWriter(o), map[string]bool{}
 		start := func(p Prompt) string { return strings.Join(strings.Fields(p.Text)[:13], " ") }
-		err := w.CalibrateAll(false, func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
+		err := w.CalibrateAll(false, func(p Prompt) (int, error) {
+			counted[start(p)] = true
+			return servers[0].tokens(p), nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

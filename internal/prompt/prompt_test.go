@@ -81,13 +81,16 @@ func TestAServerThatCountsNothing(t *testing.T) {
 		}
 		w.Estimate(0)
 		p := w.Prompt(0)
-		if counted, estimated := w.Known(0); counted || !estimated || p.Calibrated || p.Confirmed || p.Tokens != 0 || p.Words < 20900 || p.Words > 21000 {
-			t.Errorf("counts %d: calibrated %t, confirmed %t, %d tokens in %d words", tokens, p.Calibrated, p.Confirmed, p.Tokens, p.Words)
+		if counted, estimated := w.Known(0); counted || !estimated || p.Calibrated || p.Confirmed || p.Tokens != 0 ||
+			p.Words < 20900 || p.Words > 21000 {
+			t.Errorf("counts %d: calibrated %t, confirmed %t, %d tokens in %d words", tokens, p.Calibrated,
+				p.Confirmed, p.Tokens, p.Words)
 		}
 		if _, known := w.Off(); known {
 			t.Errorf("counts %d: an estimate is said to be so much off", tokens)
 		}
-		if err := w.Calibrate(0, true, countedBy(wordPieces(8, 29))); err != nil || w.Prompt(0).Tokens != 21000 { // another member counts
+		// another member counts
+		if err := w.Calibrate(0, true, countedBy(wordPieces(8, 29))); err != nil || w.Prompt(0).Tokens != 21000 {
 			t.Errorf("counts %d: not calibrated after an estimate (%v)", tokens, err)
 		}
 	}

@@ -138,7 +138,11 @@ func TestSessionsNeedFewCounts(t *testing.T) {
 	for _, s := range servers[:4] {
 		o, calls := session(1), 0
 		o.Rounds = 100
-		if err := NewWriter(o).CalibrateAll(false, func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }); err != nil {
+		count := func(p Prompt) (int, error) {
+			calls++
+			return s.tokens(p), nil
+		}
+		if err := NewWriter(o).CalibrateAll(false, count); err != nil {
 			t.Fatal(err)
 		}
 		if calls > 110 {

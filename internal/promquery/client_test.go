@@ -24,9 +24,10 @@ func TestErrors(t *testing.T) {
 		"wrong ones":     {403, "<html>no</html>", []string{"403", "--prometheus-token-file"}},
 		"a login page":   {200, "<html>log in</html>", []string{"not from a Prometheus", "login page"}},
 		"too many":       {422, `{"status":"error","errorType":"execution","error":"too many samples"}`, []string{"too many samples", "shorter range"}},
-		"wrong question": {400, `{"status":"error","errorType":"bad_data","error":"parse\u001b[2J error"}`, []string{"bad_data: parse error"}},
-		"another thing":  {200, `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`, []string{"not from a Prometheus"}},
-		"elsewhere":      {302, "", []string{"302", "login page"}},
+		"wrong question": {400, `{"status":"error","errorType":"bad_data","error":"parse\u001b[2J error"}`,
+			[]string{"bad_data: parse error"}},
+		"another thing": {200, `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`, []string{"not from a Prometheus"}},
+		"elsewhere":     {302, "", []string{"302", "login page"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{handler: func(w http.ResponseWriter, _ *http.Request) {

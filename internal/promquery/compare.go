@@ -77,7 +77,8 @@ func tooLittle(c report.Comparison, x, y *record) report.Comparison {
 	if has(x) == has(y) {
 		both = "both have " + has(x)
 	}
-	return report.Uncompared(c, fmt.Sprintf("too little data to compare: %d periods of at least %s and %d requests are needed; %s",
+	return report.Uncompared(c, fmt.Sprintf("too little data to compare: %d periods of at least %s and "+
+		"%d requests are needed; %s",
 		leastPeriods(), duration(leastPeriod), probesInPeriod, both))
 }
 

@@ -49,7 +49,8 @@ func TestCompare(t *testing.T) {
 	if l.Metric != "TTFT" || !l.Shown || l.Pairs != 18 || c.Columns != report.PeriodMeans {
 		t.Errorf("%s: %+v", c.Columns, l)
 	}
-	for want, got := range map[float64]report.Number{1.05: l.Ratio.Center, 0.103: l.A, 0.103 * 1.05: l.B, 0.103 * 0.05: l.Difference.Center} {
+	for want, got := range map[float64]report.Number{1.05: l.Ratio.Center, 0.103: l.A, 0.103 * 1.05: l.B,
+		0.103 * 0.05: l.Difference.Center} {
 		if math.Abs(float64(got)-want) > 1e-9 {
 			t.Errorf("%g, want %g", got, want)
 		}
@@ -59,7 +60,8 @@ func TestCompare(t *testing.T) {
 // TestCompareRanges checks a target against itself, earlier, of which there is too little: too few requests, or too
 // short a time.
 func TestCompareRanges(t *testing.T) {
-	const needed = "too little data to compare: 8 periods of at least 5m and 10 requests are needed; both have 7 of them in "
+	const needed = "too little data to compare: 8 periods of at least 5m and 10 requests are " +
+		"needed; both have 7 of them in "
 	for to, test := range map[string]struct {
 		requests float64
 		has      string

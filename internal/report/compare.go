@@ -22,7 +22,8 @@ type Comparison struct {
 	Pair       string  `json:"pair"`               // what one pair is: "round", "period of 1h0m0s"
 	Confidence float64 `json:"confidence"`         // 0.95: that nothing shown in the run's comparisons is chance
 	InRun      int     `json:"comparisons_in_run"` // that share Confidence, this one included; see [Compare]
-	Together   int     `json:"requests_in_pair"`   // of each side, which were under way together; 1: a pair is of single ones
+	// of each side, which were under way together; 1: a pair is of single ones
+	Together int `json:"requests_in_pair"`
 
 	Columns  string      `json:"columns"`      // what A and B of the lines are: see [Medians]
 	Lines    []Line      `json:"lines"`        // TTFT, TPOT, ITL, E2EL, as far as there are pairs
@@ -86,12 +87,12 @@ func pairsNeeded(intervals int) int {
 }
 
 // Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value that is no number, or not above
-// zero, are left out, and so are quantities without any. Requests that were under way together share a queue, a batch and
-// whatever disturbed the machine, and so are no independent evidence: of c.Together pairs in a row one is made.
+// zero, are left out, and so are quantities without any. Requests that were under way together share a queue, a batch
+// and whatever disturbed the machine, and so are no independent evidence: of c.Together pairs in a row one is made.
 //
 // The interval of a line is that of the median of its pairs' differences, from order statistics alone: it assumes
-// nothing of how they are spread. In a run of c.InRun comparisons (steps of a ladder, lengths of prompts, targets), each
-// of this one's n lines has the confidence
+// nothing of how they are spread. In a run of c.InRun comparisons (steps of a ladder, lengths of prompts, targets),
+// each of this one's n lines has the confidence
 //
 //	1 − (1 − Confidence) / (InRun · n)
 //

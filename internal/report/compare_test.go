@@ -117,10 +117,10 @@ func ladderPairs(r *rand.Rand, requests, concurrency int) []Pairs {
 	return list
 }
 
-// TestLadderOfIdenticalBuilds holds that a ladder of five steps has the confidence of one comparison: at most 5% of runs
-// of identical builds show any difference, which Bonferroni's inequality bounds whatever the steps have in common, and
-// so no more fail. Neither a confidence of each step alone nor pairs of requests that share a batch do: the runs are such
-// that this is seen.
+// TestLadderOfIdenticalBuilds holds that a ladder of five steps has the confidence of one comparison: at most 5% of
+// runs of identical builds show any difference, which Bonferroni's inequality bounds whatever the steps have in common,
+// and so no more fail. Neither a confidence of each step alone nor pairs of requests that share a batch do: the runs
+// are such that this is seen.
 func TestLadderOfIdenticalBuilds(t *testing.T) {
 	const runs, most = 200, 200 * 5 / 100
 	const requests = 30
@@ -229,17 +229,22 @@ func TestCompare(t *testing.T) {
 		shown   bool
 		warning string
 	}{
-		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false, "too few rounds to show any difference: 5 of 6 needed"},
-		"six are enough for one":               {Comparison{}, pairs(6, 2, 1), true, ""},
-		"one":                                  {Comparison{}, pairs(1, 2, 1), false, "too few rounds to show any difference: 1 of 6 needed"},
-		"seven are too few for four lines":     {Comparison{}, four(7), false, "too few rounds to show any difference: 7 of 8 needed"},
-		"eight are enough for four":            {Comparison{}, four(8), true, ""},
-		"periods":                              {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false, "too few periods of 1h0m0s to show any difference: 5 of 6 needed"},
-		"a tie at the edge of the interval":    {Comparison{}, pairs(6, 1, 1), false, ""},
-		"no time":                              {Comparison{}, pairs(1, 0, 1), false, "no round was answered by both: nothing to compare"},
-		"no numbers":                           {Comparison{}, pairs(3, math.NaN(), 1), false, "no round was answered by both: nothing to compare"},
-		"a ladder":                             {Comparison{InRun: 5}, four(9), false, "too few rounds to show any difference: 9 of 10 needed in a run of 5 comparisons"},
-		"nothing":                              {Comparison{}, nil, false, "no round was answered by both: nothing to compare"},
+		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false,
+			"too few rounds to show any difference: 5 of 6 needed"},
+		"six are enough for one": {Comparison{}, pairs(6, 2, 1), true, ""},
+		"one": {Comparison{}, pairs(1, 2, 1), false,
+			"too few rounds to show any difference: 1 of 6 needed"},
+		"seven are too few for four lines": {Comparison{}, four(7), false,
+			"too few rounds to show any difference: 7 of 8 needed"},
+		"eight are enough for four": {Comparison{}, four(8), true, ""},
+		"periods": {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false,
+			"too few periods of 1h0m0s to show any difference: 5 of 6 needed"},
+		"a tie at the edge of the interval": {Comparison{}, pairs(6, 1, 1), false, ""},
+		"no time":                           {Comparison{}, pairs(1, 0, 1), false, "no round was answered by both: nothing to compare"},
+		"no numbers":                        {Comparison{}, pairs(3, math.NaN(), 1), false, "no round was answered by both: nothing to compare"},
+		"a ladder": {Comparison{InRun: 5}, four(9), false,
+			"too few rounds to show any difference: 9 of 10 needed in a run of 5 comparisons"},
+		"nothing": {Comparison{}, nil, false, "no round was answered by both: nothing to compare"},
 	} {
 		test.c.Pair = cmp.Or(test.c.Pair, "round")
 		c := Compare(test.c, test.pairs)
@@ -260,14 +265,17 @@ func TestRegressions(t *testing.T) {
 		want   []string
 		notes  []string
 	}{
-		"slower":              {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 0, slower, nil},
-		"by more":             {contest{rounds: 20, factor: 2, noise: 0.001}, "regression > 98.5%", 0, slower, nil},
-		"by less":             {contest{rounds: 20, factor: 2, noise: 0.001}, "regression>99.99%", 0, nil, nil}, // where the interval begins
-		"faster":              {contest{rounds: 20, factor: 0.5, noise: 0.001}, "regression", 0, nil, nil},
-		"equal":               {contest{rounds: 20, factor: 1, noise: 0.1}, "regression", 0, nil, nil},
-		"too few":             {contest{rounds: 7, factor: 2}, "regression", 0, []string{"nothing was judged: too few rounds to show any difference: 7 of 8 needed"}, nil},
-		"too few of one":      {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:], []string{"TTFT was not judged: too few rounds, 3 of 8 needed"}},
-		"no pair of all four": {contest{}, "regression", 0, []string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
+		"slower":  {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 0, slower, nil},
+		"by more": {contest{rounds: 20, factor: 2, noise: 0.001}, "regression > 98.5%", 0, slower, nil},
+		"by less": {contest{rounds: 20, factor: 2, noise: 0.001}, "regression>99.99%", 0, nil, nil}, // where the interval begins
+		"faster":  {contest{rounds: 20, factor: 0.5, noise: 0.001}, "regression", 0, nil, nil},
+		"equal":   {contest{rounds: 20, factor: 1, noise: 0.1}, "regression", 0, nil, nil},
+		"too few": {contest{rounds: 7, factor: 2}, "regression", 0,
+			[]string{"nothing was judged: too few rounds to show any difference: 7 of 8 needed"}, nil},
+		"too few of one": {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:],
+			[]string{"TTFT was not judged: too few rounds, 3 of 8 needed"}},
+		"no pair of all four": {contest{}, "regression", 0,
+			[]string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
 	} {
 		g, problems := ParseGate([]string{test.failOn}, nil, make([]config.Target, 2))
 		pairs := test.c.pairs(1)
@@ -280,7 +288,8 @@ func TestRegressions(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotJudged holds that a gate says why a quantity was not judged: what excluded its values, too few pairs, or both.
+// TestWhatIsNotJudged holds that a gate says why a quantity was not judged: what excluded its values, too few pairs, or
+// both.
 func TestWhatIsNotJudged(t *testing.T) {
 	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
 	const tooFew = "too few rounds, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
@@ -298,7 +307,8 @@ func TestWhatIsNotJudged(t *testing.T) {
 		"a cache, sometimes": {with(b, cached, 0, 1, 2, 3, 4), []string{
 			"TTFT was not judged: " + tooFew, "E2EL was not judged: " + tooFew,
 		}},
-		"no ITL on one side": {with(b, func(s *Sample) { s.ITL = none }), []string{"ITL was not judged: no pair has a value on both sides"}},
+		"no ITL on one side": {with(b, func(s *Sample) { s.ITL = none }),
+			[]string{"ITL was not judged: no pair has a value on both sides"}},
 	} {
 		slower, notes := Gate{Regression: true}.Regressions(compared(a, test.b))
 		equal := func(got, want string) bool { return got == "regression, 0.1 QPS: "+want }
@@ -349,7 +359,8 @@ func TestTogether(t *testing.T) {
 			t.Errorf("groups of %d, some without a value (-want +got):\n%s", n, diff)
 		}
 	}
-	c := Compare(Comparison{A: "a", B: "b", Pair: "prompt", Together: 16}, contest{rounds: 16 * 7, factor: 2, noise: 0.01}.pairs(1))
+	c := Compare(Comparison{A: "a", B: "b", Pair: "prompt", Together: 16},
+		contest{rounds: 16 * 7, factor: 2, noise: 0.01}.pairs(1))
 	const want = "too few groups of 16 prompts to show any difference: 7 of 8 needed"
 	if c.Lines[0].Pairs != 7 || len(c.Warnings) != 1 || c.Warnings[0] != want {
 		t.Errorf("%d pairs, %q", c.Lines[0].Pairs, c.Warnings)

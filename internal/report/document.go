@@ -152,8 +152,8 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 }
 
 // MeasuredInTurn is the warning about targets of which one had its whole step before the other.
-const MeasuredInTurn = "one was measured after the other: what disturbed the machine or the network meanwhile looks like a difference; " +
-	"repeat the run, or compare in rounds (--qps)"
+const MeasuredInTurn = "one was measured after the other: what disturbed the machine or the network meanwhile " +
+	"looks like a difference; repeat the run, or compare in rounds (--qps)"
 
 // CompareFiles compares the steps that two JSON documents have in common: those of equal load, length of prompts and,
 // unless each file has only one, target. What is wrong with the files are [config.Problems].
@@ -207,7 +207,8 @@ func readDocument(path string) (Document, config.Problems) {
 		problem.Text = cause.Err.Error()
 	} else if err := json.Unmarshal(data, &j); j.Schema > schema { // of which other fields may differ as well
 		problem.Text = fmt.Sprintf("unknown schema %d", j.Schema)
-		problem.Hint = fmt.Sprintf("this prober reads schemas %d to %d: use one of the version that wrote the file", oldestSchema, schema)
+		problem.Hint = fmt.Sprintf("this prober reads schemas %d to %d: use one of the version that wrote the file",
+			oldestSchema, schema)
 	} else if err == nil && j.Schema >= oldestSchema {
 		return j.Document, nil
 	}

@@ -57,7 +57,8 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestEmptyDocuments(t *testing.T) {
-	want := "{\n  \"schema\": 2,\n  \"source\": \"\",\n  \"version\": \"\",\n  \"settings\": {},\n  \"summaries\": [],\n  \"comparisons\": [],\n  \"warnings\": []\n}\n"
+	want := "{\n  \"schema\": 2,\n  \"source\": \"\",\n  \"version\": \"\",\n  \"settings\": {},\n  \"summaries\": " +
+		"[],\n  \"comparisons\": [],\n  \"warnings\": []\n}\n"
 	if diff := cmp.Diff(want, Document{}.json()); diff != "" {
 		t.Error(diff)
 	}

@@ -43,7 +43,8 @@ func asked(r *probe.Result) string {
 	if r.RetryAfter < time.Second {
 		pause = format.Duration(r.RetryAfter)
 	}
-	return fmt.Sprintf("%s answered %d and asked to wait %s: ", cmp.Or(format.Clean(r.Target), "the server"), r.Status, pause)
+	return fmt.Sprintf("%s answered %d and asked to wait %s: ",
+		cmp.Or(format.Clean(r.Target), "the server"), r.Status, pause)
 }
 
 // A hint is for results of an outcome, and of those only where it fits; nil: all.
@@ -85,30 +86,37 @@ var hints = []hint{
 
 	{probe.Unauthorized, both(status(403), sent(probe.KeyNone)), "no API key is configured and none was sent: set one " +
 		"(PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY), or check what in front of the server rejects this client"},
-	{probe.Unauthorized, status(403), "this API key (PROBER_API_KEY_FILE or PROBER_API_KEY) may not use the model, or something in front of the " +
-		"server rejects this client"},
+	{probe.Unauthorized, status(403), "this API key (PROBER_API_KEY_FILE or PROBER_API_KEY) may not use the model, or " +
+		"something in front of the server rejects this client"},
 	{probe.Unauthorized, sent(probe.KeyNone), "no API key is configured and none was sent: set one " +
 		"(PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
-	{probe.Unauthorized, sent(probe.KeyPrefixed), "the API key begins with Bearer: give the key alone (PROBER_API_KEY_FILE or " +
-		"PROBER_API_KEY), the prober adds the prefix"},
-	{probe.Unauthorized, sent(probe.KeyInHeader), "check the credentials among the configured headers (headers of the targets file, PROBER_TARGETS_n_HEADERS)"},
+	{probe.Unauthorized, sent(probe.KeyPrefixed),
+		"the API key begins with Bearer: give the key alone (PROBER_API_KEY_FILE or " +
+			"PROBER_API_KEY), the prober adds the prefix"},
+	{probe.Unauthorized, sent(probe.KeyInHeader),
+		"check the credentials among the configured headers (headers of the targets file, PROBER_TARGETS_n_HEADERS)"},
 	{probe.Unauthorized, nil, "check the API key (PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
 
 	{probe.RateLimited, nil, "lower PROBER_QPS (--qps) or raise the quota of this key"},
-	{probe.Overloaded, because(probe.ErrNoBackend), "this is a gateway that has no server left to ask, since all of them failed: check these"},
+	{probe.Overloaded, because(probe.ErrNoBackend),
+		"this is a gateway that has no server left to ask, since all of them failed: check these"},
 	{probe.Overloaded, nil, "other clients are rejected as well; check the server's queue and its number of replicas"},
 
 	{probe.Rejected, status(402), "the account of this API key has run out of credit"},
-	{probe.Rejected, because(probe.ErrModelGone), "it answered before: check that the engine's workers run and have loaded the model, and that " +
-		"nothing was renamed or removed on the way to them"},
-	{probe.Rejected, because(probe.ErrNoModel), "the server answers, but has no model: check that the engine's workers run, and that one of them has loaded its model"},
+	{probe.Rejected, because(probe.ErrModelGone),
+		"it answered before: check that the engine's workers run and have loaded the model, and that " +
+			"nothing was renamed or removed on the way to them"},
+	{probe.Rejected, because(probe.ErrNoModel), "the server answers, but has no model: check that the engine's workers " +
+		"run, and that one of them has loaded its model"},
 	{probe.Rejected, because(probe.ErrNoTemplate), "the model has no chat template: ask it for completions " +
 		"(PROBER_TARGETS_n_API, --api: openai-completions, or the server's own API), or give the server a template"},
 	{probe.Rejected, because(probe.ErrTooLong), "prompt and answer together are longer than the model's context: lower " +
 		"PROBER_PROMPT_TOKENS (--prompt-tokens) or PROBER_MAX_TOKENS (--max-tokens)"},
-	{probe.Rejected, because(probe.ErrWrongModel), "the server does not serve this model: compare PROBER_TARGETS_n_MODEL (--model) with what " +
-		"GET /v1/models lists, or leave it out to take the first of these"},
-	{probe.Rejected, because(probe.ErrWantsHeader), "the gateway wants a header that the message names: set it in PROBER_TARGETS_n_HEADERS"},
+	{probe.Rejected, because(probe.ErrWrongModel),
+		"the server does not serve this model: compare PROBER_TARGETS_n_MODEL (--model) with what " +
+			"GET /v1/models lists, or leave it out to take the first of these"},
+	{probe.Rejected, because(probe.ErrWantsHeader),
+		"the gateway wants a header that the message names: set it in PROBER_TARGETS_n_HEADERS"},
 	{probe.Rejected, status(404), "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, " +
 		"and check the URL: a path in the URL is used as it is, and often ends with /v1"},
 	{probe.Rejected, status(405), "the path does not accept such requests: check the URL and PROBER_TARGETS_n_API (--api)"},
@@ -128,22 +136,26 @@ var hints = []hint{
 	{probe.ServerError, nil, "check the server's log at that time"},
 
 	{probe.Filtered, nil, "a content filter stopped the answer, not the engine: exempt the probes, or choose another PROBER_PROMPT (--prompt)"},
-	{probe.Truncated, both(by("ollama"), because(probe.ErrNoFinish)), "Ollama breaks off an answer in which one token is repeated about 30 times: " +
-		"look at what the model answers, and try another one"},
-	{probe.Truncated, because(probe.ErrNoFinish), "the stream ended in good order, but without saying why: check the server's log, and whether " +
-		"a proxy in front of it drops the last frames"},
+	{probe.Truncated, both(by("ollama"), because(probe.ErrNoFinish)),
+		"Ollama breaks off an answer in which one token is repeated about 30 times: " +
+			"look at what the model answers, and try another one"},
+	{probe.Truncated, because(probe.ErrNoFinish),
+		"the stream ended in good order, but without saying why: check the server's log, and whether " +
+			"a proxy in front of it drops the last frames"},
 	{probe.Truncated, nil, "something closed the connection too early: check for a restart or crash of the server, " +
 		"or a read or idle timeout in a proxy in front of it"},
 	{probe.Malformed, nil, "check PROBER_TARGETS_n_API (--api): the server seems to speak another API, or a proxy rewrites the stream"},
 	{probe.NotStreamed, nil, "a proxy or login page answered, the path is wrong, or the server does not stream: check the URL"},
-	{probe.Empty, both(by("llama-cpp-python"), because(probe.ErrNothing)), "most likely the prompt is longer than the server's context, which it answers " +
-		"with an empty stream: raise its --n_ctx, or lower PROBER_PROMPT_TOKENS (--prompt-tokens)"},
-	{probe.Empty, because(probe.ErrNothing), "the server or a proxy gave up before the first frame: check the server's log; if a short prompt is answered " +
-		"(--prompt-tokens 100), this one is longer than the server's context"},
+	{probe.Empty, both(by("llama-cpp-python"), because(probe.ErrNothing)),
+		"most likely the prompt is longer than the server's context, which it answers " +
+			"with an empty stream: raise its --n_ctx, or lower PROBER_PROMPT_TOKENS (--prompt-tokens)"},
+	{probe.Empty, because(probe.ErrNothing), "the server or a proxy gave up before the first frame: check the server's " +
+		"log; if a short prompt is answered (--prompt-tokens 100), this one is longer than the server's context"},
 	{probe.Empty, nil, "the model ended at once, or a proxy dropped the frames: compare with a request that bypasses the proxy, " +
 		"and with another PROBER_TARGETS_n_API (--api)"},
-	{probe.WrongLength, because(probe.ErrPieces), "ask for at most one piece or for whole ones (PROBER_MAX_TOKENS, --max-tokens); " +
-		"each piece begins with a prefill of its own, which is a long gap"},
+	{probe.WrongLength, because(probe.ErrPieces),
+		"ask for at most one piece or for whole ones (PROBER_MAX_TOKENS, --max-tokens); " +
+			"each piece begins with a prefill of its own, which is a long gap"},
 	{probe.WrongLength, because(probe.ErrUnlimited), "the server ignores the field that limits the answer: set its type " +
 		"(PROBER_TARGETS_n_SERVER, --server) or another API (--api)"},
 	{probe.WrongLength, nil, "the server cut the prompt or ended early: check the model's context length, and whether it " +

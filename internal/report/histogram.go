@@ -14,12 +14,12 @@ const (
 	mantissaBits = 52 // of a float64, below its exponent
 )
 
-// exactness is by how much a quantile of a [histogram] may be wrong at most, relative to it: half the width of a bucket,
-// at the bottom of its power of two.
+// exactness is by how much a quantile of a [histogram] may be wrong at most, relative to it: half the width of a
+// bucket, at the bottom of its power of two.
 const exactness = 1.0 / (2 << bucketBits)
 
-// A histogram counts values of one quantity, in seconds, in at most 90 kB, however many there are. Its quantiles are wrong
-// by at most [exactness], or a nanosecond; its mean is exact. The zero value has no values.
+// A histogram counts values of one quantity, in seconds, in at most 90 kB, however many there are. Its quantiles are
+// wrong by at most [exactness], or a nanosecond; its mean is exact. The zero value has no values.
 type histogram struct {
 	count       int
 	sum         float64

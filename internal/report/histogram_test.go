@@ -12,7 +12,8 @@ func TestBuckets(t *testing.T) {
 	for bucket := range last {
 		low, high := boundsOf(bucket)
 		if bucketOf(low) != bucket || bucketOf(math.Nextafter(high, 0)) != bucket || bucketOf(high) != bucket+1 {
-			t.Fatalf("bucket %d is from %g to %g, which are of buckets %d and %d", bucket, low, high, bucketOf(low), bucketOf(high))
+			t.Fatalf("bucket %d is from %g to %g, which are of buckets %d and %d", bucket, low, high,
+				bucketOf(low), bucketOf(high))
 		}
 		if wrong := (high - low) / 2 / low; bucket > 0 && wrong > exactness {
 			t.Fatalf("the middle of bucket %d, from %g to %g, is wrong by %g", bucket, low, high, wrong)

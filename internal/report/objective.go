@@ -74,8 +74,9 @@ type Attainment struct {
 	Objective string `json:"objective"` // "ttft<2s@95%"
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
-	Judged    int    `json:"judged_requests"`        // all but refusals and those that succeeded without a sample of the signal
-	Worst     Number `json:"worst_seconds,omitzero"` // of the requests that succeeded; NaN without a sample, 0 of stored data
+	// all but refusals and those that succeeded without a sample of the signal
+	Judged int    `json:"judged_requests"`
+	Worst  Number `json:"worst_seconds,omitzero"` // of the requests that succeeded; NaN without a sample, 0 of stored data
 }
 
 // attain judges the samples that count, and warns where even good ones would be too few.
@@ -143,9 +144,9 @@ func (s Summary) Attained(a Attainment) string {
 	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), text)
 }
 
-// Regressions are the quantities in which B of c is significantly slower than A, a line each, and notes are of quantities
-// that were not judged, with the reason. Where c can show no difference at all, a line says why: what was not judged does
-// not pass.
+// Regressions are the quantities in which B of c is significantly slower than A, a line each, and notes are of
+// quantities that were not judged, with the reason. Where c can show no difference at all, a line says why: what was
+// not judged does not pass.
 func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 	where := "regression, " + c.Load + ": "
 	for _, q := range quantities {

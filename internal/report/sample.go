@@ -103,7 +103,8 @@ type quantity struct {
 var quantities = [quantityCount]quantity{
 	{"TTFT", "Time to First Token", func(r *Request) *Number { return &r.TTFT }, func(s *Summary) *Distribution { return &s.TTFT }},
 	{"TPOT", "Time per Output Token (excl. 1st token)", func(r *Request) *Number { return &r.TPOT }, func(s *Summary) *Distribution { return &s.TPOT }},
-	indexITL: {nameITL, "Inter-token Latency", func(r *Request) *Number { return &r.ITL }, func(s *Summary) *Distribution { return &s.ITL }},
+	indexITL: {nameITL, "Inter-token Latency",
+		func(r *Request) *Number { return &r.ITL }, func(s *Summary) *Distribution { return &s.ITL }},
 	{"E2EL", "End-to-end Latency", func(r *Request) *Number { return &r.E2EL }, func(s *Summary) *Distribution { return &s.E2EL }},
 }
 

@@ -74,7 +74,8 @@ func TestMemoryOfAStep(t *testing.T) {
 	}
 	for i, q := range got.ITL.Quantiles {
 		exact := float64(want.Quantiles[i].Value)
-		if wrong := math.Abs(float64(q.Value)-exact) / exact; wrong > 2*exactness { // of repeated values the ranks differ a little
+		// of repeated values the ranks differ a little
+		if wrong := math.Abs(float64(q.Value)-exact) / exact; wrong > 2*exactness {
 			t.Errorf("%+v is wrong by %g of %g", q, wrong, exact)
 		}
 	}
@@ -102,7 +103,8 @@ func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 	exact := step.cumulatedITL()
 	step.Add(long(0, 1, r))
 	got := step.Summary()
-	if want := []string{"Quantiles come from histogram buckets: ITL ±0.2%"}; step.itls != nil || !slices.Equal(bucketNotes(got), want) {
+	if want := []string{"Quantiles come from histogram buckets: ITL ±0.2%"}; step.itls != nil ||
+		!slices.Equal(bucketNotes(got), want) {
 		t.Error(bucketNotes(got))
 	}
 	ends := func(points []plot.Point) [2]plot.Point { return [2]plot.Point{points[0], points[len(points)-1]} }
@@ -132,7 +134,8 @@ func TestInterim(t *testing.T) {
 	if diff := cmp.Diff(want.Outcomes, got.Outcomes); diff != "" {
 		t.Error(diff)
 	}
-	if rate := want.Throughput(); got.Throughput().Total != rate.Total || got.Throughput().Requests != rate.Requests || got.Start != want.Start {
+	if rate := want.Throughput(); got.Throughput().Total != rate.Total || got.Throughput().Requests != rate.Requests ||
+		got.Start != want.Start {
 		t.Errorf("%+v, want %+v", got.Throughput(), rate)
 	}
 }

@@ -65,18 +65,23 @@ func TestWarnings(t *testing.T) {
 		"last token read late":  {with(many, func(s *Sample) { s.E2EL = none }, 3), "1 of 1,000 requests had a last token that this prober read too late: excluded from E2EL"},
 		"read late": {
 			some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
-			"6 of 10 requests were read too late by this prober: excluded from ITL|ITL rests on 4 of 10 requests only|only 10 requests",
+			"6 of 10 requests were read too late by this prober: excluded from ITL|ITL rests on 4 of 10 " +
+				"requests only|only 10 requests",
 		},
 		"some read late": {some(func(s *Sample) { s.Joined = 4 }, 0, 1, 2), "12 of 1,000 tokens were read late, several at once|only 10 requests"},
 		"all but one read late": {
-			with(some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }), func(s *Sample) { *s = good[4]; s.Joined = 90 }, 4),
+			with(some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }),
+				func(s *Sample) { *s = good[4]; s.Joined = 90 }, 4),
 			"9 of 10 requests were read too late by this prober: excluded from ITL|ITL rests on 1 of 10 requests only|" +
 				"90 of 100 tokens were read late, several at once: their ITL is a mean|only 10 requests",
 		},
-		"all read late": {some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }), "10 of 10 requests were read too late by this prober: excluded from ITL|only 10 requests"},
-		"all at once":   {some(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), "990 of 1,000 token frames arrived together"},
-		"untold":        {some(func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1), "1 of 10 requests did not report how many tokens they generated"},
-		"unattributed":  {some(func(s *Sample) { s.ITLs = nil }, 0, 1), "2 of 10 requests did not report how many tokens each frame carries"},
+		"all read late": {some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }),
+			"10 of 10 requests were read too late by this prober: excluded from ITL|only 10 requests"},
+		"all at once": {some(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), "990 of 1,000 token frames arrived together"},
+		"untold": {some(func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1),
+			"1 of 10 requests did not report how many tokens they generated"},
+		"unattributed": {some(func(s *Sample) { s.ITLs = nil }, 0, 1),
+			"2 of 10 requests did not report how many tokens each frame carries"},
 		"half of the frames are a burst": {
 			some(func(s *Sample) { s.Bursts = 50 }),
 			"500 of 1,000 token frames arrived together with the previous one: the server or a proxy sends them in bursts",
@@ -176,14 +181,16 @@ func TestAttained(t *testing.T) {
 	}
 }
 
-// TestRefusedRequestsAreNotJudged holds that a key that is refused is no bad answer, and that a run of nothing else is not
-// praised for it.
+// TestRefusedRequestsAreNotJudged holds that a key that is refused is no bad answer, and that a run of nothing else is
+// not praised for it.
 func TestRefusedRequestsAreNotJudged(t *testing.T) {
 	up := probe.Objective{Signal: probe.SignalAvailability, Goal: 0.99}
 	for want, outcomes := range map[string][]probe.Outcome{
-		"missed by a: no request has a sample, 2 failed (2 refused and not counted)|nan": {probe.Unauthorized, probe.RateLimited},
-		"met by a: 100% (1 of 1), 1 failed (1 refused and not counted)|1.00":             {probe.OK, probe.Filtered},
-		"missed by a: 50% (1 of 2), 2 failed (1 refused and not counted)|1.00":           {probe.OK, probe.Rejected, probe.RateLimited},
+		"missed by a: no request has a sample, 2 failed (2 refused and not counted)|nan": {probe.Unauthorized,
+			probe.RateLimited},
+		"met by a: 100% (1 of 1), 1 failed (1 refused and not counted)|1.00": {probe.OK, probe.Filtered},
+		"missed by a: 50% (1 of 2), 2 failed (1 refused and not counted)|1.00": {probe.OK,
+			probe.Rejected, probe.RateLimited},
 	} {
 		var samples []Sample
 		for _, o := range outcomes {

@@ -52,7 +52,8 @@ func comparison(a, b string, rounds int) Comparison {
 
 func compared(left, right []Sample) Comparison {
 	a, b := left[0].Target, right[0].Target
-	c := Comparison{A: a, B: b, Pair: "round", Load: "0.1 QPS", Excluded: Exclusions(left, right), Warnings: PairWarnings(left, right)}
+	c := Comparison{A: a, B: b, Pair: "round", Load: "0.1 QPS", Excluded: Exclusions(left, right),
+		Warnings: PairWarnings(left, right)}
 	return Compare(c, PairUp(left, right))
 }
 

@@ -121,7 +121,8 @@ func TestWaterfall(t *testing.T) {
 	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap")}
 
 	for name, r := range map[string]*probe.Result{
-		"late": late, "ok": answered(100, 1), "batched": batched, "stalled": stalled(), "unauthorized": unauthorized(), "empty": empty, "no_usage": silent,
+		"late": late, "ok": answered(100, 1), "batched": batched, "stalled": stalled(), "unauthorized": unauthorized(),
+		"empty": empty, "no_usage": silent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name+".txt", waterfallText(t, r, 80))

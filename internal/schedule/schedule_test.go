@@ -135,8 +135,8 @@ func TestRunStartsAlthoughTheOneBeforeIsNotDone(t *testing.T) {
 	})
 }
 
-// TestStartsThatWereMissedArePassedOver holds that a start is passed over only if the following is due as well and it is
-// more than the slack late: starts that are close together are all made, though timers are late.
+// TestStartsThatWereMissedArePassedOver holds that a start is passed over only if the following is due as well and it
+// is more than the slack late: starts that are close together are all made, though timers are late.
 func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 	for name, test := range map[string]struct {
 		delay, gap time.Duration // since it was due, and from it to the following

@@ -53,9 +53,9 @@ func parseQuery(values url.Values, targets []string) (q query, limit int, err er
 	return q, limit, nil
 }
 
-// onlyFailures reports whether only results that failed are asked for. Only then older ones than the last results are in
-// the answer, of which only the failed and the slowest are kept: among all results they would make the target look worse
-// than it was.
+// onlyFailures reports whether only results that failed are asked for. Only then older ones than the last results are
+// in the answer, of which only the failed and the slowest are kept: among all results they would make the target look
+// worse than it was.
 func (q query) onlyFailures() bool {
 	outcomes := q["outcome"]
 	return outcomes != nil && !slices.Contains(outcomes, string(probe.OK))

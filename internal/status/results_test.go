@@ -60,8 +60,8 @@ func TestResultsAreFiltered(t *testing.T) {
 	})
 }
 
-// TestSharesOfResultsAreRight holds that without outcomes, or with ok among them, there is nothing but the last results:
-// failures that outlived them would count too much. Who asks for failures gets those as well.
+// TestSharesOfResultsAreRight holds that without outcomes, or with ok among them, there is nothing but the last
+// results: failures that outlived them would count too much. Who asks for failures gets those as well.
 func TestSharesOfResultsAreRight(t *testing.T) {
 	b := newTestBoard("a")
 	for range 40 {
@@ -108,7 +108,8 @@ func TestNoResults(t *testing.T) {
 }
 
 func TestBadParameters(t *testing.T) {
-	const known = "failed, ok, dns, connect, tls, timeout, stalled, unauthorized, rate_limited, overloaded, rejected, server_error, " +
+	const known = "failed, ok, dns, connect, tls, timeout, stalled, unauthorized, rate_limited, overloaded, " +
+		"rejected, server_error, " +
 		"filtered, truncated, malformed, not_streamed, empty, wrong_length, wrong_answer"
 	for parameters, want := range map[string]string{
 		"?limit=0":                    `invalid parameter "limit": "0": want a number from 1 to 1000`,

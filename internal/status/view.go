@@ -115,8 +115,8 @@ func newView(h history, now time.Time) *view {
 	return v
 }
 
-// judged counts the results that were judged by the signal and limit of the objective as it is now. Its goal and name say
-// nothing about a single result, so results from before a reload that changed only these count as well.
+// judged counts the results that were judged by the signal and limit of the objective as it is now. Its goal and name
+// say nothing about a single result, so results from before a reload that changed only these count as well.
 func (v *view) judged(o probe.Objective) objective {
 	t := objective{Name: o.Name, Signal: o.Signal, Goal: o.Goal}
 	if o.Signal != probe.SignalAvailability {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A wait of these tests lasts for a pause. Its looks, after 800 ms without, are at 800, 820 and 840.5 ms; the next one would
-// be at 861.5 ms.
+// A wait of these tests lasts for a pause. Its looks, after 800 ms without, are at 800, 820 and 840.5 ms; the next one
+// would be at 861.5 ms.
 const (
 	pause    = 850 * time.Millisecond
 	lastLook = 840500 * time.Microsecond

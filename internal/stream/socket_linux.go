@@ -82,7 +82,7 @@ func (s *socket) try(fd uintptr) bool {
 			return false
 		default:
 			s.got.began, s.got.at = began, time.Now()
-			s.got.n, s.control, s.err = n, control, err
+			s.got.n, s.control, s.err = max(n, 0), control, err // -1 with an error, which no reader may return
 			if n > 0 {
 				s.count(int(fd))
 			}

@@ -66,7 +66,9 @@ func counters() []Instrument {
 			Help: "Tokens as reported by the server, where prompt includes cached, and output includes reasoning."},
 		{Name: "llm.probe.prompt_cache", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}}, ofResult: classed(cacheState),
-			Help: "Successful probes by what the server's prefix cache had of the prompt: cold if only the common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new, unknown if the server does not tell."},
+			Help: "Successful probes by what the server's prefix cache had of the prompt: cold if only the common start " +
+				"of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new, " +
+				"unknown if the server does not tell, or tells 0 and is not known to ever tell others."},
 		{Name: "llm.probe.frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
 			ofResult: count(func(r *probe.Result) int { return len(r.Tokens) }),
 			Help:     "Frames that carried tokens."},
@@ -81,9 +83,13 @@ func counters() []Instrument {
 			Help: "Probes without ITL because more than 95% of their tokens were read late together: late if bytes were unread for longer than the mean time between two reads, coalesced if for less."},
 		{Name: "llm.probe.objective_events", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}}, ofResult: verdicts,
-			Help: "Probes judged by each objective of the target: failed ones are bad, and so are slots that were skipped as overlap behind one that failed; refused ones (unauthorized, rate_limited, filtered) and successful ones without a sample of the signal are not counted."},
+			Help: "Probes judged by each objective of the target: failed ones are bad, and so are slots that were skipped as " +
+				"overlap behind one that failed; refused ones (unauthorized, rate_limited, filtered) and successful ones without " +
+				"a sample of the signal are not counted."},
 		{Name: skipped, Unit: "{probe}", Kind: Counter, Scope: ScopeTarget, Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
-			Help: "Probes that were due and not sent: overlap if too many were in flight, budget if the daily tokens were spent, late if the next one was due already, backoff after Retry-After, waiting before the server was ready or the length of its prompts known, draining after /-/drain, paused by the admin API."},
+			Help: "Probes that were due and not sent: overlap if too many were in flight, budget if the daily tokens were " +
+				"spent, late if the next one was due already, backoff after Retry-After, waiting before the server was ready or " +
+				"the length of its prompts known, draining after /-/drain, paused by the admin API."},
 	}
 }
 
@@ -103,7 +109,9 @@ func gauges() []Instrument {
 			Help:     "Unix time in seconds when the last probe ended, whatever its outcome; no sample before the first."},
 		{Name: "llm.probe.last_available_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastAvailable }),
-			Help:     "Unix time in seconds when the last probe ended that showed a working server: it received a token or was refused (unauthorized, rate_limited, filtered), or was rejected by a target that has not worked yet; no sample before the first."},
+			Help: "Unix time in seconds when the last probe ended that showed a working server: it received a token or " +
+				"was refused (unauthorized, rate_limited, filtered), or was rejected by a target that has not worked yet, " +
+				"though not because it serves no model; no sample before the first."},
 		{Name: "llm.probe.last_success_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastSuccess }),
 			Help:     "Unix time in seconds when the last successful probe ended; no sample before the first."},

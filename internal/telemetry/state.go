@@ -11,7 +11,8 @@ import (
 type facts struct {
 	target                                            probe.Description
 	lastProbe, lastAvailable, lastSuccess, certExpiry time.Time // zero if there was none yet
-	hasWorked                                         bool      // some probe of the target succeeded, whatever its model and prompt
+	// some probe of the target succeeded, whatever its model and prompt
+	hasWorked bool
 }
 
 func (f facts) inFlight() (n int, age time.Duration) {

@@ -94,7 +94,8 @@ func TestDecode(t *testing.T) {
 		},
 		anthropic: {
 			{"the start", `{"type":"message_start","message":{"id":"x","content":[],"usage":{"input_tokens":12,"cache_creation_input_tokens":3,"cache_read_input_tokens":5,"output_tokens":1}}}`, Delta{Early: true, Usage: Usage{Prompt: Tokens(20), Cached: Tokens(5), Output: Tokens(1)}}},
-			{"a start without a cache", `{"type":"message_start","message":{"usage":{"input_tokens":12,"output_tokens":0}}}`, Delta{Early: true, Usage: Usage{Prompt: Tokens(12), Output: Tokens(0)}}},
+			{"a start without a cache", `{"type":"message_start","message":{"usage":{"input_tokens":12,"output_tokens":0}}}`,
+				Delta{Early: true, Usage: Usage{Prompt: Tokens(12), Output: Tokens(0)}}},
 			{"a block that has text", `{"type":"content_block_start","content_block":{"type":"text","text":"hi"}}`, Delta{Choice: true, Text: []byte("hi")}},
 			{"text", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}`, Delta{Choice: true, Text: []byte("hi")}},
 			{"the type at the end", `{"delta":{"text":"hi","type":"text_delta"},"index":0,"type":"content_block_delta"}`, Delta{Choice: true, Text: []byte("hi")}},

@@ -31,7 +31,8 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestTokenizersThatGuess: a server that guesses how long a prompt is has no tokenizer by the APIs that would ask for the guess.
+// TestTokenizersThatGuess: a server that guesses how long a prompt is has no tokenizer by the APIs that would ask for
+// the guess.
 func TestTokenizersThatGuess(t *testing.T) {
 	for _, d := range []*Dialect{anthropic, responses} {
 		for name, want := range map[string]bool{"": true, "vllm": true, "dynamo": false, "ollama": false} {

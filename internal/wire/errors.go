@@ -154,8 +154,8 @@ func (l Limits) Or(other Limits) Limits {
 	return Limits{Context: cmp.Or(l.Context, other.Context), Input: cmp.Or(l.Input, other.Input)}
 }
 
-// tooLong is how servers refuse what does not fit their context, and the number that follows; tooLongInput is how TGI refuses a
-// prompt that is too long by itself: it takes one of exactly that number.
+// tooLong is how servers refuse what does not fit their context, and the number that follows; tooLongInput is how TGI
+// refuses a prompt that is too long by itself: it takes one of exactly that number.
 var (
 	tooLong = regexp.MustCompile("(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|" +
 		"context[ _]size|n_ctx|prompt is too long[^>]*>|`inputs` tokens \\+ `max_new_tokens` must be <)" +
@@ -163,7 +163,8 @@ var (
 	tooLongInput = regexp.MustCompile("`inputs` must have less than (\\d+) tokens")
 )
 
-// TooLong reports whether a reply says that prompt and answer are too long for the server, and its limits as far as they are told.
+// TooLong reports whether a reply says that prompt and answer are too long for the server, and its limits as far as
+// they are told.
 func TooLong(reply []byte) (limits Limits, ok bool) {
 	largest := func(pattern *regexp.Regexp) (n int) {
 		for _, match := range pattern.FindAllSubmatch(reply, -1) {
@@ -180,11 +181,12 @@ func TooLong(reply []byte) (limits Limits, ok bool) {
 	return limits, ok
 }
 
-// noTemplate is how servers refuse a conversation for a model whose tokenizer says nothing about conversations: TGI, vLLM, SGLang
-// and transformers.
+// noTemplate is how servers refuse a conversation for a model whose tokenizer says nothing about conversations: TGI,
+// vLLM, SGLang and transformers.
 var noTemplate = regexp.MustCompile(`(?i)template not found|must provide a chat template|chat_template is not set`)
 
-// NoTemplate reports whether a reply says that the model has no chat template, so that it can only be asked for completions.
+// NoTemplate reports whether a reply says that the model has no chat template, so that it can only be asked for
+// completions.
 func NoTemplate(reply []byte) bool { return noTemplate.Match(reply) }
 
 // What servers say of a request whose status alone is misleading. LiteLLM knows all of it.

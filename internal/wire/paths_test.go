@@ -61,8 +61,10 @@ func TestRejected(t *testing.T) {
 		{"both names of one limit", chat, `Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.`, nil, []Field{FieldMaxCompletionTokens}},
 		{"a name that is not known", chat, `{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens')}`, nil, []Field{FieldMaxCompletionTokens}},
 		{"max_tokens that is too large", chat, `'max_tokens' or 'max_completion_tokens' is too large: 100`, nil, nil},
-		{"two names of one field, of TGI", chat, "Failed to deserialize the JSON body into the target type: duplicate field `max_tokens` at line 1 column 90", nil, []Field{FieldMaxCompletionTokens}},
-		{"the same once more", chat, "duplicate field `max_tokens` at line 1 column 90", []Field{FieldMaxCompletionTokens}, nil},
+		{"two names of one field, of TGI", chat, "Failed to deserialize the JSON body into the target type: duplicate " +
+			"field `max_tokens` at line 1 column 90", nil, []Field{FieldMaxCompletionTokens}},
+		{"the same once more", chat, "duplicate field `max_tokens` at line 1 column 90",
+			[]Field{FieldMaxCompletionTokens}, nil},
 		{"another field twice", chat, "duplicate field `seed` at line 1 column 90", nil, []Field{FieldSeed}},
 		{"another complaint", chat, `This model's maximum context length is 8192 tokens`, nil, nil},
 		{"LMDeploy's own word", chat, `{"message":"min_new_tokens: Extra inputs are not permitted"}`, nil, []Field{FieldMinTokens}},

@@ -37,7 +37,8 @@ type Server struct {
 	Show    string    // path that describes the model of a POST, see [ParseDescription]; empty: none
 
 	TokenFrames bool `yaml:"token_frames"` // each frame with a choice is one token, also without text
-	Piece       int  // tokens: longer answers are generated in pieces of so many, the last one whole as well; 0: they are not
+	// tokens: longer answers are generated in pieces of so many, the last one whole as well; 0: they are not
+	Piece int
 
 	Note string // what a person should know of its numbers; empty for nothing
 
@@ -100,9 +101,11 @@ type Evidence struct {
 
 // A mark tells a server type from others, by the first of these that is set.
 type mark struct {
-	Header  string // a header of the model list's reply, which holds word
-	Host    string // the host's name, or the end of it after a dot
-	Entry   string // a key in the first entry of the model list, with a dot one inside of another; if word is set, only where that is the owner
+	Header string // a header of the model list's reply, which holds word
+	Host   string // the host's name, or the end of it after a dot
+	// a key in the first entry of the model list, with a dot one inside of another; if word is set, only where that is
+	// the owner
+	Entry   string
 	Refusal string // what the reply holds where the model list was refused
 	Prefix  string // before "/v1" in the model list's path
 	Path    string // a path with a reply that holds word; beside entry: both, and any owner

@@ -15,8 +15,8 @@ type Tokenizer struct {
 // Body is the request that asks for the tokens of a's prompt.
 func (t Tokenizer) Body(a Ask) ([]byte, error) { return json.Marshal(t.body(a)) }
 
-// Read returns the tokens that a reply tells: a count, or a list that has them as its elements. They are unknown if the reply is
-// no count, as on servers without the route, or one by another tokenizer than the model's.
+// Read returns the tokens that a reply tells: a count, or a list that has them as its elements. They are unknown if the
+// reply is no count, as on servers without the route, or one by another tokenizer than the model's.
 func (t Tokenizer) Read(reply []byte) Count {
 	var r struct {
 		Count     int             `json:"count"`        // vLLM, SGLang

@@ -14,10 +14,11 @@ var ErrMalformed = errors.New("malformed frame")
 
 // A Delta is what one frame said. Its texts lie in the frame's data, and are valid as long as that is.
 type Delta struct {
-	Choice    bool         // the frame carries a choice, so usage growth is evidence of a token
-	Role      bool         // the frame tells a role and no text: it is no token, whatever it counts
-	Text      []byte       // visible output, tool-call text and refusals included
-	Whole     bool         // Text is the whole answer so far if it begins with what came before, else what the frame adds to it
+	Choice bool   // the frame carries a choice, so usage growth is evidence of a token
+	Role   bool   // the frame tells a role and no text: it is no token, whatever it counts
+	Text   []byte // visible output, tool-call text and refusals included
+	// Text is the whole answer so far if it begins with what came before, else what the frame adds to it
+	Whole     bool
 	Reasoning []byte       // generated tokens too, so it counts for TTFT
 	Refusal   bool         // some of Text is a refusal
 	Finish    string       // the server's finish reason, on the frame that carries it

@@ -86,20 +86,29 @@ func TestUsage(t *testing.T) {
 // TestModels holds the lists of models, and where servers tell the length of their context.
 func TestModels(t *testing.T) {
 	for reply, want := range map[string][]Model{
-		`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`:         {{"a", Limits{Context: 4096}}, {ID: "b"}},
+		`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`: {{"a",
+			Limits{Context: 4096}}, {ID: "b"}},
 		`{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`:                      {{ID: "a"}}, // names that are none
 		`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"m","state":"READY"},{"name":"b"}]`: {{ID: "m"}, {ID: "b"}},
-		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`:             {{"bloom", Limits{Context: 2048, Input: 1024}}},
-		`{"model_id":"bloom","max_input_length":1000,"max_total_tokens":2048}`:                            {{"bloom", Limits{Context: 2048, Input: 1000}}},
-		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:            {{"m", Limits{Context: 32768}}},
-		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:    {{"m", Limits{Context: 32768}}},
-		`{"data":[{"id":"m","owned_by":"nvidia","context_window":32768}]}`:                                {{"m", Limits{Context: 32768}}},
-		`{"data":[{"id":"m","context_length":8192,"top_provider":{"context_length":4096}}]}`:              {{"m", Limits{Context: 8192}}},
-		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                      {{ID: "m"}},
-		`{"data":[{"id":"m","metadata":"text"}]}`:                                                         {{ID: "m"}},
-		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                    {{"m", Limits{Context: 8192}}},
-		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                             {{"m", Limits{Context: 1000000}}},
-		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:       {{ID: "m"}},
+		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`: {{"bloom",
+			Limits{Context: 2048, Input: 1024}}},
+		`{"model_id":"bloom","max_input_length":1000,"max_total_tokens":2048}`: {{"bloom",
+			Limits{Context: 2048, Input: 1000}}},
+		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`: {{"m",
+			Limits{Context: 32768}}},
+		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`: {{"m",
+			Limits{Context: 32768}}},
+		`{"data":[{"id":"m","owned_by":"nvidia","context_window":32768}]}`: {{"m",
+			Limits{Context: 32768}}},
+		`{"data":[{"id":"m","context_length":8192,"top_provider":{"context_length":4096}}]}`: {{"m",
+			Limits{Context: 8192}}},
+		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`: {{ID: "m"}},
+		`{"data":[{"id":"m","metadata":"text"}]}`:                    {{ID: "m"}},
+		`{"data":[{"id":"m","max_model_len":8192.0}]}`: {{"m",
+			Limits{Context: 8192}}},
+		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`: {{"m",
+			Limits{Context: 1000000}}},
+		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`: {{ID: "m"}},
 	} {
 		if got, ok := ParseModels([]byte(reply)); !ok || !slices.Equal(got, want) {
 			t.Errorf("%s: %v (%t), want %v", reply, got, ok, want)
@@ -129,7 +138,8 @@ func TestTooLong(t *testing.T) {
 		{"llama-cpp-python", `{"error":{"message":"Requested tokens (42123) exceed context window of 32768","type":"internal_server_error"}}`, 32768, true},
 		{"OpenAI", `{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}`, 128000, true},
 		{"Anthropic", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, 200000, true},
-		{"TGI, both", "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 25000. Given: 70002 `inputs` tokens and 4 `max_new_tokens`\",\"error_type\":\"validation\"}", 25000, true},
+		{"TGI, both", "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 25000. Given: " +
+			"70002 `inputs` tokens and 4 `max_new_tokens`\",\"error_type\":\"validation\"}", 25000, true},
 		{"TGI, the prompt", "Input validation error: `inputs` must have less than 24000 tokens. Given: 24900", -24000, true},
 		{"TGI, another complaint", "Input validation error: `temperature` must be strictly positive", 0, false},
 		{"Ollama", `{"error":"the input length exceeds the context length"}`, 0, true},
@@ -153,20 +163,22 @@ func TestTooLong(t *testing.T) {
 func TestErrorsInStreams(t *testing.T) {
 	const request, load, server = "the request", "the load", "the server"
 	for frame, want := range map[string]string{
-		"{\"error\":\"Input validation error: `inputs` must have less than 8 tokens. Given: 9\",\"error_type\":\"validation\"}":                    request,
-		"{\"error\":{\"message\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8. Given: 9\",\"http_status_code\":422}}": request,
-		`{"error":{"message":"Input validation error: temperature must be strictly positive","http_status_code":422}}`:                             request,
-		`{"error":"Template error: template not found","error_type":"template_error"}`:                                                             request,
-		`{"error":{"message":"Model is overloaded","http_status_code":422}}`:                                                                       load,
-		`{"error":"Model is overloaded","error_type":"overloaded"}`:                                                                                load,
-		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`:                                                              load,
-		`{"error":{"message":"Request failed during generation: Server error: Connection refused","http_status_code":422}}`:                        server,
-		`{"error":"Request failed during generation: Server error: CUDA","error_type":"generation"}`:                                               server,
-		`{"error":{"message":"Incomplete generation stream","http_status_code":422}}`:                                                              server,
-		`{"error":{"message":"max_tokens is too large","type":"BadRequestError","code":400}}`:                                                      request,
-		`{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}`:                                                          server,
-		`{"error":{"message":"Requested tokens (9) exceed context window of 8","type":"internal_server_error"}}`:                                   request,
-		`{"error":{"message":"Internal server error","type":"internal_server_error","code":500}}`:                                                  server,
+		"{\"error\":\"Input validation error: `inputs` must have less than 8 tokens. Given: " +
+			"9\",\"error_type\":\"validation\"}": request,
+		"{\"error\":{\"message\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8. Given: " +
+			"9\",\"http_status_code\":422}}": request,
+		`{"error":{"message":"Input validation error: temperature must be strictly positive","http_status_code":422}}`:      request,
+		`{"error":"Template error: template not found","error_type":"template_error"}`:                                      request,
+		`{"error":{"message":"Model is overloaded","http_status_code":422}}`:                                                load,
+		`{"error":"Model is overloaded","error_type":"overloaded"}`:                                                         load,
+		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`:                                       load,
+		`{"error":{"message":"Request failed during generation: Server error: Connection refused","http_status_code":422}}`: server,
+		`{"error":"Request failed during generation: Server error: CUDA","error_type":"generation"}`:                        server,
+		`{"error":{"message":"Incomplete generation stream","http_status_code":422}}`:                                       server,
+		`{"error":{"message":"max_tokens is too large","type":"BadRequestError","code":400}}`:                               request,
+		`{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}`:                                   server,
+		`{"error":{"message":"Requested tokens (9) exceed context window of 8","type":"internal_server_error"}}`:            request,
+		`{"error":{"message":"Internal server error","type":"internal_server_error","code":500}}`:                           server,
 	} {
 		d, err := chat.Decode([]byte(frame))
 		if err != nil || d.Err == nil {
@@ -263,17 +275,19 @@ func BenchmarkDecode(b *testing.B) {
 func TestWordsOfRefusals(t *testing.T) {
 	kinds := map[string]func([]byte) bool{"model": WrongModel, "header": WantsHeader, "key": BadKey, "backend": NoBackend}
 	for reply, want := range map[string]string{
-		`{"error":{"message":"/chat/completions: Invalid model name passed in model=nope. Call ` + "`/v1/models`" + ` to view","type":"None","code":"400"}}`: "model",
-		`{"detail":"Server is pinned to 'models/a'; requested 'b'."}`:                                                                                        "model",
-		`{"message":"Model not found","type":"Not Found","code":404}`:                                                                                        "model",
-		`{"error":{"message":"The model ` + "`b`" + ` does not exist.","type":"NotFoundError","code":404}}`:                                                  "model",
-		`{"error":{"code":"model_not_found","message":"The model 'b' does not exist or you have no access"}}`:                                                "model",
-		`{"error":"model \"b\" not found, try pulling it first"}`:                                                                                            "model",
-		`{"error":{"message":"b is not a valid model ID","code":400}}`:                                                                                       "model",
-		`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`:                                                  "header",
-		`{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}`:                                                       "key",
-		`{"error":{"message":"No deployments available for selected model, Try again in 5 seconds.","code":"429"}}`:                                          "backend",
-		`{"error":{"message":"cooling down","type":"all_deployments_in_cooldown","code":"429"}}`:                                                             "backend",
+		`{"error":{"message":"/chat/completions: Invalid model name passed in model=nope. Call ` + "`/v1/models`" +
+			` to view","type":"None","code":"400"}}`: "model",
+		`{"detail":"Server is pinned to 'models/a'; requested 'b'."}`: "model",
+		`{"message":"Model not found","type":"Not Found","code":404}`: "model",
+		`{"error":{"message":"The model ` + "`b`" +
+			` does not exist.","type":"NotFoundError","code":404}}`: "model",
+		`{"error":{"code":"model_not_found","message":"The model 'b' does not exist or you have no access"}}`:       "model",
+		`{"error":"model \"b\" not found, try pulling it first"}`:                                                   "model",
+		`{"error":{"message":"b is not a valid model ID","code":400}}`:                                              "model",
+		`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`:         "header",
+		`{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}`:              "key",
+		`{"error":{"message":"No deployments available for selected model, Try again in 5 seconds.","code":"429"}}`: "backend",
+		`{"error":{"message":"cooling down","type":"all_deployments_in_cooldown","code":"429"}}`:                    "backend",
 
 		`{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 21100.","code":400}}`: "",
 		`{"error":{"message":"Rate limit reached for model a","type":"rate_limit_error","code":429}}`:                          "",

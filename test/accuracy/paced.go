@@ -74,8 +74,8 @@ func servePaced(j job, in io.Reader, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(p.log)
 }
 
-// listenUnpaced listens with a congestion control that sends at once. BBR, where it is the default, lets a timer send what
-// was written, which takes many milliseconds on a busy machine: the log would not say when bytes left.
+// listenUnpaced listens with a congestion control that sends at once. BBR, where it is the default, lets a timer send
+// what was written, which takes many milliseconds on a busy machine: the log would not say when bytes left.
 func listenUnpaced() (net.Listener, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error
@@ -95,7 +95,8 @@ func (p *paced) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	defer conn.Close()
-	a := &answer{conn: conn, first: time.Now().Add(p.first), done: make(chan struct{}), sent: make([]written, 0, len(p.frames))}
+	a := &answer{conn: conn, first: time.Now().Add(p.first), done: make(chan struct{}),
+		sent: make([]written, 0, len(p.frames))}
 	if parts := strings.Split(request.Header.Get("Traceparent"), "-"); len(parts) == 4 {
 		a.trace = parts[1]
 	}

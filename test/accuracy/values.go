@@ -273,12 +273,13 @@ func (t *valuesTally) add(v values, sent []written) {
 }
 
 func valuesHeader(p valuesPlan) string {
-	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. %d probes of each kind, %d words of prompt, first token after %v, "+
-		"%d tokens, %v apart; real time: %t.\n"+
+	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. %d probes of each kind, %d words of "+
+		"prompt, first token after %v, %d tokens, %v apart; real time: %t.\n"+
 		"off: the largest error, its part of the true value, and how many are off by more than 5%%.\n\n"+
 		"| load | answer | read late | with TTFT | off | with E2EL | off | with max gap | off | CPU of a probe |\n"+
 		"|"+strings.Repeat("---|", 10)+"\n",
-		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Probes, p.Words, p.First, p.Tokens, p.Gap, p.realTime)
+		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Probes,
+		p.Words, p.First, p.Tokens, p.Gap, p.realTime)
 }
 
 func (t valuesTally) row(load, shape string) string {

@@ -191,7 +191,8 @@ func (w *world) alert(ctx context.Context, r *rules.AlertingRule, matrix promql.
 	return nil
 }
 
-// store appends what Prometheus records of an alert, its series ALERTS and ALERTS_FOR_STATE: rules read which others fired.
+// store appends what Prometheus records of an alert, its series ALERTS and ALERTS_FOR_STATE: rules read which others
+// fired.
 func (w *world) store(ctx context.Context, series promql.Vector) error {
 	app := w.db.Appender(ctx)
 	for _, s := range series {

@@ -78,7 +78,8 @@ func newWatched(t *testing.T, s scenario) *watched {
 		w.latencies[name] = newHistogram(t, name, s.classic)
 	}
 	for series, values := range map[string]string{
-		"llm_probe_probes_total;outcome;": "ok dns connect tls timeout stalled unauthorized rate_limited overloaded rejected server_error filtered " +
+		"llm_probe_probes_total;outcome;": "ok dns connect tls timeout stalled unauthorized rate_limited overloaded " +
+			"rejected server_error filtered " +
 			"truncated malformed not_streamed empty wrong_length wrong_answer",
 		"llm_probe_objective_events_total;objective;availability;verdict;": "good bad",
 		"llm_probe_objective_events_total;objective;ttft;verdict;":         "good bad",

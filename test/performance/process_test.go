@@ -40,7 +40,8 @@ func startBoth(b *testing.B, targets int, args ...string) (simulator, prober pro
 	b.Helper()
 	simulator = start(b, "simulate", "--profile", *profileFlag, "--listen", "127.0.0.1:0")
 	prober = start(b, append([]string{
-		"run", "--listen-address", "127.0.0.1:0", "--log-format", "json", "--max-tokens-per-day", "none", "--prompt-tokens", strconv.Itoa(*tokensFlag),
+		"run", "--listen-address", "127.0.0.1:0", "--log-format", "json", "--max-tokens-per-day", "none", "--prompt-tokens",
+		strconv.Itoa(*tokensFlag),
 		"--targets-file", targetsFile(b, simulator.After(b, *profileFlag), targets),
 	}, args...)...)
 	return simulator, prober, prober.Listening(b)
