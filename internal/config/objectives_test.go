@@ -110,13 +110,15 @@ func TestDefaultGoalIsNoReasonNotToStart(t *testing.T) {
 	const reason = `the alert of objective "availability", goal 0.99 by default, is not reliable: `
 	for environ, want := range map[string][]string{
 		"QPS=0.0058": nil,
-		"QPS=0.001": {reason + `too strict for the 0.001 probes per second of target "one:8000": fewer than 3 bad probes an hour burn its budget ` +
-			`fast enough to page; set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
-		"QPS=0.0001": {reason + `cannot page at the 0.0001 probes per second of target "one:8000": an hour has fewer than 3 of them; ` +
-			`raise qps to 0.0058`},
+		"QPS=0.001": {reason + `too strict for the 0.001 probes per second of target "one:8000": ` +
+			`fewer than 3 bad probes an hour burn its budget fast enough to page; set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
+		"QPS=0.0001": {reason + `cannot page at the 0.0001 probes per second of target "one:8000": ` +
+			`an hour has fewer than 3 of them; raise qps to 0.0058`},
 		"QPS=0.001\nOBJECTIVES_0_SIGNAL=ttft\nOBJECTIVES_0_LIMIT=2s": {
-			`the alert of objective "ttft", goal 0.99 by default, is not reliable: too strict for the 0.001 probes per second of target "one:8000": ` +
-				`fewer than 3 bad probes an hour burn its budget fast enough to page; set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
+			`the alert of objective "ttft", goal 0.99 by default, is not reliable: ` +
+				`too strict for the 0.001 probes per second of target "one:8000": ` +
+				`fewer than 3 bad probes an hour burn its budget fast enough to page; ` +
+				`set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
 	} {
 		if diff := cmp.Diff(want, load(t, Options{Environ: withTarget(environ)}).Warnings); diff != "" {
 			t.Errorf("%s: -want +got\n%s", environ, diff)

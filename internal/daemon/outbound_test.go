@@ -133,7 +133,8 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 			return now, nil
 		}})
 		w := newWorld(t, &Daemon{Dial: dial}, nil, "PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1",
-			"PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path, "PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key"))
+			"PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path,
+			"PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key"))
 		time.Sleep(time.Minute)
 		w.expectSlots("a", "ok=6")
 
@@ -158,5 +159,9 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 
 // demanding is a server with a certificate that asks clients for the same one.
 func demanding(p pair) *tls.Config {
-	return &tls.Config{Certificates: []tls.Certificate{tls.Certificate(p)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusting(p)}
+	return &tls.Config{
+		Certificates: []tls.Certificate{tls.Certificate(p)},
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		ClientCAs:    trusting(p),
+	}
 }

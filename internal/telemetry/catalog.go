@@ -66,7 +66,9 @@ func counters() []Instrument {
 			Help: "Tokens as reported by the server, where prompt includes cached, and output includes reasoning."},
 		{Name: "llm.probe.prompt_cache", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}}, ofResult: classed(cacheState),
-			Help: "Successful probes by what the server's prefix cache had of the prompt: cold if only the common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new, unknown if the server does not tell, or tells 0 and is not known to ever tell others."},
+			Help: "Successful probes by what the server's prefix cache had of the prompt: cold if only the common start " +
+				"of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new, " +
+				"unknown if the server does not tell, or tells 0 and is not known to ever tell others."},
 		{Name: "llm.probe.frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
 			ofResult: count(func(r *probe.Result) int { return len(r.Tokens) }),
 			Help:     "Frames that carried tokens."},

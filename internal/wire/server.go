@@ -103,7 +103,8 @@ type Evidence struct {
 type mark struct {
 	Header string // a header of the model list's reply, which holds word
 	Host   string // the host's name, or the end of it after a dot
-	// a key in the first entry of the model list, with a dot one inside of another; if word is set, only where that is the owner
+	// a key in the first entry of the model list, with a dot one inside of another; if word is set, only where that is
+	// the owner
 	Entry   string
 	Refusal string // what the reply holds where the model list was refused
 	Prefix  string // before "/v1" in the model list's path
