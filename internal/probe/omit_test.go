@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,19 +39,26 @@ func TestProbesThatLearnOmittedFieldsTogether(t *testing.T) {
 		},
 	} {
 		inBubble(t, name, func(t *testing.T) {
+			var mu sync.Mutex // guards both lists
 			with, more := test.with, test.more
-			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
+			next := func(asksForSalt bool) http.HandlerFunc {
+				mu.Lock()
+				defer mu.Unlock()
 				left := &more
-				if strings.Contains(string(must(io.ReadAll(r.Body))), "cache_salt") {
+				if asksForSalt {
 					left = &with
 				}
 				if len(*left) == 0 {
 					t.Error("a request too many")
-					return
+					return ill
 				}
-				next := (*left)[0]
+				first := (*left)[0]
 				*left = (*left)[1:]
-				next(w, r)
+				return first
+			}
+			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asksForSalt := strings.Contains(string(must(io.ReadAll(r.Body))), "cache_salt")
+				next(asksForSalt)(w, r)
 			}), "m", 2)
 			ended := make(chan *Result)
 			go func() { ended <- m.Probe(t.Context(), question(2)) }()
