@@ -22,12 +22,12 @@ const (
 // A length is what made the prompts of a job as long as asked, or keeps them from it. It is safe for concurrent use.
 type length struct {
 	mu         sync.Mutex
-	means      Means       // empty: they are not yet
-	by         int         // the member whose count it was
-	requests   int         // what that took, beside the tokenizer's
-	distrusted map[int]any // members whose answers count otherwise than their tokenizer
-	uncounted  map[int]any // members that count nothing
-	busy       map[int]any // members that are being asked
+	means      Means        // empty: they are not yet
+	by         int          // the member whose count it was
+	requests   int          // what that took, beside the tokenizer's
+	distrusted map[int]bool // members whose answers count otherwise than their tokenizer
+	uncounted  map[int]bool // members that count nothing
+	busy       map[int]bool // members that are being asked
 
 	// What the usage of members told of prompts before a calibration broke off. The next one goes on from there: a quota
 	// of tokens a minute, or a day, may be less than a whole one takes.
@@ -47,26 +47,27 @@ type telling struct {
 
 func newLength() *length {
 	return &length{
-		distrusted: map[int]any{}, uncounted: map[int]any{}, busy: map[int]any{}, told: map[telling]int{},
+		distrusted: map[int]bool{}, uncounted: map[int]bool{}, busy: map[int]bool{}, told: map[telling]int{},
 	}
 }
 
-func (l *length) has(set map[int]any, member int) bool {
+// has reports whether a member is in one of the sets of l.
+func (l *length) has(set map[int]bool, member int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, ok := set[member]
-	return ok
+	return set[member]
 }
 
 // begin reports whether nobody else asks the member already, and marks it as asked until end.
 func (l *length) begin(member int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, busy := l.busy[member]
-	l.busy[member] = nil
+	busy := l.busy[member]
+	l.busy[member] = true
 	return !busy
 }
 
+// end notes that the member is no longer asked.
 func (l *length) end(member int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +86,7 @@ func (l *length) found(by int, means Means, requests int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if means == ByEstimate {
-		l.uncounted[by] = nil
+		l.uncounted[by] = true
 		if l.means != "" && l.means != ByEstimate {
 			return
 		}
@@ -173,7 +174,7 @@ func (j *Job) doubt(tokens, asked int) {
 	by, means := j.length.by, j.length.means
 	switch means {
 	case ByTokenizer:
-		j.length.distrusted[by] = nil
+		j.length.distrusted[by] = true
 	case ByEstimate:
 		delete(j.length.uncounted, by)
 	}

@@ -51,7 +51,7 @@ func (j *Job) LengthNote(i int) string {
 	means, by, _ := j.Means()
 	j.length.mu.Lock()
 	why := j.length.why
-	_, uncounted := j.length.uncounted[i]
+	uncounted := j.length.uncounted[i]
 	j.length.mu.Unlock()
 	switch {
 	case !known && means == ByEstimate && uncounted:
