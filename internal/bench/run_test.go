@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/test/bufconn"
+	"github.com/llm-prober/prober/internal/memconn"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
@@ -28,14 +28,14 @@ import (
 // A rig is simulated servers by name, in memory.
 type rig struct {
 	servers   map[string]*sim.Server
-	listeners map[string]*bufconn.Listener
+	listeners map[string]*memconn.Listener
 }
 
 // newRig serves a simulated server for each name until the end of the test.
 func newRig(t *testing.T, configs map[string]sim.Config) *rig {
-	r := &rig{servers: map[string]*sim.Server{}, listeners: map[string]*bufconn.Listener{}}
+	r := &rig{servers: map[string]*sim.Server{}, listeners: map[string]*memconn.Listener{}}
 	for name, c := range configs {
-		s, listener := sim.New(c), bufconn.Listen(1<<16)
+		s, listener := sim.New(c), memconn.Listen(1<<16)
 		server := &http.Server{Handler: s}
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(listener) })
@@ -86,7 +86,7 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 
 // dial reaches a server by its name.
 func (r *rig) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	return r.listeners[address].DialContext(ctx)
+	return r.listeners[address].Dial(ctx, "", "")
 }
 
 func simConfig(t *testing.T, profile string, seed uint64) sim.Config {

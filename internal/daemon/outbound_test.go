@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/test/bufconn"
+	"github.com/llm-prober/prober/internal/memconn"
 
 	"github.com/llm-prober/prober/internal/sim"
 )
@@ -28,7 +28,7 @@ func serveInMemory(
 	t *testing.T, handler http.HandlerFunc, secure *tls.Config,
 ) func(ctx context.Context, network, address string) (net.Conn, error) {
 	t.Helper()
-	memory := bufconn.Listen(1 << 16)
+	memory := memconn.Listen(1 << 16)
 	var listener net.Listener = memory
 	if secure != nil {
 		listener = tls.NewListener(memory, secure)
@@ -41,7 +41,7 @@ func serveInMemory(
 		serving.Wait()
 		time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
 	})
-	return listenerDial(memory)
+	return memory.Dial
 }
 
 // seenWords are texts that several goroutines note.

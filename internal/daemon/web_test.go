@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"cmp"
-	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
@@ -16,8 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llm-prober/prober/internal/memconn"
 	"go.uber.org/zap"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/llm-prober/prober/internal/config"
 )
@@ -65,11 +64,6 @@ func trusting(all ...pair) *x509.CertPool {
 		pool.AddCert(p.Leaf)
 	}
 	return pool
-}
-
-// listenerDial returns what dials an in-memory listener, whatever the address.
-func listenerDial(listener *bufconn.Listener) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
 }
 
 // serve starts an instance with a configuration on a free port of loopback. It returns its address, and what ends it.
@@ -164,7 +158,7 @@ func TestServerDropsClients(t *testing.T) {
 				begun, ended := time.Now(), make(chan time.Duration, 1)
 				mux := http.NewServeMux()
 				mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
-				s, listener := newServer(mux, zap.NewNop()), bufconn.Listen(1)
+				s, listener := newServer(mux, zap.NewNop()), memconn.Listen(1)
 				s.ConnState = func(_ net.Conn, state http.ConnState) {
 					if state == http.StateClosed {
 						ended <- time.Since(begun)
@@ -172,7 +166,7 @@ func TestServerDropsClients(t *testing.T) {
 				}
 				go func() { _ = s.Serve(listener) }()
 				defer s.Close()
-				client, err := listener.DialContext(t.Context())
+				client, err := listener.Dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llm-prober/prober/internal/memconn"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
-	"google.golang.org/grpc/test/bufconn"
 )
 
 // TestPanicOfAHandlerIsAnError holds that it is logged at error with its stack, and that the client gets no answer.
@@ -23,10 +23,10 @@ func TestPanicOfAHandlerIsAnError(t *testing.T) {
 		core, logs := observer.New(zapcore.WarnLevel)
 		mux := http.NewServeMux()
 		mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) { panic("of a handler") })
-		server, listener := newServer(mux, zap.New(core)), bufconn.Listen(1<<16)
+		server, listener := newServer(mux, zap.New(core)), memconn.Listen(1<<16)
 		go func() { _ = server.Serve(listener) }()
 		defer server.Close()
-		transport := &http.Transport{DialContext: listenerDial(listener), DisableKeepAlives: true}
+		transport := &http.Transport{DialContext: listener.Dial, DisableKeepAlives: true}
 		for range 2 {
 			response, err := (&http.Client{Transport: transport}).Get("http://prober/") //nolint:noctx // in memory
 			if err == nil {

@@ -17,10 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llm-prober/prober/internal/memconn"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
@@ -80,7 +80,7 @@ type world struct {
 func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 	t.Helper()
 	w := &world{t: t, options: configured(hosts, more...), servers: map[string]*sim.Server{}}
-	listeners := map[string]*bufconn.Listener{}
+	listeners := map[string]*memconn.Listener{}
 	for _, host := range hosts {
 		listeners[host+":80"] = w.simulate(host)
 		if strings.HasPrefix(host, "late") {
@@ -88,7 +88,7 @@ func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 		}
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
-	own := bufconn.Listen(1 << 16)
+	own := memconn.Listen(1 << 16)
 	w.logs, d.Log, d.Listener, d.Drain = logs, zap.New(core), own, cmp.Or(d.Drain, time.Second)
 	if d.Dial == nil {
 		d.Dial = func(ctx context.Context, _, address string) (net.Conn, error) {
@@ -96,14 +96,14 @@ func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 			}
 			if listener, ok := listeners[address]; ok {
-				return listener.DialContext(ctx)
+				return listener.Dial(ctx, "", "")
 			}
 			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 		}
 	}
 	w.client = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       listenerDial(own),
+		DialContext:       own.Dial,
 	}}
 	w.stop, w.end = begin(t, d, &w.options)
 	synctest.Wait()
@@ -125,12 +125,12 @@ func configured(hosts []string, more ...string) config.Options {
 }
 
 // simulate starts a server until the end of the test.
-func (w *world) simulate(host string) *bufconn.Listener {
+func (w *world) simulate(host string) *memconn.Listener {
 	profile, err := sim.ParseProfile("fast")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), bufconn.Listen(1<<16)
+	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), memconn.Listen(1<<16)
 	server := &http.Server{Handler: http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		if _, is := w.loading.Load(host); is {
 			http.Error(to, "loading", http.StatusServiceUnavailable)

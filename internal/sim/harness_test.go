@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/test/bufconn"
+	"github.com/llm-prober/prober/internal/memconn"
 )
 
 // rig is a simulated server behind net/http on an in-memory network, with a client.
@@ -27,13 +26,13 @@ type rig struct {
 func bubble(t *testing.T, c Config, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		listener := bufconn.Listen(1 << 16)
+		listener := memconn.Listen(1 << 16)
 		r := &rig{sim: New(c)}
 		server := &http.Server{Handler: r.sim}
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(listener) })
 		transport := &http.Transport{
-			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.DialContext(ctx) },
+			DialContext:        listener.Dial,
 			DisableCompression: true, DisableKeepAlives: true,
 		}
 		r.client = &http.Client{Transport: transport}
