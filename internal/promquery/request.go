@@ -12,8 +12,8 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Request is what the command line asks for, as it was typed.
@@ -36,8 +36,8 @@ type Query struct {
 }
 
 // Parse reads a request. The problems are all that is wrong with it.
-func (r Request) Parse(now time.Time) (*Query, config.Problems) {
-	var problems config.Problems
+func (r Request) Parse(now time.Time) (*Query, usage.Problems) {
+	var problems usage.Problems
 	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
 	u, err := url.Parse(r.Prometheus)
 	switch {
@@ -68,30 +68,30 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 	}
 	window, err := model.ParseDuration(r.BudgetWindow)
 	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour || q.reader.window%time.Hour != 0 {
-		problems.Add(config.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
+		problems.Add(usage.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
 	}
 	r.parseSpans(q, now.UTC().Truncate(time.Second), &problems)
 	return q, problems
 }
 
 // parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
-func (r Request) parseSpans(q *Query, now time.Time, problems *config.Problems) {
+func (r Request) parseSpans(q *Query, now time.Time, problems *usage.Problems) {
 	span, isFrom, isTo := parseRange(r.From, r.To, now)
 	q.reader.span = span
 	if !isFrom {
-		problems.Add(config.FlagPlace("from", r.From), "no time", "want "+times)
+		problems.Add(usage.FlagPlace("from", r.From), "no time", "want "+times)
 	}
 	if !isTo {
-		problems.Add(config.FlagPlace("to", r.To), "no time", "want "+times)
+		problems.Add(usage.FlagPlace("to", r.To), "no time", "want "+times)
 	}
 	if isFrom && isTo && span.length() <= 0 {
-		problems.Add(config.FlagPlace("from", r.From)+" "+config.FlagPlace("to", r.To),
+		problems.Add(usage.FlagPlace("from", r.From)+" "+usage.FlagPlace("to", r.To),
 			"the range is empty", "--from must be before --to; it is "+span.String())
 	}
 	if r.Versus == "" {
 		return
 	}
-	place := config.FlagPlace("vs", r.Versus)
+	place := usage.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {
 		problems.Add(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // ErrMissed is returned when it was already said which objective was missed, or what is slower.
@@ -27,8 +28,8 @@ type Gate struct {
 var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
 
 // ParseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
-func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems config.Problems) {
-	wrong := func(word, text, hint string) { problems.Add(config.FlagPlace("fail-on", word), text, hint) }
+func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems usage.Problems) {
+	wrong := func(word, text, hint string) { problems.Add(usage.FlagPlace("fail-on", word), text, hint) }
 	words := "want objective"
 	if targets != nil {
 		words += ", regression or 'regression>5%'"
