@@ -38,27 +38,7 @@ type Query struct {
 // Parse reads a request. The problems are all that is wrong with it.
 func (r Request) Parse(now time.Time) (*Query, usage.Problems) {
 	var problems usage.Problems
-	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
-	u, err := url.Parse(r.Prometheus)
-	switch {
-	case r.Prometheus == "":
-		problems.Add("--prometheus", "missing", example)
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
-		problems.Add("--prometheus", "not a base URL", example)
-	case u.User != nil:
-		problems.Add("--prometheus", "user and password in the URL are not taken",
-			"other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
-	}
-	q := &Query{reader: reader{client: &client{base: u}, targets: r.Targets}}
-	if r.TokenFile != "" {
-		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
-		token, err := os.ReadFile(r.TokenFile)
-		if q.reader.token = strings.TrimSpace(string(token)); err != nil {
-			problems.Add(place, errors.Unwrap(err).Error(), "")
-		} else if q.reader.token == "" {
-			problems.Add(place, "not a token", "want one line, the token")
-		}
-	}
+	q := &Query{reader: reader{client: r.parseClient(&problems), targets: r.Targets}}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
 		if !ok || !model.LegacyValidation.IsValidLabelName(label) {
@@ -72,6 +52,49 @@ func (r Request) Parse(now time.Time) (*Query, usage.Problems) {
 	}
 	r.parseSpans(q, now.UTC().Truncate(time.Second), &problems)
 	return q, problems
+}
+
+// parseClient reads the URL and the token, and makes a client of them. It is nil if there is a problem.
+func (r Request) parseClient(problems *usage.Problems) *client {
+	before := len(*problems)
+	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
+	u, err := url.Parse(r.Prometheus)
+	switch {
+	case r.Prometheus == "":
+		problems.Add("--prometheus", "missing", example)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
+		problems.Add("--prometheus", "not a base URL", example)
+	case u.User != nil:
+		problems.Add("--prometheus", "user and password in the URL are not taken",
+			"other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
+	}
+	token := r.readToken(problems)
+	if len(*problems) > before {
+		return nil
+	}
+	c, err := newClient(u.String(), transport{token, maxAnswerBytes})
+	if err != nil {
+		problems.Add("--prometheus", "not a base URL", example)
+	}
+	return c
+}
+
+// readToken reads the file with the token, which is empty if there is none.
+func (r Request) readToken(problems *usage.Problems) string {
+	if r.TokenFile == "" {
+		return ""
+	}
+	place := usage.FlagPlace("prometheus-token-file", r.TokenFile)
+	content, err := os.ReadFile(r.TokenFile)
+	if err != nil {
+		problems.Add(place, errors.Unwrap(err).Error(), "want a file with one line, the token")
+		return ""
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" || strings.ContainsAny(token, "\r\n") {
+		problems.Add(place, "not a token", "want one line, the token")
+	}
+	return token
 }
 
 // parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
