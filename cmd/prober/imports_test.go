@@ -35,7 +35,6 @@ var imports = map[string][]string{
 	"internal/report":    {"probe", "wire", "config", "plot", "format", "usage"},
 	"internal/inject":    {"config", "usage"},
 	"internal/sim":       {},
-	"internal/memconn":   {}, // for tests
 	"internal/plot":      {"format"},
 	"internal/usage":     {"format"},
 	"internal/format":    {},
