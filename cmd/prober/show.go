@@ -76,17 +76,17 @@ func show(out io.Writer, source io.Reader) error {
 	decoder := json.NewDecoder(limited)
 	for shown := 0; ; {
 		var v struct {
-			probe.Account // of once
-			Data          struct {
-				probe.Account                 // of /api/v1/results/TRACE_ID
-				Results       []probe.Account `json:"results"`
+			probe.ResultJSON // of once
+			Data             struct {
+				probe.ResultJSON                    // of /api/v1/results/TRACE_ID
+				Results          []probe.ResultJSON `json:"results"`
 			} `json:"data"`
 		}
 		err := decoder.Decode(&v)
 		if errors.Is(err, io.EOF) && shown > 0 {
 			return nil
 		}
-		for _, a := range append(v.Data.Results, v.Data.Account, v.Account) {
+		for _, a := range append(v.Data.Results, v.Data.ResultJSON, v.ResultJSON) {
 			if err == nil && a.Outcome != "" {
 				shown++
 				if err := report.Waterfall(out, &a, report.Terminal(out)); err != nil {

@@ -9,7 +9,6 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 )
 
 // How large the files of recordings get: 100 MB together. A result of 100 tokens is about 5 kB.
@@ -55,7 +54,7 @@ func (r *Recordings) Add(result *probe.Result) {
 func (r *Recordings) write() {
 	encoder := json.NewEncoder(r.file)
 	put := func(result *probe.Result) {
-		if err := encoder.Encode(report.Account(result)); err != nil {
+		if err := encoder.Encode(result.JSON()); err != nil {
 			r.onError(err)
 		}
 	}

@@ -29,7 +29,7 @@ func TestRecordings(t *testing.T) {
 	}
 	var ids string
 	for line := range bytes.Lines(text) {
-		var a probe.Account
+		var a probe.ResultJSON
 		if err := json.Unmarshal(line, &a); err != nil || a.Outcome != probe.Stalled {
 			t.Errorf("%v of %s", err, line)
 		}
