@@ -42,7 +42,6 @@ type Config struct {
 	Shard           Shard         `env:"SHARD" otherwise:"all targets" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" for:"run once check bench" help:"share of the targets that this prober probes, as number/shards, numbered from 0: 0/3; the name of a StatefulSet's pod may stand for the number (prober-0/3)"`
 	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" max:"1000000000000000" none:"yes" want:"tokens a day, for example 5000000000, or none" for:"run check" help:"limit of prompt and answer tokens a day for all targets together; run refuses a configuration that costs more; none: no limit"`
 	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" for:"run" topic:"Special cases" help:"for sidecars: serve /-/drain, which stops probing, and keep running when the configuration is invalid"`
-	AdminAPI        bool          `env:"ADMIN_API" envDefault:"off" reload:"restart" want:"on or off" for:"run demo" help:"pause, resume and probe a target by POST /api/v1/targets/NAME/pause, resume and probe, and on the page; an address other than loopback needs a login (WEB_CONFIG_FILE)"`
 	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" for:"run demo bench" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
 
 	// Package env is not to look for these: each is parsed by itself.
@@ -57,8 +56,6 @@ type Config struct {
 type Settings struct {
 	QPS     float64 `env:"QPS" envDefault:"0.1" above:"0" max:"1000" group:"agree" want:"probes per second, for example 0.1" for:"run demo check bench" topic:"Rate" help:"probes per second and target; above 0, at most 1000"`
 	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant poisson" group:"agree" for:"run demo check bench" help:"how the starts of probes are spread over time"`
-
-	Active Window `env:"ACTIVE" otherwise:"always" want:"days, a time and a time zone, for example Mon-Fri 08:00-18:00 Europe/Berlin" for:"run" help:"when targets are probed, for example Mon-Fri 08:00-18:00 Europe/Berlin (each day, UTC if left out); at other times they are paused"`
 
 	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset canary" group:"agree" topic:"Prompts" help:"workload: cold (new words each time: no cache helps), warm (the same words), sessions (users with a growing history), dataset (prompts of DATASET_FILE) or canary (the answer must repeat three words)"`
 	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" group:"agree" want:"the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000" help:"exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000"`

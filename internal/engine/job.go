@@ -85,7 +85,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
 			UserStamps: t.Stamp == "user",
 		}),
-		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay, Opens: t.Active.Opens,
+		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,
 		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
 	}
 	for name, value := range t.Headers {

@@ -69,7 +69,7 @@ func newEntry(r *probe.Result) *entry {
 			*text = format.Shorten(format.Clean(*text), maxText)
 		}
 	}
-	e := &entry{ResultJSON: a, Extra: r.Extra, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
+	e := &entry{ResultJSON: a, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
 	if e.single = slices.Equal(a.ITL, gaps(&a)); !e.single {
 		e.itl = pack(a.ITL, nanoseconds)
 	}
@@ -197,8 +197,8 @@ func (h *history) last() *entry {
 // kept is everything there is, oldest first, in a list of its own.
 func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
-// since is the results in the ring since t that count in statistics, in a list of its own.
+// since is the results in the ring since t, in a list of its own.
 func (h *history) since(t time.Time) []*entry {
 	from := sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
-	return slices.DeleteFunc(slices.Clone(h.ring[from:]), func(e *entry) bool { return e.Extra })
+	return slices.Clone(h.ring[from:])
 }

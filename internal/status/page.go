@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +27,6 @@ var (
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
 		"seconds": seconds, "short": format.Short, "elapsed": format.Elapsed, "attainment": format.Attainment,
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
-		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half":  func(v float64) float64 { return v / 2 },
 		"late":  muchSlower,
