@@ -10,7 +10,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
 )
 
 // A contest is two simulated targets that answer the same prompts.
