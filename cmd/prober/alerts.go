@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/alerts"
-	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 func newAlerts() *cobra.Command {
@@ -34,22 +34,22 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 				page, ok := alerts.Runbook(names[0])
 				switch {
 				case toFiles || classic || cmd.Flags().Changed("format"):
-					return config.Problems{{Place: "alerts " + names[0], Text: "a runbook has neither --output nor --format nor --classic", Hint: "give the name alone"}}
+					return usage.Problems{{Place: "alerts " + names[0], Text: "a runbook has neither --output nor --format nor --classic", Hint: "give the name alone"}}
 				case !ok:
-					return config.Problems{config.Unknown(fmt.Sprintf("alerts %q", names[0]), names[0], alerts.Runbooks())}
+					return usage.Problems{usage.Unknown(fmt.Sprintf("alerts %q", names[0]), names[0], alerts.Runbooks())}
 				}
 				_, err := out.Write(page)
 				return err
 			}
 			if !slices.Contains(alerts.Formats(), format) {
-				return config.Problems{config.Unknown(config.FlagPlace("format", format), format, alerts.Formats())}
+				return usage.Problems{usage.Unknown(usage.FlagPlace("format", format), format, alerts.Formats())}
 			}
 			rules, file, err := alerts.RulesAs(format, classic)
 			switch {
 			case err != nil:
 				return err
 			case toFiles && dir == "":
-				return config.Problems{{Place: `--output=""`, Text: "no directory", Hint: "give one, or leave --output out"}}
+				return usage.Problems{{Place: `--output=""`, Text: "no directory", Hint: "give one, or leave --output out"}}
 			case toFiles:
 				if err := alerts.Write(dir, file, rules); err != nil {
 					return err

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/check"
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 func newCheck() *cobra.Command {
@@ -32,7 +32,7 @@ configuration, 3 for what --fail-on names.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			out := cmd.OutOrStdout()
 			if c.Quick && g.failOn != nil {
-				return config.Problems{{Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out"}}
+				return usage.Problems{{Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out"}}
 			}
 			jobs, err := g.assemble(cmd, urls)
 			if c.Out, c.Judge = out, g.judge; g.format == "json" {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/dashboards"
-	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 func newDashboards() *cobra.Command {
@@ -24,12 +24,12 @@ of one it prints its JSON; with --output it writes those, or all, as files.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			out := cmd.OutOrStdout()
 			chosen, unknown := dashboards.Choose(names)
-			var problems config.Problems
+			var problems usage.Problems
 			for _, name := range unknown {
-				problems = append(problems, config.Unknown(fmt.Sprintf("dashboards %q", name), name, dashboards.Names()))
+				problems = append(problems, usage.Unknown(fmt.Sprintf("dashboards %q", name), name, dashboards.Names()))
 			}
 			if len(names) > 1 && output == "" && problems == nil {
-				problems = config.Problems{{Place: strings.Join(names, " "), Text: "more than one dashboard", Hint: "say with --output where to write them"}}
+				problems = usage.Problems{{Place: strings.Join(names, " "), Text: "more than one dashboard", Hint: "say with --output where to write them"}}
 			}
 			switch {
 			case problems != nil:

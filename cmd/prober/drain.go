@@ -8,8 +8,8 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 func newDrain() *cobra.Command {
@@ -36,7 +36,7 @@ prober with passwords: --password-file FILE http://user@127.0.0.1:9464.`,
 			} else {
 				c, ok := daemon.WithoutTargets(env.ToMap(os.Environ()), nil)
 				if !ok {
-					return config.Problems{{Place: "PROBER_DRAIN_ENDPOINT", Text: "neither on nor off", Hint: "want on or off"}}
+					return usage.Problems{{Place: "PROBER_DRAIN_ENDPOINT", Text: "neither on nor off", Hint: "want on or off"}}
 				}
 				request.URL = daemon.PageURL(c.ListenAddress, c.WebConfigFile)
 			}

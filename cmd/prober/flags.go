@@ -15,6 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A setting is the value of a flag of the configuration, which judges it.
@@ -39,7 +40,7 @@ func addConfigFlags(cmd *cobra.Command, name string) {
 }
 
 // unreadable is what is wrong with a value that cannot be read as one of a type of flags, and what would be right.
-var unreadable = map[string]config.Problem{
+var unreadable = map[string]usage.Problem{
 	"int":         {Text: "not a whole number", Hint: "want a number, for example 10"},
 	"uint64":      {Text: "not a whole number", Hint: "want a number, for example 10"},
 	"uint16":      {Text: "no port", Hint: "want 1 to 65535"},
@@ -55,11 +56,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		near := config.Nearest(word, known)
+		near := usage.Nearest(word, known)
 		instead, secret := config.SecretFlag(word)
 		switch i := slices.IndexFunc(config.Reference(), func(k config.Key) bool { return k.Flag == word && len(k.For) > 0 }); {
 		case secret && cmd.Flags().Lookup("api-key-file") != nil:
-			return config.Problems{{
+			return usage.Problems{{
 				Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
 			}}
 		case word == "interval" && cmd.Flags().Lookup("qps") != nil:
@@ -72,8 +73,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		problem := unreadable[invalid.GetFlag().Value.Type()]
-		problem.Place = config.FlagPlace(invalid.GetFlag().Name, invalid.GetValue())
-		return config.Problems{problem}
+		problem.Place = usage.FlagPlace(invalid.GetFlag().Name, invalid.GetValue())
+		return usage.Problems{problem}
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A gate judges what a command measures, and makes it fail.
@@ -39,7 +40,7 @@ func (g *gate) options(cmd *cobra.Command, settings map[string]string, urls []st
 // assemble reads the configuration of a command that ends, writes its warnings to standard error, and makes its jobs.
 func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error) {
 	if g.format != "text" && g.format != "json" {
-		return nil, config.Problems{{Place: config.FlagPlace("format", g.format), Text: "unknown", Hint: "want text or json"}}
+		return nil, usage.Problems{{Place: usage.FlagPlace("format", g.format), Text: "unknown", Hint: "want text or json"}}
 	}
 	assets := engine.NewAssets(config.ReadFile)
 	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), assets)

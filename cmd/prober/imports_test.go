@@ -15,10 +15,10 @@ const module = "github.com/llm-prober/prober/"
 var imports = map[string][]string{
 	"cmd/prober": {
 		"alerts", "dashboards", "daemon", "engine", "telemetry", "prompt", "probe", "wire", "stream",
-		"config", "check", "bench", "report", "promquery", "inject", "sim", "format",
+		"config", "check", "bench", "report", "promquery", "inject", "sim", "format", "usage",
 	},
-	"internal/daemon":    {"engine", "discovery", "telemetry", "status", "probe", "wire", "config"},
-	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "format"},
+	"internal/daemon":    {"engine", "discovery", "telemetry", "status", "probe", "wire", "config", "usage"},
+	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
 	"internal/schedule":  {},
 	"internal/prompt":    {"wire"},
 	"internal/discovery": {},
@@ -28,15 +28,17 @@ var imports = map[string][]string{
 	"internal/wire":      {},
 	"internal/stream":    {},
 
-	"internal/config":    {"probe", "wire", "format"},
-	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format"},
-	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format"},
-	"internal/promquery": {"probe", "config", "report", "plot", "format"},
-	"internal/report":    {"probe", "wire", "config", "plot", "format"},
-	"internal/inject":    {"config"},
+	"internal/config":    {"probe", "wire", "format", "usage"},
+	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage"},
+	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format", "usage"},
+	"internal/promquery": {"probe", "report", "plot", "format", "usage"},
+	"internal/report":    {"probe", "wire", "config", "plot", "format", "usage"},
+	"internal/inject":    {"config", "usage"},
 	"internal/sim":       {},
 	"internal/plot":      {"format"},
+	"internal/usage":     {"format"},
 	"internal/format":    {},
+	"internal/memconn":   {}, // for tests
 
 	// What is shipped beside the program imports nothing of ours.
 	"alerts":              {},

@@ -18,10 +18,10 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // public authorities, for systems without any, as our image
 
 	"github.com/llm-prober/prober/internal/bench"
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 const (
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
-	var problems config.Problems
+	var problems usage.Problems
 	switch {
 	case err == nil:
 		return exitOK
@@ -115,7 +115,7 @@ func knownCommand(cmd *cobra.Command, rest []string) error {
 		known = append(known, c.Name())
 	}
 	err := fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
-	if near := config.Nearest(rest[0], known); near != "" {
+	if near := usage.Nearest(rest[0], known); near != "" {
 		err = fmt.Errorf("%w (did you mean %s?)", err, near)
 	}
 	return err

@@ -19,6 +19,7 @@ import (
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // How long `prober run` lets running probes end when it stops, and the last export after them.
@@ -90,7 +91,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 func listenError(cmd *cobra.Command, address string, err error) error {
 	place := fmt.Sprintf("PROBER_LISTEN_ADDRESS=%q", address)
 	if cmd.Flags().Changed("listen-address") {
-		place = config.FlagPlace("listen-address", address)
+		place = usage.FlagPlace("listen-address", address)
 	}
 	return fmt.Errorf("%s: %w; want a free address of this machine, for example 127.0.0.1:9465", place, err)
 }

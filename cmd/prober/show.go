@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 func newShow() *cobra.Command {
@@ -50,13 +50,13 @@ func openResults(ctx context.Context, from string, stdin io.Reader) (io.ReadClos
 	if !strings.HasPrefix(from, "http://") && !strings.HasPrefix(from, "https://") {
 		file, err := os.Open(from)
 		if err != nil {
-			return nil, config.Problems{{Place: from, Text: "cannot be read: " + err.Error(), Hint: "want a file, a URL or -"}}
+			return nil, usage.Problems{{Place: from, Text: "cannot be read: " + err.Error(), Hint: "want a file, a URL or -"}}
 		}
 		return file, nil
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
 	if err != nil {
-		return nil, config.Problems{{Place: "URL", Text: "is none", Hint: "want one like http://127.0.0.1:9464/api/v1/results/TRACE_ID"}}
+		return nil, usage.Problems{{Place: "URL", Text: "is none", Hint: "want one like http://127.0.0.1:9464/api/v1/results/TRACE_ID"}}
 	}
 	answer, err := (&http.Client{Timeout: 30 * time.Second}).Do(req)
 	if err != nil {
@@ -96,12 +96,12 @@ func show(out io.Writer, source io.Reader) error {
 		}
 		switch {
 		case limited.N == 0:
-			return config.Problems{{Place: "JSON", Text: "longer than 64 MiB", Hint: "show fewer results at once"}}
+			return usage.Problems{{Place: "JSON", Text: "longer than 64 MiB", Hint: "show fewer results at once"}}
 		case err != nil:
 			place := fmt.Sprintf("JSON, byte %d", decoder.InputOffset())
-			return config.Problems{{Place: place, Text: "no results: " + format.Clean(err.Error()), Hint: wantResults}}
+			return usage.Problems{{Place: place, Text: "no results: " + format.Clean(err.Error()), Hint: wantResults}}
 		case shown == 0:
-			return config.Problems{{Place: "JSON", Text: "no result in it", Hint: wantResults}}
+			return usage.Problems{{Place: "JSON", Text: "no result in it", Hint: wantResults}}
 		}
 	}
 }

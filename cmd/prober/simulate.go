@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A simulation is what the simulate verb serves, as it was typed.
@@ -73,15 +73,15 @@ Faults are set at run time, for each endpoint on its own port:
 
 // open makes the endpoints, or reports all that is wrong with the flags.
 func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
-	var problems config.Problems
+	var problems usage.Problems
 	check := func(flag string, value any, err error) {
 		if err != nil {
-			problems.Add(config.FlagPlace(flag, value), err.Error(), "")
+			problems.Add(usage.FlagPlace(flag, value), err.Error(), "")
 		}
 	}
 	oneOf := func(flag, word string, known []string) {
 		if !slices.Contains(known, word) {
-			problems = append(problems, config.Unknown(config.FlagPlace(flag, word), word, known))
+			problems = append(problems, usage.Unknown(usage.FlagPlace(flag, word), word, known))
 		}
 	}
 	oneOf("api", s.API, append(sim.APIs(), ""))

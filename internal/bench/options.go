@@ -13,6 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Options are what a bench was asked to do, but for the configuration. Zero means not given.
@@ -77,14 +78,14 @@ type Plan struct {
 }
 
 // Parse makes a plan of options and of settings, by their names as in [config.Options], for targets given as urls. changed
-// reports whether a flag was given, load reads the configuration. What is wrong is returned as [config.Problems].
+// reports whether a flag was given, load reads the configuration. What is wrong is returned as [usage.Problems].
 func Parse(o Options, changed func(flag string) bool, settings map[string]string, urls []string, load func(settings map[string]string) (*config.Config, error)) (*Plan, error) {
 	settings = maps.Clone(settings)
 	qps := settings["QPS"]
 	if qps == "inf" {
 		delete(settings, "QPS")
 	}
-	var problems config.Problems
+	var problems usage.Problems
 	if strings.Contains(qps, ",") {
 		problems = o.readRates(qps)
 		delete(settings, "QPS")
@@ -99,14 +100,14 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	lengths := settings["PROMPT_TOKENS"]
 	for tokens := range strings.SplitSeq(lengths, ",") {
 		if tokens = strings.TrimSpace(tokens); tokens == "" && lengths != "" {
-			problems.Add(config.FlagPlace("prompt-tokens", lengths), "a length is missing", "want lengths with commas between them, for example 80,10000")
+			problems.Add(usage.FlagPlace("prompt-tokens", lengths), "a length is missing", "want lengths with commas between them, for example 80,10000")
 			continue
 		}
 		if settings["PROMPT_TOKENS"] = tokens; tokens == "" {
 			delete(settings, "PROMPT_TOKENS")
 		}
 		c, err := load(settings)
-		if wrong, ok := errors.AsType[config.Problems](err); ok {
+		if wrong, ok := errors.AsType[usage.Problems](err); ok {
 			for _, w := range wrong {
 				if !slices.Contains(problems, w) { // those of every length are said once
 					problems = append(problems, w)
@@ -147,11 +148,11 @@ func (p *Plan) comparisons() (n int) {
 	return n * len(p.Loads(schedule.Plan{}))
 }
 
-func (o *Options) readRates(list string) config.Problems {
+func (o *Options) readRates(list string) usage.Problems {
 	for text := range strings.SplitSeq(list, ",") {
 		rate, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil || !(rate > 0 && rate <= 1000) {
-			return config.Problems{{Place: config.FlagPlace("qps", list), Text: fmt.Sprintf("%q is no rate", text), Hint: "want rates above 0, at most 1000, for example 0.5,1,2"}}
+			return usage.Problems{{Place: usage.FlagPlace("qps", list), Text: fmt.Sprintf("%q is no rate", text), Hint: "want rates above 0, at most 1000, for example 0.5,1,2"}}
 		}
 		o.Rates = append(o.Rates, rate)
 	}
@@ -169,11 +170,11 @@ func (o Options) limit(c *config.Config) {
 	}
 }
 
-func (o Options) check(changed func(flag string) bool, qps string) (problems config.Problems) {
+func (o Options) check(changed func(flag string) bool, qps string) (problems usage.Problems) {
 	ladder := len(o.Ladder) > 0
 	wrong := func(is bool, flag string, value any, text, hint string) {
 		if is {
-			problems.Add(config.FlagPlace(flag, value), text, hint)
+			problems.Add(usage.FlagPlace(flag, value), text, hint)
 		}
 	}
 	const least, requests = "must be at least 1", "want a number of requests, for example "

@@ -18,6 +18,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -27,10 +28,10 @@ type Check struct {
 	Quick bool                                                              `json:"-"` // no probe of full length is sent
 	Judge func(target string, results ...*probe.Result) []report.Attainment `json:"-"` // of the probes of full length
 
-	Passed       bool            `json:"passed"`
-	Problems     config.Problems `json:"problems,omitempty"` // of the configuration
-	Targets      []*Target       `json:"targets,omitempty"`
-	TokensPerDay int             `json:"tokens_per_day"` // at most
+	Passed       bool           `json:"passed"`
+	Problems     usage.Problems `json:"problems,omitempty"` // of the configuration
+	Targets      []*Target      `json:"targets,omitempty"`
+	TokensPerDay int            `json:"tokens_per_day"` // at most
 }
 
 // A Target is one that was checked.

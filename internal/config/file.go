@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // ReadFile reads a file that the configuration names, as [ReadAll] does.
@@ -208,7 +210,7 @@ func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string
 	if word != name {
 		word += "…"
 	}
-	l.problem(l.at(n), "unknown key "+quote(word)+suggestion(name, words), hint)
+	l.problem(l.at(n), "unknown key "+quote(word)+usage.Suggestion(name, words), hint)
 }
 
 // intervalHint is for those who look for a time between probes.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // judge checks that Load either has problems, each on a line of its own and
@@ -19,7 +20,7 @@ func judge(t *testing.T, c *Config, err error, secret string) {
 		}
 		return
 	}
-	ps, ok := errors.AsType[Problems](err)
+	ps, ok := errors.AsType[usage.Problems](err)
 	if c != nil || !ok || len(ps) == 0 {
 		t.Fatalf("got configuration %v beside error %v", c, err)
 	}

@@ -3,6 +3,8 @@ package config
 import (
 	"cmp"
 	"slices"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Options are what [Load] works on. Load keeps none of it.
@@ -23,7 +25,7 @@ type Options struct {
 type loader struct {
 	Options
 	schema
-	problems Problems
+	problems usage.Problems
 	warnings []string
 	unknown  []string        // variables
 	path     string          // of the targets file
@@ -32,7 +34,7 @@ type loader struct {
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. The
-// error is [Problems] and then holds all of them; the configuration is nil.
+// error is [usage.Problems] and then holds all of them; the configuration is nil.
 func Load(o Options) (*Config, error) {
 	_, _, c, err := o.load()
 	return c, err
@@ -47,7 +49,7 @@ func (o Options) load() (*loader, layer, *Config, error) {
 	all := l.merged()
 	c := l.typed(all)
 	if len(l.problems) > 0 {
-		return nil, all, nil, l.problems.sorted()
+		return nil, all, nil, l.problems.Sorted()
 	}
 	c.Warnings, c.Unknown = l.warnings, l.unknown
 	return l, all, c, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A page is sent when the error budget burns 14.4 times as fast as it may, over one hour (SRE workbook, chapter 5), and
@@ -55,7 +56,7 @@ var promise = regexp.MustCompile(`^([a-z0-9_]+)(?:[<=]([^@]*))?(?:@(.*))?$`)
 
 func (l *loader) promises() (items []item) {
 	for i, text := range l.Objectives {
-		place := FlagPlace("objective", text)
+		place := usage.FlagPlace("objective", text)
 		parts := promise.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
 		if parts == nil {
 			l.problem(place, "not an objective", "want a signal, its limit and the goal, for example ttft=2s@95% or availability@99%")

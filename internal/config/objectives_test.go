@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // TestObjectivesOfFlags holds that they replace the configured ones, need not be measurable, and that each mistake is named.
@@ -43,7 +45,7 @@ func TestObjectivesOfFlags(t *testing.T) {
 		"availability<2s": "availability has no limit",
 	} {
 		_, err := Load(Options{Environ: withTarget(""), Objectives: []string{text}})
-		if problems, ok := errors.AsType[Problems](err); !ok || len(problems) != 1 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), FlagPlace("objective", text)) {
+		if problems, ok := errors.AsType[usage.Problems](err); !ok || len(problems) != 1 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), usage.FlagPlace("objective", text)) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

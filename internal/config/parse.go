@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // parsers stand in for those of env, which takes neither on and off nor numbers of more than 32 bits.
@@ -61,7 +63,7 @@ func (l *loader) parse(into any, it item, ks keys) {
 		if given.text == "" {
 			continue
 		}
-		if p, bad := errors.AsType[Problem](l.check(k, reflect.Indirect(k.of(into)), given.text, wrong[k.field.Name])); bad {
+		if p, bad := errors.AsType[usage.Problem](l.check(k, reflect.Indirect(k.of(into)), given.text, wrong[k.field.Name])); bad {
 			l.problem(given.label, p.Text, cmp.Or(p.Hint, k.hint))
 			k.of(into).SetZero()
 			given.bad = true
@@ -78,19 +80,19 @@ func printable(s string) bool {
 func parseSwitch(s string) (any, error) {
 	on, known := map[string]bool{"on": true, "true": true, "off": false, "false": false}[strings.ToLower(s)]
 	if !known {
-		return nil, Problem{Text: "neither on nor off"}
+		return nil, usage.Problem{Text: "neither on nor off"}
 	}
 	return on, nil
 }
 
-// check judges what was parsed from text, or not parsed for the reason err, by the tags of k. The error is a [Problem] without a
+// check judges what was parsed from text, or not parsed for the reason err, by the tags of k. The error is a [usage.Problem] without a
 // place, which never quotes the text; without a hint of its own, that of the setting stands.
 func (l *loader) check(k Key, v reflect.Value, text string, err error) error {
 	tag := k.field.Tag.Get
-	_, told := errors.AsType[Problem](err)
+	_, told := errors.AsType[usage.Problem](err)
 	switch {
 	case k.field.Type != reflect.TypeFor[Headers]() && !printable(text):
-		return Problem{Text: "has unprintable characters"}
+		return usage.Problem{Text: "has unprintable characters"}
 	case told:
 		return err
 	case text == "none" && tag("none") != "":
@@ -112,13 +114,13 @@ func checkDuration(d time.Duration, least, text string, err error) error {
 	bound, _ := time.ParseDuration(least)
 	switch {
 	case err != nil && strings.Trim(text, "0123456789.") == "":
-		return Problem{Text: "has no unit", Hint: "add a unit, for example " + text + "s"}
+		return usage.Problem{Text: "has no unit", Hint: "add a unit, for example " + text + "s"}
 	case err != nil:
-		return Problem{Text: "not a duration"}
+		return usage.Problem{Text: "not a duration"}
 	case d <= 0:
-		return Problem{Text: "must be above 0"}
+		return usage.Problem{Text: "must be above 0"}
 	case d < bound:
-		return Problem{Text: "must be at least " + least}
+		return usage.Problem{Text: "must be at least " + least}
 	}
 	return nil
 }
@@ -136,19 +138,19 @@ func (k Key) checkNumber(n float64, text string, err error) error {
 	}
 	switch {
 	case err != nil && k.field.Type.Kind() == reflect.Float64:
-		return Problem{Text: "not a number"}
+		return usage.Problem{Text: "not a number"}
 	case err != nil:
-		return Problem{Text: "not a whole number"}
+		return usage.Problem{Text: "not a whole number"}
 	case tag("is") == "ratio" && !(n > 0 && n < 1):
-		p := Problem{Text: "must be above 0 and below 1"}
+		p := usage.Problem{Text: "must be above 0 and below 1"}
 		if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
 			p.Hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
 		}
 		return p
 	case tag("above") != "" && !(n > bound("above") && n <= bound("max")):
-		return Problem{Text: "must be above " + tag("above") + " and at most " + tag("max")}
+		return usage.Problem{Text: "must be above " + tag("above") + " and at most " + tag("max")}
 	case tag("min") != "" && !(n >= bound("min") && n <= bound("max")):
-		return Problem{Text: "must be " + tag("min") + " to " + tag("max")}
+		return usage.Problem{Text: "must be " + tag("min") + " to " + tag("max")}
 	}
 	return nil
 }
@@ -171,25 +173,25 @@ func (l *loader) checkText(k Key, s string) error {
 	form, ok := forms[is]
 	switch {
 	case ok && !form.MatchString(s):
-		return Problem{Text: form.wrong}
+		return usage.Problem{Text: form.wrong}
 	case is == "address":
 		_, port, err := net.SplitHostPort(s)
 		if err != nil {
-			return Problem{Text: "not an address"}
+			return usage.Problem{Text: "not an address"}
 		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return Problem{Text: "the port must be 0 to 65535"}
+			return usage.Problem{Text: "the port must be 0 to 65535"}
 		}
 	case is == "url":
 		_, _, err := parseURL(s)
 		return err
 	case is == "file":
 		if _, err := l.ReadFile(s); err != nil {
-			return Problem{Text: err.Error()}
+			return usage.Problem{Text: err.Error()}
 		}
 	case k.name == "SIGNAL" && (s == "itl" || s == "chunk_gap"):
-		return Problem{Text: s + " is per token, and objectives judge probes", Hint: "use tpot"}
+		return usage.Problem{Text: s + " is per token, and objectives judge probes", Hint: "use tpot"}
 	case len(k.words) > 0 && !slices.Contains(k.words, s):
-		return Problem{Text: "unknown" + suggestion(s, k.words)}
+		return usage.Problem{Text: "unknown" + usage.Suggestion(s, k.words)}
 	}
 	return nil
 }

@@ -3,11 +3,12 @@ package config
 import (
 	"errors"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // TestProblems holds what is said of each wrong configuration in testdata/problems.txt: the text of the problems, their places and hints.
@@ -23,7 +24,7 @@ func TestProblems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			given, _, _ = strings.Cut(given, "\n> ")
 			_, err := Load(mistaken(given))
-			found, _ := errors.AsType[Problems](err)
+			found, _ := errors.AsType[usage.Problems](err)
 			for _, p := range found {
 				given += "\n> " + p.Error()
 			}
@@ -63,32 +64,4 @@ func mistaken(given string) Options {
 		}
 	}
 	return o
-}
-
-func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
-	got := Problems{{Place: "f:12"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "A_2_C"}, {Place: "f:9"}, {Place: "A"}, {Place: "f:9: x"}}.sorted()
-	want := Problems{{Place: "A"}, {Place: "A_2_C"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "f:9: x"}, {Place: "f:12"}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
-}
-
-// TestProblemsAreBounded holds that a file of something else has no line of the log for each line of it.
-func TestProblemsAreBounded(t *testing.T) {
-	text := make(Problems, 2000).Error()
-	if lines := strings.Count(text, "\n"); lines != 101 || !strings.HasPrefix(text, "2,000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
-		t.Errorf("%d lines, of which the last is %q", lines, text[strings.LastIndex(text, "\n"):])
-	}
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"model", "name", "timeout", "stall_timeout", "openai-chat"}
-	for word, want := range map[string]string{
-		"modl": "model", "namee": "name", "modal": "model", "modle": "model", "TimeOut": "timeout", // a letter less, more, another, two swapped, case
-		"openai": "openai-chat", "colour": "", "ab": "", "": "",
-	} {
-		if got := Nearest(word, known); got != want {
-			t.Errorf("%q: got %q, want %q", word, got, want)
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Secret is text that prints as ***, and as nothing when it is empty, as the zero Secret is.
@@ -65,10 +67,10 @@ func (h *Headers) UnmarshalText(text []byte) error {
 		}
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return Problem{Text: fmt.Sprintf("entry %d has no =", i+1)}
+			return usage.Problem{Text: fmt.Sprintf("entry %d has no =", i+1)}
 		}
 		if wrong := h.add(strings.TrimSpace(name), strings.TrimSpace(value)); wrong != "" {
-			return Problem{Text: fmt.Sprintf("entry %d %s", i+1, wrong)}
+			return usage.Problem{Text: fmt.Sprintf("entry %d %s", i+1, wrong)}
 		}
 	}
 	return nil

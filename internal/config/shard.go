@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Shard is one of several probers that share the targets. The zero value is the only one.
@@ -21,11 +23,11 @@ func (s *Shard) UnmarshalText(text []byte) error {
 	of, errOf := strconv.ParseUint(shards, 10, 31)
 	switch {
 	case !cut || hyphen == 0 || err != nil || errOf != nil:
-		return Problem{Text: "not a shard"}
+		return usage.Problem{Text: "not a shard"}
 	case of < 1 || of > 1000:
-		return Problem{Text: "must be of 1 to 1000 shards"}
+		return usage.Problem{Text: "must be of 1 to 1000 shards"}
 	case index >= of:
-		return Problem{Text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
+		return usage.Problem{Text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
 	}
 	*s = Shard{Index: int(index), Of: int(of)}
 	return nil

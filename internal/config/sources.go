@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A source is one setting as it was given, or its default.
@@ -141,7 +142,7 @@ func (l *loader) unknownVariable(variable string, known map[string]bool) {
 	}
 	slices.Sort(names)
 	name := strings.TrimPrefix(variable, prefix)
-	near := Nearest(name, names)
+	near := usage.Nearest(name, names)
 	if _, own := l.own.find(name); own {
 		near = targetList + "_0_" + name
 	}

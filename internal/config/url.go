@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
-// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one. The error is a [Problem].
+// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one. The error is a [usage.Problem].
 func parseURL(s string) (base string, each bool, err error) {
 	base, each = strings.CutPrefix(s, "dns+")
 	if !strings.Contains(base, "://") {
@@ -19,25 +21,25 @@ func parseURL(s string) (base string, each bool, err error) {
 			base = "http://" + base
 		case strings.ContainsAny(u.Host, ".:"):
 			const text = "has no scheme, and only loopback and private names get http://"
-			return "", false, Problem{Text: text, Hint: "write https:// or http:// before it"}
+			return "", false, usage.Problem{Text: text, Hint: "write https:// or http:// before it"}
 		}
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return "", false, Problem{Text: "not an http or https URL"}
+		return "", false, usage.Problem{Text: "not an http or https URL"}
 	}
 	port, errPort := strconv.ParseUint(u.Port(), 10, 16)
 	_, errAddress := netip.ParseAddr(u.Hostname())
 	switch {
 	case u.User != nil:
-		err = Problem{Text: "has credentials in it",
+		err = usage.Problem{Text: "has credentials in it",
 			Hint: "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"}
 	case strings.ContainsAny(s, "?#"):
-		err = Problem{Text: "has a query or a fragment"}
+		err = usage.Problem{Text: "has a query or a fragment"}
 	case u.Port() != "" && (errPort != nil || port == 0):
-		err = Problem{Text: "the port must be 1 to 65535"}
+		err = usage.Problem{Text: "the port must be 1 to 65535"}
 	case each && errAddress == nil:
-		err = Problem{Text: "has an address where dns+ needs a name to look up", Hint: "leave out dns+"}
+		err = usage.Problem{Text: "has an address where dns+ needs a name to look up", Hint: "leave out dns+"}
 	}
 	return base, each, err
 }

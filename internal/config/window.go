@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // the image has no time zones
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Window is when a target is probed, each week. The zero value is always.
@@ -23,7 +25,7 @@ var windowForm = regexp.MustCompile(`^(?:([A-Za-z,-]+) )?([0-9]{2}:[0-9]{2})-([0
 func (w *Window) UnmarshalText(text []byte) (err error) {
 	parts := windowForm.FindStringSubmatch(string(text))
 	if parts == nil {
-		return Problem{Text: "not a window of time"}
+		return usage.Problem{Text: "not a window of time"}
 	}
 	next := Window{text: string(text)}
 	for part := range strings.SplitSeq(parts[1], ",") {
@@ -36,7 +38,7 @@ func (w *Window) UnmarshalText(text []byte) (err error) {
 			to = from
 		}
 		if from < 0 || to < 0 {
-			return Problem{Text: "has an unknown day"}
+			return usage.Problem{Text: "has an unknown day"}
 		}
 		for day := from; ; day = (day + 1) % 7 {
 			if next.days[day] = true; day == to {
@@ -47,14 +49,14 @@ func (w *Window) UnmarshalText(text []byte) (err error) {
 	from, wrong := time.Parse("15:04", parts[2])
 	to, err := time.Parse("15:04", parts[3])
 	if wrong != nil || err != nil {
-		return Problem{Text: "has no such time of day"}
+		return usage.Problem{Text: "has no such time of day"}
 	}
 	if !to.After(from) {
 		to = to.Add(24 * time.Hour) // the next day
 	}
 	next.from, next.length = time.Duration(from.Hour())*time.Hour+time.Duration(from.Minute())*time.Minute, to.Sub(from)
 	if next.zone, err = time.LoadLocation(parts[4]); err != nil {
-		return Problem{Text: "has an unknown time zone"}
+		return usage.Problem{Text: "has an unknown time zone"}
 	}
 	*w = next
 	return nil

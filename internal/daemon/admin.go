@@ -13,6 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // controls let people pause and probe targets: those who log in, and where nobody has to, those on this machine.
@@ -44,11 +45,11 @@ func (d *Daemon) controls() status.Controls {
 	}
 }
 
-func checkAdmin(c *config.Config) config.Problems {
+func checkAdmin(c *config.Config) usage.Problems {
 	if !c.AdminAPI || isLoopback(c.ListenAddress) || hasLogin(c.WebConfigFile) {
 		return nil
 	}
-	return config.Problems{{
+	return usage.Problems{{
 		Place: "PROBER_ADMIN_API", Text: "anybody who reaches PROBER_LISTEN_ADDRESS=" + c.ListenAddress + " could pause targets",
 		Hint: "add basic_auth_users to the file of PROBER_WEB_CONFIG_FILE, or listen on 127.0.0.1",
 	}}

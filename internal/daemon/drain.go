@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // drainLimit is how long a drain lasts after the last request for it. Pods end sooner. A prober that was drained by
@@ -110,13 +111,13 @@ func (q DrainRequest) Send(ctx context.Context) error {
 func (q DrainRequest) parse() (u *url.URL, password string, err error) {
 	u, err = url.Parse(q.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, "", config.Problems{{
+		return nil, "", usage.Problems{{
 			Place: "URL argument", Text: "not an http or https URL",
 			Hint: "want the URL of a prober, for example http://127.0.0.1:9464",
 		}}
 	}
 	if _, given := u.User.Password(); given {
-		return nil, "", config.Problems{{
+		return nil, "", usage.Problems{{
 			Place: "URL argument", Text: "a password in the URL is not accepted",
 			Hint: "other users of this machine can see it: write it to a file and name that by --password-file, " +
 				"with the user alone in the URL: " + withoutPassword(u),
@@ -125,16 +126,16 @@ func (q DrainRequest) parse() (u *url.URL, password string, err error) {
 	if q.PasswordFile == "" {
 		return u, "", nil
 	}
-	place := config.FlagPlace("password-file", q.PasswordFile)
+	place := usage.FlagPlace("password-file", q.PasswordFile)
 	if u.User == nil {
-		return nil, "", config.Problems{{
+		return nil, "", usage.Problems{{
 			Place: place, Text: "whose password is it?",
 			Hint: "name the user in the URL, for example http://user@127.0.0.1:9464",
 		}}
 	}
 	text, err := config.ReadFile(q.PasswordFile)
 	if err != nil {
-		return nil, "", config.Problems{{Place: place, Text: err.Error(), Hint: "want a file that holds the password alone"}}
+		return nil, "", usage.Problems{{Place: place, Text: err.Error(), Hint: "want a file that holds the password alone"}}
 	}
 	return u, strings.TrimRight(string(text), "\r\n"), nil
 }

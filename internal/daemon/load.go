@@ -13,6 +13,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Load is [config.Load] with a check of the files that o names, which are read through assets.
@@ -23,7 +24,7 @@ func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 		return nil, err
 	}
 	if err := web.Validate(c.WebConfigFile); err != nil {
-		return nil, config.Problems{{
+		return nil, usage.Problems{{
 			Place: fmt.Sprintf("PROBER_WEB_CONFIG_FILE=%q", c.WebConfigFile), Text: strings.Join(strings.Fields(err.Error()), " "),
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
@@ -38,7 +39,7 @@ func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 // is right. While a sidecar that ended is started again, its pod is not ready: the server beside it would be out of
 // rotation for a typing error. ok is false if wrong is something else, or for a prober that is no sidecar: it ends.
 func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
-	if _, refused := errors.AsType[config.Problems](wrong); !refused {
+	if _, refused := errors.AsType[usage.Problems](wrong); !refused {
 		return nil, false
 	}
 	c, ok = WithoutTargets(environ, flags)

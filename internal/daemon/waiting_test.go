@@ -13,6 +13,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // TestInstanceWaitsForItsServer holds that a server that is being started is no failure: its slots are skipped and
@@ -85,7 +86,7 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 // TestIdle holds who stays with a wrong configuration, and where it serves then: not to everybody where it was to ask
 // who they are.
 func TestIdle(t *testing.T) {
-	wrong := config.Problems{{Place: "PROBER_QPS"}}
+	wrong := usage.Problems{{Place: "PROBER_QPS"}}
 	for name, test := range map[string]struct {
 		err            error
 		environ, flags map[string]string
@@ -116,7 +117,7 @@ func TestIdleKeepsItsSettings(t *testing.T) {
 		"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast", "PROBER_LOG_LEVEL": "loud", "PROBER_LOG_FORMAT": "console",
 		"PROBER_GENAI_SEMCONV": "off", "PROBER_RELOAD_INTERVAL": "1m", "PROBER_DNS_INTERVAL": "2m",
 	}
-	got, ok := Idle(config.Problems{{}}, environ, map[string]string{"LISTEN_ADDRESS": ":1"})
+	got, ok := Idle(usage.Problems{{}}, environ, map[string]string{"LISTEN_ADDRESS": ":1"})
 	want := &config.Config{
 		ListenAddress: ":1", LogLevel: "info", LogFormat: "console", MaxTokensPerDay: 1_000_000_000, DrainEndpoint: true,
 		ReloadInterval: time.Minute, DNSInterval: 2 * time.Minute,

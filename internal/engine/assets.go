@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Assets are the files that a configuration names: books, data sets, certificates and keys. Each is read and parsed
@@ -40,7 +41,7 @@ func (a *Assets) Read(path string) ([]byte, error) {
 func (a *Assets) Release() { clear(a.contents) }
 
 // Validate parses the files of all targets, and returns what is wrong with them.
-func (a *Assets) Validate(targets []config.Target) (problems config.Problems) {
+func (a *Assets) Validate(targets []config.Target) (problems usage.Problems) {
 	check := func(t config.Target, err error, hint string) {
 		if err != nil {
 			problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)

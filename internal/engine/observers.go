@@ -19,6 +19,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Observers are everything that looks at results. They are safe for concurrent use.
@@ -57,7 +58,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	o.recordings, err = status.NewRecordings(c.RecordingsDir, func(err error) { log.Warn("a recording was not written", zap.Error(err)) })
 	if err != nil && !c.DrainEndpoint {
 		place := fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", c.RecordingsDir)
-		return nil, config.Problems{{Place: place, Text: err.Error(), Hint: "want a directory that the prober may write to"}}
+		return nil, usage.Problems{{Place: place, Text: err.Error(), Hint: "want a directory that the prober may write to"}}
 	} else if err != nil {
 		o.log.Error("no recordings are written", zap.Error(err))
 	}

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Annotations of a pod, or of its template, that decide for it.
@@ -46,11 +47,11 @@ type Result struct {
 }
 
 // Stream adds the sidecar to each pod of a stream of manifests that holds a model server: YAML documents, JSON objects, or Lists of
-// them. A sidecar that is there is replaced, so that a second run changes nothing. The error is [config.Problems], all of it; a
+// them. A sidecar that is there is replaced, so that a second run changes nothing. The error is [usage.Problems], all of it; a
 // stream without any model server is wrong, too, unless the options allow it.
 func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
-		return Result{}, config.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
+		return Result{}, usage.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
 	}
 	run := run{options: o, missing: slices.Clone(o.Workloads)}
 	for _, e := range o.Env {
@@ -65,7 +66,7 @@ func Stream(in []byte, o Options) (Result, error) {
 	}
 	for _, name := range run.missing {
 		place := fmt.Sprintf("workload %q", name)
-		run.refuse(config.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
+		run.refuse(usage.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
 	}
 	none := fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects)
 	switch {
@@ -73,7 +74,7 @@ func Stream(in []byte, o Options) (Result, error) {
 	case o.AllowNone:
 		run.warn("the manifests %s: nothing is added", none)
 	default:
-		run.refuse(config.Problem{Place: "the manifests", Text: none, Hint: fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation)})
+		run.refuse(usage.Problem{Place: "the manifests", Text: none, Hint: fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation)})
 	}
 	if run.problems != nil {
 		return Result{Warnings: run.result.Warnings}, run.problems
@@ -85,13 +86,13 @@ func Stream(in []byte, o Options) (Result, error) {
 type run struct {
 	options  Options
 	result   Result
-	problems config.Problems
+	problems usage.Problems
 	objects  int
 	missing  []string // those of options.Workloads that were not seen yet
 }
 
 // refuse notes what is wrong; with several sidecars alike, once.
-func (r *run) refuse(problems ...config.Problem) {
+func (r *run) refuse(problems ...usage.Problem) {
 	for _, problem := range problems {
 		if !slices.Contains(r.problems, problem) {
 			r.problems = append(r.problems, problem)
@@ -108,7 +109,7 @@ func (r *run) document(d document) []byte {
 	tree, err := parse(d.text)
 	switch {
 	case err != nil:
-		r.refuse(config.Problem{Place: place, Text: "cannot be read: " + d.reason(err), Hint: "want YAML or JSON as kubectl takes it"})
+		r.refuse(usage.Problem{Place: place, Text: "cannot be read: " + d.reason(err), Hint: "want YAML or JSON as kubectl takes it"})
 		return d.text
 	case len(tree.Content) == 0:
 		return d.text
@@ -118,7 +119,7 @@ func (r *run) document(d document) []byte {
 		p.document = d
 		added, err := r.add(p, tree)
 		changed = changed || added
-		if problems, ok := errors.AsType[config.Problems](err); ok {
+		if problems, ok := errors.AsType[usage.Problems](err); ok {
 			r.refuse(problems...)
 		} else if err != nil {
 			r.warn("%s: left alone: %v", p.name(), err)
@@ -129,7 +130,7 @@ func (r *run) document(d document) []byte {
 	}
 	text, err := encode(tree)
 	if err != nil {
-		r.refuse(config.Problem{Place: place, Text: "is written in a way that the sidecar does not fit in: " + err.Error(), Hint: plainly})
+		r.refuse(usage.Problem{Place: place, Text: "is written in a way that the sidecar does not fit in: " + err.Error(), Hint: plainly})
 	}
 	return text
 }
@@ -144,7 +145,7 @@ func (r *run) unnamed(p pod) bool {
 	return len(r.options.Workloads) > 0 && !slices.ContainsFunc(r.options.Workloads, is)
 }
 
-// add puts the sidecar into p, which is in tree. The error is [config.Problems], or says why p is left alone.
+// add puts the sidecar into p, which is in tree. The error is [usage.Problems], or says why p is left alone.
 func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 	var whole any // it has no key that is written twice
 	if err := errors.Join(p.object.Decode(&whole), p.spec.Decode(&p.podSpec), p.about.Decode(&p.meta)); err != nil {
@@ -211,7 +212,7 @@ func ReleaseImage(version string) string {
 }
 
 // Parse completes o by variables as KEY=VALUE, and the key of a Secret as NAME/KEY or empty. It returns all that is wrong with o.
-func (o *Options) Parse(env []string, key string) (problems config.Problems) {
+func (o *Options) Parse(env []string, key string) (problems usage.Problems) {
 	if o.Image == "" {
 		problems.Add(`--image=""`, "no image", "give one, or leave --image out")
 	}
@@ -240,7 +241,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // configuration is that of a sidecar with some variables, or what the prober would refuse of them, or does not know: a sidecar
 // that ends at its start takes the model server with it. Files are not read.
-func configuration(env []Env) (*config.Config, config.Problems) {
+func configuration(env []Env) (*config.Config, usage.Problems) {
 	environ := map[string]string{}
 	for _, e := range env {
 		if environ[e.Name] = e.Value; e.ValueFrom != nil {
@@ -248,7 +249,7 @@ func configuration(env []Env) (*config.Config, config.Problems) {
 		}
 	}
 	c, err := config.Load(config.Options{Environ: environ, ReadFile: func(string) ([]byte, error) { return []byte("{}"), nil }})
-	problems, refused := errors.AsType[config.Problems](err)
+	problems, refused := errors.AsType[usage.Problems](err)
 	for i := 0; !refused && i < len(c.Unknown); i++ {
 		problems.Add("--env="+c.Unknown[i], "unknown variable", "see docs/configuration.md")
 	}
@@ -256,7 +257,7 @@ func configuration(env []Env) (*config.Config, config.Problems) {
 }
 
 // ReadManifests reads a file, at most 64 MiB of it, or stdin for -. problems is nil if it could.
-func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems config.Problems) {
+func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems usage.Problems) {
 	var err error
 	if file != "-" {
 		manifests, err = config.ReadFile(file)
@@ -265,7 +266,7 @@ func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems con
 	}
 	if err != nil {
 		place := fmt.Sprintf("--filename=%q", file)
-		return nil, config.Problems{{Place: place, Text: "cannot be read: " + err.Error(), Hint: "give a file, or - for standard input"}}
+		return nil, usage.Problems{{Place: place, Text: "cannot be read: " + err.Error(), Hint: "give a file, or - for standard input"}}
 	}
 	return manifests, nil
 }

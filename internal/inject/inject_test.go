@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -147,7 +147,7 @@ func TestProblems(t *testing.T) {
 		"unknown name": {in: podWith(vllm), options: Options{Workloads: []string{"Pod/p", "Deployment/q"}}, want: `workload "Deployment/q": is not among the manifests`},
 	} {
 		result, err := Stream([]byte(c.in), c.options)
-		var problems config.Problems
+		var problems usage.Problems
 		if !errors.As(err, &problems) || !strings.Contains(err.Error(), c.want) || result.Manifests != nil {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}

@@ -15,7 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A document is one of a stream: documents in a row are the stream again.
@@ -182,7 +182,7 @@ func (p pod) name() string { return text(p.object, "kind") + "/" + cmp.Or(p.labe
 
 func (p pod) problem(text, hint string) error {
 	line := p.document.line + p.object.Line - 1
-	return config.Problems{{Place: fmt.Sprintf("line %d: %s", line, p.name()), Text: text, Hint: hint}}
+	return usage.Problems{{Place: fmt.Sprintf("line %d: %s", line, p.name()), Text: text, Hint: hint}}
 }
 
 func (r *run) pods(object *yaml.Node) (pods []pod) {

@@ -72,7 +72,7 @@ type serving struct {
 	tls       bool
 }
 
-// serving is what the sidecar of p asks: without a container, nothing. The error is [config.Problems], or why p is left alone.
+// serving is what the sidecar of p asks: without a container, nothing. The error is [usage.Problems], or why p is left alone.
 func (r *run) serving(p pod) (s serving, err error) {
 	said := p.meta.Annotations[annotation]
 	wanted := said == "true" || len(r.options.Workloads) > 0

@@ -4,12 +4,10 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/prometheus/common/model"
 )
 
 // TestErrors checks what is said when there is no answer: what was asked, of whom, why, and what to do.
@@ -28,6 +26,11 @@ func TestErrors(t *testing.T) {
 			[]string{"bad_data: parse error"}},
 		"another thing": {200, `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`, []string{"not from a Prometheus"}},
 		"elsewhere":     {302, "", []string{"302", "login page"}},
+		"a redirect":    {307, "", []string{"307", "login page"}},
+		"too slow":      {503, `{"status":"error","errorType":"timeout","error":"query timed out"}`, []string{"timeout: query timed out", "shorter range"}},
+		"starting":      {503, "Service Unavailable", []string{"503", "try again later"}},
+		"a proxy":       {502, "<html>bad gateway</html>", []string{"502", "proxy in front of it"}},
+		"too long":      {200, `{"data":"` + strings.Repeat("x", 1000_000), []string{"too large", "shorter range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{handler: func(w http.ResponseWriter, _ *http.Request) {
@@ -37,13 +40,13 @@ func TestErrors(t *testing.T) {
 			}}
 			c := f.client(t)
 			for range 2 { // the second asks nothing, after an error
-				c.query(t.Context(), "query", url.Values{"query": {`c{a="b"}`}}, &model.Vector{})
+				c.vector(t.Context(), `c{a="b"}`, midnight)
 			}
 			if c.err == nil || f.token != "Bearer s3cret" || len(f.asked) != 1 {
 				t.Fatalf("%v, %q, asked %q", c.err, f.token, f.asked)
 			}
 			err := c.err.Error()
-			for _, want := range append(test.want, `query "c{a=\"b\"}" at Prometheus `+c.base.String()) {
+			for _, want := range append(test.want, "Prometheus at "+c.base) {
 				if !strings.Contains(err, want) {
 					t.Errorf("%s\nhas no %q", err, want)
 				}
@@ -55,12 +58,29 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestNobodyAnswers checks what is said where nothing listens.
+func TestNobodyAnswers(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	c, err := newClient(server.URL, transport{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.vector(t.Context(), "up", midnight)
+	address := strings.TrimPrefix(server.URL, "http://")
+	want := "Prometheus at " + server.URL + " does not answer: dial tcp " + address +
+		": connect: connection refused; check --prometheus, and whether it is running"
+	if c.err == nil || c.err.Error() != want {
+		t.Errorf("got  %v\nwant %s", c.err, want)
+	}
+}
+
 // TestQueryEnds checks that a query ends with its context, and says what to do.
 func TestQueryEnds(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	c := (&fake{}).client(t)
-	if c.query(ctx, "query", nil, nil); c.err == nil || !strings.Contains(c.err.Error(), "shorter range") {
+	if c.vector(ctx, "up", midnight); c.err == nil || !strings.Contains(c.err.Error(), "shorter range") {
 		t.Error(c.err)
 	}
 }

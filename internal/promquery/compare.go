@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -98,12 +97,9 @@ func (r reader) means(ctx context.Context, of *record, quantity, n int) []float6
 
 // course evaluates an expression at the ends of n periods, the last with the range, and calls do with each value and its period.
 func (r reader) course(ctx context.Context, expr string, width time.Duration, n int, do func(labels model.Metric, i int, v float64)) {
-	var matrix model.Matrix
-	r.query(ctx, "query_range", url.Values{
-		"query": {expr}, "step": {strconv.FormatFloat(width.Seconds(), 'f', -1, 64)},
-		"start": {seconds(r.span.to.Add(-time.Duration(n-1) * width))}, "end": {seconds(r.span.to)},
-	}, &matrix)
-	for _, stream := range matrix {
+	begin := r.span.to.Add(-time.Duration(n-1) * width)
+	steps := promv1.Range{Start: begin, End: r.span.to, Step: width}
+	for _, stream := range r.matrix(ctx, expr, steps) {
 		for _, pair := range stream.Values {
 			if i := n - 1 - int(r.span.to.Sub(pair.Timestamp.Time())/width); i >= 0 && i < n {
 				do(stream.Metric, i, float64(pair.Value))

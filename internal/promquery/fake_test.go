@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +50,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "warnings": f.warnings, "data": map[string]any{"result": result}})
+	kind := "vector"
+	if strings.HasSuffix(r.URL.Path, "/query_range") {
+		kind = "matrix"
+		result = slices.DeleteFunc(result, func(s sample) bool { return s["values"] == nil })
+	}
+	data := map[string]any{"resultType": kind, "result": result}
+	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "warnings": f.warnings, "data": data})
 }
 
 // client serves f.
@@ -59,15 +64,18 @@ func (f *fake) client(t *testing.T) *client {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	base, _ := url.Parse(server.URL)
-	return &client{base: base, token: "s3cret"}
+	c, err := newClient(server.URL, transport{"s3cret", 1000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // run asks f for six hours, unless r says otherwise.
 func run(t *testing.T, f *fake, r Request) (*Query, error) {
 	t.Helper()
 	r.BudgetWindow = "30d"
-	r.Prometheus, r.From = f.client(t).base.String(), midnight.Format(time.RFC3339)
+	r.Prometheus, r.From = f.client(t).base, midnight.Format(time.RFC3339)
 	r.To = cmp.Or(r.To, midnight.Add(6*time.Hour).Format(time.RFC3339))
 	query, problems := r.Parse(midnight)
 	if problems != nil {

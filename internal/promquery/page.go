@@ -35,7 +35,7 @@ func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 			charts = append(charts, spread, course)
 		}
 	}
-	return report.Page("Latencies in "+q.reader.base.String(), q.Document, charts), q.reader.err
+	return report.Page("Latencies in "+q.reader.base, q.Document, charts), q.reader.err
 }
 
 // cumulative is the share of samples up to the upper bound of each bucket.

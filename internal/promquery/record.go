@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -104,9 +103,7 @@ type store map[series]*record
 
 // each evaluates an expression at the end of the range, and calls do with each sample and the record of its series.
 func (r reader) each(ctx context.Context, found store, expr string, do func(*record, *model.Sample)) {
-	var vector model.Vector
-	r.query(ctx, "query", url.Values{"query": {expr}, "time": {seconds(r.span.to)}}, &vector)
-	for _, sample := range vector {
+	for _, sample := range r.vector(ctx, expr, r.span.to) {
 		id := seriesOf(sample.Metric)
 		if found[id] == nil {
 			found[id] = &record{series: id, span: r.span, summary: report.Summary{

@@ -12,8 +12,8 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Request is what the command line asks for, as it was typed.
@@ -36,8 +36,27 @@ type Query struct {
 }
 
 // Parse reads a request. The problems are all that is wrong with it.
-func (r Request) Parse(now time.Time) (*Query, config.Problems) {
-	var problems config.Problems
+func (r Request) Parse(now time.Time) (*Query, usage.Problems) {
+	var problems usage.Problems
+	q := &Query{reader: reader{client: r.parseClient(&problems), targets: r.Targets}}
+	for _, text := range r.Match {
+		label, value, ok := strings.Cut(text, "=")
+		if !ok || !model.LegacyValidation.IsValidLabelName(label) {
+			problems.Add(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
+		}
+		q.reader.match = append(q.reader.match, label+oneOf(value))
+	}
+	window, err := model.ParseDuration(r.BudgetWindow)
+	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour || q.reader.window%time.Hour != 0 {
+		problems.Add(usage.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
+	}
+	r.parseSpans(q, now.UTC().Truncate(time.Second), &problems)
+	return q, problems
+}
+
+// parseClient reads the URL and the token, and makes a client of them. It is nil if there is a problem.
+func (r Request) parseClient(problems *usage.Problems) *client {
+	before := len(*problems)
 	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
 	u, err := url.Parse(r.Prometheus)
 	switch {
@@ -49,49 +68,53 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 		problems.Add("--prometheus", "user and password in the URL are not taken",
 			"other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
 	}
-	q := &Query{reader: reader{client: &client{base: u}, targets: r.Targets}}
-	if r.TokenFile != "" {
-		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
-		token, err := os.ReadFile(r.TokenFile)
-		if q.reader.token = strings.TrimSpace(string(token)); err != nil {
-			problems.Add(place, errors.Unwrap(err).Error(), "")
-		} else if q.reader.token == "" {
-			problems.Add(place, "not a token", "want one line, the token")
-		}
+	token := r.readToken(problems)
+	if len(*problems) > before {
+		return nil
 	}
-	for _, text := range r.Match {
-		label, value, ok := strings.Cut(text, "=")
-		if !ok || !model.LegacyValidation.IsValidLabelName(label) {
-			problems.Add(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
-		}
-		q.reader.match = append(q.reader.match, label+oneOf(value))
+	c, err := newClient(u.String(), transport{token, maxAnswerBytes})
+	if err != nil {
+		problems.Add("--prometheus", "not a base URL", example)
 	}
-	window, err := model.ParseDuration(r.BudgetWindow)
-	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour || q.reader.window%time.Hour != 0 {
-		problems.Add(config.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
+	return c
+}
+
+// readToken reads the file with the token, which is empty if there is none.
+func (r Request) readToken(problems *usage.Problems) string {
+	if r.TokenFile == "" {
+		return ""
 	}
-	r.parseSpans(q, now.UTC().Truncate(time.Second), &problems)
-	return q, problems
+	place := usage.FlagPlace("prometheus-token-file", r.TokenFile)
+	content, err := os.ReadFile(r.TokenFile)
+	if err != nil {
+		problems.Add(place, errors.Unwrap(err).Error(), "want a file with one line, the token")
+		return ""
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" || strings.ContainsAny(token, "\r\n") {
+		problems.Add(place, "not a token", "want one line, the token")
+	}
+	return token
 }
 
 // parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
-func (r Request) parseSpans(q *Query, now time.Time, problems *config.Problems) {
+func (r Request) parseSpans(q *Query, now time.Time, problems *usage.Problems) {
 	span, isFrom, isTo := parseRange(r.From, r.To, now)
 	q.reader.span = span
 	if !isFrom {
-		problems.Add(config.FlagPlace("from", r.From), "no time", "want "+times)
+		problems.Add(usage.FlagPlace("from", r.From), "no time", "want "+times)
 	}
 	if !isTo {
-		problems.Add(config.FlagPlace("to", r.To), "no time", "want "+times)
+		problems.Add(usage.FlagPlace("to", r.To), "no time", "want "+times)
 	}
 	if isFrom && isTo && span.length() <= 0 {
-		problems.Add(config.FlagPlace("from", r.From)+" "+config.FlagPlace("to", r.To),
+		problems.Add(usage.FlagPlace("from", r.From)+" "+usage.FlagPlace("to", r.To),
 			"the range is empty", "--from must be before --to; it is "+span.String())
 	}
 	if r.Versus == "" {
 		return
 	}
-	place := config.FlagPlace("vs", r.Versus)
+	place := usage.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {
 		problems.Add(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
 	}

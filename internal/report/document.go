@@ -16,14 +16,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // CheckOutput finds what is wrong with the format of tables and with the page with plots, if any.
-func CheckOutput(format, picture string) (problems config.Problems) {
-	wrong := func(flag, value, text, hint string) { problems.Add(config.FlagPlace(flag, value), text, hint) }
+func CheckOutput(format, picture string) (problems usage.Problems) {
+	wrong := func(flag, value, text, hint string) { problems.Add(usage.FlagPlace(flag, value), text, hint) }
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
 		wrong("format", format, "unknown", "want text, json or markdown")
 	}
@@ -156,7 +156,7 @@ const MeasuredInTurn = "one was measured after the other: what disturbed the mac
 	"looks like a difference; repeat the run, or compare in rounds (--qps)"
 
 // CompareFiles compares the steps that two JSON documents have in common: those of equal load, length of prompts and,
-// unless each file has only one, target. What is wrong with the files are [config.Problems].
+// unless each file has only one, target. What is wrong with the files are [usage.Problems].
 func CompareFiles(pathA, pathB string) (Document, error) {
 	a, problemsA := readDocument(pathA)
 	b, problemsB := readDocument(pathB)
@@ -199,9 +199,9 @@ func commonSteps(a, b []Summary) (steps [][2]Summary) {
 	return steps
 }
 
-func readDocument(path string) (Document, config.Problems) {
+func readDocument(path string) (Document, usage.Problems) {
 	var j versioned
-	problem := config.Problem{Place: path, Text: "not a report", Hint: "want a file that prober bench or prober report wrote with --format json"}
+	problem := usage.Problem{Place: path, Text: "not a report", Hint: "want a file that prober bench or prober report wrote with --format json"}
 	data, err := os.ReadFile(path) //nolint:gosec // the file that the user wants
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		problem.Text = cause.Err.Error()
@@ -212,7 +212,7 @@ func readDocument(path string) (Document, config.Problems) {
 	} else if err == nil && j.Schema >= oldestSchema {
 		return j.Document, nil
 	}
-	return Document{}, config.Problems{problem}
+	return Document{}, usage.Problems{problem}
 }
 
 func describe(name string, d Document) string {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // document has all that may be unknown, infinite or hostile.
@@ -169,7 +169,7 @@ func TestFilesThatAreNoReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := CompareFiles(path, filepath.Join(dir, "none"))
-		problems, ok := errors.AsType[config.Problems](err)
+		problems, ok := errors.AsType[usage.Problems](err)
 		if !ok || len(problems) != 2 || !strings.Contains(err.Error(), path+": "+test.want) || !strings.Contains(err.Error(), "none: no such file") {
 			t.Errorf("%s: %v", name, err)
 		}

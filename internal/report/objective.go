@@ -12,6 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // ErrMissed is returned when it was already said which objective was missed, or what is slower.
@@ -27,8 +28,8 @@ type Gate struct {
 var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
 
 // ParseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
-func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems config.Problems) {
-	wrong := func(word, text, hint string) { problems.Add(config.FlagPlace("fail-on", word), text, hint) }
+func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems usage.Problems) {
+	wrong := func(word, text, hint string) { problems.Add(usage.FlagPlace("fail-on", word), text, hint) }
 	words := "want objective"
 	if targets != nil {
 		words += ", regression or 'regression>5%'"
@@ -114,13 +115,12 @@ func (a Attainment) Missed() bool {
 	return a.Judged == 0 || float64(a.Good) < float64(a.Goal)*float64(a.Judged)-rounding
 }
 
-// share is "99.996% (259,190 of 259,200)", rounded down: 100% is all.
+// share returns the attainment in per cent and in numbers: "99.996% (259,190 of 259,200)".
 func (a Attainment) share() string {
 	if a.Judged == 0 {
 		return "no request has a sample"
 	}
-	percent := strconv.FormatFloat(float64(100_000*a.Good/a.Judged)/1000, 'f', -1, 64)
-	return fmt.Sprintf("%s%% (%s of %s)", percent, format.Grouped(a.Good), format.Grouped(a.Judged))
+	return fmt.Sprintf("%s (%s of %s)", format.Attainment(a.Good, a.Judged), format.Grouped(a.Good), format.Grouped(a.Judged))
 }
 
 // Attained says in a line how far s met one of its objectives.
@@ -130,7 +130,7 @@ func (s Summary) Attained(a Attainment) string {
 		verdict = "missed"
 	}
 	if finite(a.Worst) {
-		text += ", worst " + seconds(a.Worst)
+		text += ", worst " + secondsOrNone(a.Worst)
 	}
 	if s.Failed() > 0 {
 		text += ", " + format.Grouped(s.Failed()) + " failed"

@@ -1,0 +1,74 @@
+// Package usage is the error for what a user got wrong: in the configuration, on the command line, or in a file that was given.
+// It says the place, what is wrong there and what would be right. Commands that end with it have exit code 2.
+package usage
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
+)
+
+// A Problem is one thing that is wrong, on one line and without secrets.
+type Problem struct {
+	Place string `json:"place"`          // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
+	Text  string `json:"text"`           // what is wrong
+	Hint  string `json:"hint,omitempty"` // what would be right; may be empty
+}
+
+// FlagPlace returns the place of a problem with a flag and its value.
+func FlagPlace(flag string, value any) string {
+	return fmt.Sprintf("--%s=\"%v\"", flag, value)
+}
+
+// Error returns the problem as a person reads it.
+func (p Problem) Error() string {
+	return strings.TrimSuffix(p.Place+": "+p.Text+"; "+p.Hint, "; ")
+}
+
+// Problems are all problems that were found, so that a user can solve them at once. It is an error.
+type Problems []Problem
+
+// Add adds a problem.
+func (ps *Problems) Add(place, text, hint string) {
+	*ps = append(*ps, Problem{Place: place, Text: text, Hint: hint})
+}
+
+// mostShown bounds the problems in an error: a file of something else has one on each line.
+const mostShown = 100
+
+// Error returns a line with the count, then a line for each problem, up to 100.
+func (ps Problems) Error() string {
+	lines := []string{format.Count(len(ps), "problem") + ":"}
+	for _, p := range ps[:min(len(ps), mostShown)] {
+		lines = append(lines, p.Error())
+	}
+	if more := len(ps) - mostShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// Sorted orders ps in place and returns it without repetitions: by place, with numbers in it by their value.
+func (ps Problems) Sorted() Problems {
+	slices.SortFunc(ps, func(a, b Problem) int {
+		return cmp.Or(
+			strings.Compare(padNumbers(a.Place), padNumbers(b.Place)),
+			strings.Compare(a.Text, b.Text),
+			strings.Compare(a.Hint, b.Hint),
+		)
+	})
+	return slices.Compact(ps)
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// padNumbers returns place with each number in 20 digits, so that texts are in the order of their numbers.
+func padNumbers(place string) string {
+	return digits.ReplaceAllStringFunc(place, func(number string) string {
+		return strings.Repeat("0", max(0, 20-len(number))) + number
+	})
+}

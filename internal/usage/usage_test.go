@@ -1,0 +1,38 @@
+package usage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
+	got := Problems{
+		{Place: "f:12"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "A_2_C"}, {Place: "f:9"}, {Place: "A"}, {Place: "f:9: x"},
+	}.Sorted()
+	want := Problems{{Place: "A"}, {Place: "A_2_C"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "f:9: x"}, {Place: "f:12"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// TestProblemsAreBounded holds that a file of something else has no line of the log for each line of it.
+func TestProblemsAreBounded(t *testing.T) {
+	text := make(Problems, 2000).Error()
+	lines := strings.Count(text, "\n")
+	if lines != 101 || !strings.HasPrefix(text, "2,000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
+		t.Errorf("%d lines, of which the last is %q", lines, text[strings.LastIndex(text, "\n"):])
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"model", "name", "timeout", "stall_timeout", "openai-chat"}
+	for word, want := range map[string]string{
+		"modl": "model", "namee": "name", "modal": "model", "modle": "model", // a letter less, more, another, two swapped
+		"TimeOut": "timeout", "openai": "openai-chat", "colour": "", "ab": "", "": "",
+	} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+}
