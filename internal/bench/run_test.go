@@ -96,7 +96,7 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 	}
 	return Setup{
 		Plan: plan, Assets: engine.NewAssets(config.ReadFile), Dial: r.dial,
-		Screen: report.NewScreen(out, errs, o.Format), Out: out,
+		Screen: NewScreen(out, errs, o.Format), Out: out,
 	}
 }
 
