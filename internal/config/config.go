@@ -43,7 +43,6 @@ type Config struct {
 	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" max:"1000000000000000" none:"yes" want:"tokens a day, for example 5000000000, or none" for:"run check" help:"limit of prompt and answer tokens a day for all targets together; run refuses a configuration that costs more; none: no limit"`
 	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" for:"run" topic:"Special cases" help:"for sidecars: serve /-/drain, which stops probing, and keep running when the configuration is invalid"`
 	AdminAPI        bool          `env:"ADMIN_API" envDefault:"off" reload:"restart" want:"on or off" for:"run demo" help:"pause, resume and probe a target by POST /api/v1/targets/NAME/pause, resume and probe, and on the page; an address other than loopback needs a login (WEB_CONFIG_FILE)"`
-	RecordingsDir   string        `env:"RECORDINGS_DIR" otherwise:"none" reload:"restart" for:"run demo" help:"directory to which failed probes and the slowest of an hour are written, as JSON lines, 100 MB at most"`
 	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" for:"run demo bench" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
 
 	// Package env is not to look for these: each is parsed by itself.

@@ -83,19 +83,19 @@ func (w *waterfall) phases() {
 	}
 	cells, end := w.width-labelWidth-valueWidth, list[len(list)-1].To
 	for _, p := range list {
-		w.raw(p.Name, fmt.Sprintf("%*s  %s", valueWidth-2, format.Seconds(p.To-p.From), span(p.From, p.To, end, cells)))
+		w.raw(p.Name, fmt.Sprintf("%*s  %s", valueWidth-2, format.Seconds(p.To-p.From), phaseBar(p, end, cells)))
 	}
 	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Seconds(end)))
 }
 
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// span draws from..to on an axis of the given cells that ends at limit. It begins at a whole cell and is at least a
+// phaseBar draws a phase on an axis of the given cells that ends at limit. The bar begins at a whole cell and is at least a
 // sliver wide, so that nothing that happened is invisible.
-func span(from, to, limit float64, cells int) string {
+func phaseBar(p Phase, limit float64, cells int) string {
 	scale := float64(cells) / limit
-	start := min(int(from*scale), cells-1)
-	end := int(to*scale*8 + 0.5)
+	start := min(int(p.From*scale), cells-1)
+	end := int(p.To*scale*8 + 0.5)
 	width := min(max(end-start*8, 1), (cells-start)*8)
 	return strings.Repeat(" ", start) + strings.Repeat("█", width/8) + eighths[width%8]
 }

@@ -28,15 +28,16 @@ type piece struct {
 // scaled draws phases on an axis of so many units that ends at limit.
 func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	for _, p := range list {
-		from, to := hundredths(units*min(1, p.From/limit)), hundredths(units*min(1, p.To/limit))
+		from, to := coordinate(units*min(1, p.From/limit)), coordinate(units*min(1, p.To/limit))
 		if to-from >= smallest {
-			pieces = append(pieces, piece{p.Name, from, hundredths(to - from)})
+			pieces = append(pieces, piece{p.Name, from, coordinate(to - from)})
 		}
 	}
 	return pieces
 }
 
-func hundredths(v float64) float64 { return math.Round(v*100) / 100 }
+// coordinate rounds to two decimals, since a page has thousands of them.
+func coordinate(v float64) float64 { return math.Round(v*100) / 100 }
 
 var letters = map[probe.Outcome]string{
 	probe.DNS: "D", probe.Connect: "C", probe.TLS: "K", probe.Timeout: "T", probe.Stalled: "S",
@@ -59,7 +60,7 @@ func (v *view) Bars() []bar {
 	for i, e := range shown {
 		const slot = 100.0 / slots
 		x := slot * float64(slots-len(shown)+i)
-		b := bar{entry: e, X: x, Left: hundredths(x + 0.11*slot), Middle: hundredths(x + slot/2)}
+		b := bar{entry: e, X: x, Left: coordinate(x + 0.11*slot), Middle: coordinate(x + slot/2)}
 		whole := e.account()
 		parts := report.Phases(&whole)
 		if !e.OK() {
