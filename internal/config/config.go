@@ -56,17 +56,16 @@ type Config struct {
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
 type Settings struct {
 	QPS     float64 `env:"QPS" envDefault:"0.1" above:"0" max:"1000" group:"agree" want:"probes per second, for example 0.1" for:"run demo check bench" topic:"Rate" help:"probes per second and target; above 0, at most 1000"`
-	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant jittered poisson" group:"agree" for:"run demo check bench" help:"how the starts of probes are spread over time"`
+	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant poisson" group:"agree" for:"run demo check bench" help:"how the starts of probes are spread over time"`
 
 	Active Window `env:"ACTIVE" otherwise:"always" want:"days, a time and a time zone, for example Mon-Fri 08:00-18:00 Europe/Berlin" for:"run" help:"when targets are probed, for example Mon-Fri 08:00-18:00 Europe/Berlin (each day, UTC if left out); at other times they are paused"`
 
-	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions book dataset canary" group:"agree" topic:"Prompts" help:"workload: cold (new words each time: no cache helps), warm (the same words), sessions (users with a growing history), book (passages of BOOK_FILE), dataset (prompts of DATASET_FILE) or canary (the answer must repeat three words)"`
+	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset canary" group:"agree" topic:"Prompts" help:"workload: cold (new words each time: no cache helps), warm (the same words), sessions (users with a growing history), dataset (prompts of DATASET_FILE) or canary (the answer must repeat three words)"`
 	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" group:"agree" want:"the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000" help:"exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000"`
 	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" group:"agree" want:"the length of an answer in tokens, for example 100" help:"exact length of an answer in tokens; 1 to 100000"`
 	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000" group:"agree" want:"a number of users, for example 15" help:"users of the prompt sessions who take turns, 1 to 10000"`
 	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000" group:"agree" want:"a number of rounds, for example 20" help:"questions of each user of the prompt sessions, 1 to 1000; the last prompt, with all answers before it, has at most 1000000 tokens"`
 	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" group:"agree" want:"the length of the system prompt in tokens, for example 1000" help:"approximate length, in tokens, of the system prompt that all users of the prompt sessions share; below PROMPT_TOKENS; the default becomes a tenth of it where it is not"`
-	BookFile      string  `env:"BOOK_FILE" otherwise:"none" is:"file" group:"agree" help:"text file for the prompt book, in UTF-8, at most 64 MiB, with as many words as a prompt has tokens"`
 	DatasetFile   string  `env:"DATASET_FILE" otherwise:"none" is:"file" group:"agree" help:"file for the prompt dataset: JSON lines with a prompt, a text or messages, at most 64 MiB"`
 	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1" group:"agree" want:"0 to 1, for example 0.5" help:"where in the prompt canary the words stand that the answer must repeat, from 0 (start) to 1 (end)"`
 

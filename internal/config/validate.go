@@ -73,7 +73,6 @@ func (l *loader) validate(t entry) {
 			"longer than the timeout of " + t.values["TIMEOUT"].text, "want at most the timeout"},
 		{"CERT_FILE", set("CERT_FILE") && unset("KEY_FILE"), "given without KEY_FILE", "want both or none"},
 		{"KEY_FILE", set("KEY_FILE") && unset("CERT_FILE"), "given without CERT_FILE", "want both or none"},
-		{"PROMPT", t.Prompt == "book" && unset("BOOK_FILE"), "given without BOOK_FILE", "want the file to ask from"},
 		{"PROMPT", t.Prompt == "dataset" && unset("DATASET_FILE"), "given without DATASET_FILE", "want the file to ask from"},
 		{"PROMPT_TOKENS", canary && t.given("PROMPT_TOKENS") && t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
 		{"MAX_TOKENS", canary && t.given("MAX_TOKENS") && t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},

@@ -121,8 +121,8 @@ func newStrip(e *entry, end float64) *strip {
 	if e == nil {
 		return nil
 	}
-	e = &entry{Account: e.account(), At: e.At, good: e.good, bad: e.bad}
-	phases := report.Phases(&e.Account)
+	e = &entry{ResultJSON: e.account(), At: e.At, good: e.good, bad: e.bad}
+	phases := report.Phases(&e.ResultJSON)
 	gaps := longGaps(e)
 	if !e.OK() && len(phases) > 0 {
 		gaps = append(gaps, phases[len(phases)-1])
@@ -136,14 +136,14 @@ func newStrip(e *entry, end float64) *strip {
 		}
 	}
 	s := &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), End: end, Ticks: string(path)}
-	if longest, _, ok := report.LongestGap(&e.Account); ok {
+	if longest, _, ok := report.LongestGap(&e.ResultJSON); ok {
 		s.Longest = scaled([]report.Phase{longest}, end, 100)
 	}
 	return s
 }
 
 func longGaps(e *entry) (list []report.Phase) {
-	usual := median(gaps(&e.Account))
+	usual := median(gaps(&e.ResultJSON))
 	for frame, gap := range e.Gaps() {
 		if *usual > 0 && gap > 5**usual {
 			list = append(list, report.Phase{Name: "silence", From: e.Arrivals[frame-1], To: e.Arrivals[frame]})
