@@ -4,15 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/usage"
 )
 
 // ErrMissed is returned when it was already said which objective was missed, or what is slower.
@@ -22,37 +18,7 @@ var ErrMissed = errors.New("missed")
 type Gate struct {
 	Objective, Regression bool
 
-	Least float64 // slowdown in percent, below which a regression does not count
-}
-
-var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
-
-// ParseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
-func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems usage.Problems) {
-	wrong := func(word, text, hint string) { problems.Add(usage.FlagPlace("fail-on", word), text, hint) }
-	words := "want objective"
-	if targets != nil {
-		words += ", regression or 'regression>5%'"
-	}
-	pair := len(targets) == 2 && targets[0].Group == targets[1].Group && !targets[0].EachAddress && !targets[1].EachAddress
-	for _, word := range failOn {
-		word = strings.ReplaceAll(word, " ", "")
-		slower := regression.FindStringSubmatch(word)
-		switch {
-		case word != "objective" && slower == nil:
-			wrong(word, "unknown", words)
-		case slower == nil && objectives == nil:
-			wrong(word, "there is no objective", "add one, for example --objective ttft=2s@95%")
-		case slower == nil:
-			g.Objective = true
-		case !pair:
-			wrong(word, "needs two targets of one group to compare", "want prober bench before=URL after=URL")
-		default:
-			g.Regression = true
-			g.Least, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
-		}
-	}
-	return g, problems
+	Least float64 // slowdown in per cent, below which a regression does not count
 }
 
 // A Judgement is what an objective says of one request.

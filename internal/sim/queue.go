@@ -168,26 +168,17 @@ func (e *engine) idle(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// due returns the moment at which token k, counted from 0, is ready. It may block until that moment is known, at most until
-// limit (zero: for ever): then known is false. The error is ctx's.
-func (q *sequence) due(ctx context.Context, k int, limit time.Time) (at time.Time, known bool, err error) {
-	var late <-chan time.Time
-	if !limit.IsZero() {
-		timer := time.NewTimer(time.Until(limit))
-		defer timer.Stop()
-		late = timer.C
-	}
+// due waits until it is known at which moment token k, counted from 0, is ready. The error is ctx's.
+func (q *sequence) due(ctx context.Context, k int) (time.Time, error) {
 	for len(q.times) <= k {
 		select {
 		case at := <-q.made:
 			q.times = append(q.times, at)
-		case <-late:
-			return time.Time{}, false, ctx.Err()
 		case <-ctx.Done():
-			return time.Time{}, false, ctx.Err()
+			return time.Time{}, ctx.Err()
 		}
 	}
-	return q.times[k], true, ctx.Err()
+	return q.times[k], ctx.Err()
 }
 
 // prefill is the time that the tokens of a prompt from position from to position to take:

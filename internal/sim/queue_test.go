@@ -95,7 +95,7 @@ func (l ladder) climb(t *testing.T, n int) rung {
 			origin = start.Add(l.lead)
 		}
 		sent[i] = e.submit(uint64(i), origin, l.prompt, 0, want)
-		clients.Go(func() { _, _, _ = sent[i].due(ctx, want-1, time.Time{}) })
+		clients.Go(func() { _, _ = sent[i].due(ctx, want-1) })
 	}
 	running.Go(func() { e.run(ctx) }) // from now on, so that it finds them all
 	clients.Wait()
@@ -106,10 +106,10 @@ func (l ladder) climb(t *testing.T, n int) rung {
 	var gaps []float64
 	for _, q := range sent {
 		first, last := q.times[0], q.times[len(q.times)-1]
-		got.ttft += inMS(first.Sub(start)) / float64(n)
-		got.tpot += inMS(last.Sub(first)) / float64(len(q.times)-1) / float64(n)
+		got.ttft += ms(first.Sub(start)) / float64(n)
+		got.tpot += ms(last.Sub(first)) / float64(len(q.times)-1) / float64(n)
 		for i := 1; i < len(q.times); i++ {
-			gaps = append(gaps, inMS(q.times[i].Sub(q.times[i-1])))
+			gaps = append(gaps, ms(q.times[i].Sub(q.times[i-1])))
 		}
 	}
 	slices.Sort(gaps)
@@ -140,3 +140,6 @@ func TestTheLadderHasTheRecordedShape(t *testing.T) {
 		}
 	}
 }
+
+// ms is a duration in milliseconds.
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
