@@ -72,9 +72,7 @@ exported as those of run are.
 // runBench runs a plan, and exports its requests over OTLP if that is configured.
 func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error {
 	out, errs, build := cmd.OutOrStdout(), cmd.ErrOrStderr(), buildInfo()
-	settings := *plan.Lengths[0]
-	settings.RecordingsDir = "" // whose files are those of run
-	observers, err := engine.NewObservers(cmd.Context(), &settings, build, newLog(errs, "warn", "console"))
+	observers, err := engine.NewObservers(cmd.Context(), plan.Lengths[0], build, newLog(errs, "warn", "console"))
 	if err != nil {
 		return err
 	}

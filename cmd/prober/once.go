@@ -40,12 +40,12 @@ for what --fail-on names.`,
 				results, _, err := j.Once(cmd.Context())
 				for _, r := range results {
 					allOK = allOK && r.Outcome == probe.OK
-					account := report.Account(r)
+					account := r.JSON()
 					if g.format != "json" {
 						err = errors.Join(err, report.Waterfall(out, &account, report.Terminal(out)))
 					}
 					judged := struct {
-						probe.Account
+						probe.ResultJSON
 						Objectives []report.Attainment `json:"objectives,omitempty"`
 					}{account, g.judge(r.Target, r)}
 					if g.format == "json" {

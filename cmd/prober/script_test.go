@@ -105,7 +105,7 @@ func TestExitCodes(t *testing.T) {
 		},
 		exitFailed: {
 			"check http://127.0.0.1:1", "once http://127.0.0.1:1", "run http://a --listen-address " + taken,
-			"drain http://127.0.0.1:1", "show http://127.0.0.1:1", "report --prometheus http://127.0.0.1:1",
+			"drain http://127.0.0.1:1", "report --prometheus http://127.0.0.1:1",
 			"once --objective ttft<10s --fail-on objective http://127.0.0.1:1",
 		},
 		exitMissed: {
@@ -121,7 +121,7 @@ func TestExitCodes(t *testing.T) {
 			"help nope", "frob", "version x", "once --nope", "once --format xml http://a", "once --qps fast http://a", "run", "bench --ladder 1,x",
 			"alerts Nonsense", "alerts --format xml", "alerts a b", "dashboards nope", "dashboards overview target",
 			"drain localhost:9464", "drain ftp://127.0.0.1", "simulate --profile nope", "demo --fault speed=1",
-			"inject", "inject -f .", "inject -f testdata/script/inject.txtar", "report", "show", "show nope.json", "show http://[",
+			"inject", "inject -f .", "inject -f testdata/script/inject.txtar", "report",
 		},
 	} {
 		for _, args := range lines {

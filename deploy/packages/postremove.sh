@@ -1,4 +1,4 @@
 #!/bin/sh
 set -e
-if [ "$1" = purge ]; then rm -rf "${DPKG_ROOT:-}/var/lib/private/prober" "${DPKG_ROOT:-}/var/lib/prober" "${DPKG_ROOT:-}/etc/prober"; fi
+if [ "$1" = purge ]; then rm -rf "${DPKG_ROOT:-}/etc/prober"; fi
 if [ -d /run/systemd/system ] && [ -z "${DPKG_ROOT:-}" ]; then systemctl daemon-reload; fi

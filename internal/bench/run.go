@@ -244,7 +244,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error
 		if result.Outcome == probe.OK {
 			answered++
 		} else {
-			r.noteFailure(result.Target, report.Failure(result), report.Hint(result))
+			r.noteFailure(result.Target, result.Failure(), result.Hint())
 		}
 	}
 	if answered == 0 {
@@ -268,7 +268,7 @@ func (r *run) nothingMeasured(j *engine.Job, results []*probe.Result) {
 		for _, result := range results {
 			if result.Target == t.Name {
 				samples = append(samples, report.SampleOf(result))
-				s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+report.Failure(result))
+				s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+result.Failure())
 			}
 		}
 		s.Failures = report.Summarize(samples).Failures

@@ -16,10 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
-
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"

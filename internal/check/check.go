@@ -122,7 +122,7 @@ func (c *checker) find(f Finding) {
 }
 
 func (c *checker) fail(step string, r *probe.Result) bool {
-	c.find(Finding{Step: "failed", Text: step + ": " + report.Failure(r), Hint: report.Hint(r)})
+	c.find(Finding{Step: "failed", Text: step + ": " + r.Failure(), Hint: r.Hint()})
 	return false
 }
 
@@ -207,8 +207,8 @@ func (c *checker) fit(ctx context.Context) {
 	case err != nil:
 		c.line("warning", "ask the tokenizer: %v", err)
 	case failed != nil:
-		c.find(Finding{Step: "warning", Text: "the prompts could not be made exact: " + report.Failure(failed),
-			Hint: report.Hint(failed)})
+		c.find(Finding{Step: "warning", Text: "the prompts could not be made exact: " + failed.Failure(),
+			Hint: failed.Hint()})
 	case known && off == 0:
 		c.line("tokens", "%s", c.job.LengthLine(c.place))
 	default:

@@ -16,7 +16,6 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -152,12 +151,12 @@ func TestFacts(t *testing.T) {
 			r := member.Probe(t.Context(), probe.Question{
 				Ask: wire.Ask{Prompt: "hello there", MaxTokens: 4}, Expect: probe.Expectation{Words: 2, Fresh: 2},
 			})
-			t.Logf("%s, context %d; %s", found.Server.Name, found.Context, report.Failure(r))
+			t.Logf("%s, context %d; %s", found.Server.Name, found.Context, r.Failure())
 			if found.Server.Name != fact.server || found.Context != fact.context {
 				t.Errorf("found %q with a context of %d, want %q and %d", found.Server.Name, found.Context,
 					fact.server, fact.context)
 			}
-			hint := report.Hint(r)
+			hint := r.Hint()
 			if r.Outcome != fact.outcome || r.Usage.Prompt.N != fact.prompt || r.Cache != fact.cache {
 				t.Errorf("%s (%v), prompt of %d, %s; want %s, %d, %s", r.Outcome, r.Err, r.Usage.Prompt.N, r.Cache,
 					fact.outcome, fact.prompt, fact.cache)

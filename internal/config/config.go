@@ -36,7 +36,6 @@ type Config struct {
 	MaxTokensPerDay Tokens           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" yaml:"max_tokens_per_day" min:"1" max:"1000000000000000"`
 	DrainEndpoint   bool             `env:"DRAIN_ENDPOINT" envDefault:"off" yaml:"drain_endpoint"`
 	AdminAPI        bool             `env:"ADMIN_API" envDefault:"off" yaml:"admin_api"`
-	RecordingsDir   string           `env:"RECORDINGS_DIR" yaml:"recordings_dir"`
 	GenAISemconv    bool             `env:"GENAI_SEMCONV" envDefault:"on" yaml:"genai_semconv"`
 
 	// Each target and each objective is filled by itself, with a prefix of its own.

@@ -34,7 +34,6 @@ func descriptions() []topic {
 		{"Special cases", []description{
 			{"DRAIN_ENDPOINT", serving, "for sidecars: serve /-/drain, and run although the configuration is invalid"},
 			{"ADMIN_API", serving, "pause, resume and probe targets by POST and on the page"},
-			{"RECORDINGS_DIR", serving, "directory for failed and the slowest probes, as JSON lines"},
 			{"GENAI_SEMCONV", "run demo bench", "also emit the OpenTelemetry GenAI metrics on OTLP"},
 		}},
 		{"Rate", []description{

@@ -131,8 +131,6 @@ func (k Key) typeName() string {
 	switch {
 	case strings.HasSuffix(k.name, "_FILE"):
 		return "file"
-	case strings.HasSuffix(k.name, "_DIR"):
-		return "directory"
 	case k.format == "address":
 		return "host:port"
 	case k.Switch:

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/llm-prober/prober/internal/memconn"
 
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/sim"
 )
 

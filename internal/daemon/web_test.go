@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/memconn"
 )
 
 // A pair is a certificate for loopback, of a server and a client, that is signed by itself, and its key.

@@ -11,10 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/llm-prober/prober/internal/memconn"
 )
 
 // TestPanicOfAHandlerIsAnError holds that it is logged at error with its stack, and that the client gets no answer.

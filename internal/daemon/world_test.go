@@ -17,13 +17,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/sim"
 )
 

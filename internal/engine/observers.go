@@ -19,7 +19,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
-	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Observers are everything that looks at results. They are safe for concurrent use.
@@ -28,16 +27,15 @@ type Observers struct {
 	Metrics *telemetry.Recorder
 	Live    bool // the log is a terminal: each probe is a short line of it, and its fields are for debug
 
-	recordings *status.Recordings // nil: none are written
-	log        *zap.Logger
-	draining   atomic.Bool // see [Runner.SetDraining]
+	log      *zap.Logger
+	draining atomic.Bool // see [Runner.SetDraining]
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
 	described  map[string]description // by target, what describe told last
 }
 
-// NewObservers returns observers of no target. That nothing can be exported or recorded does not end a sidecar.
+// NewObservers returns observers of no target. That nothing can be exported does not end a sidecar.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),
@@ -55,13 +53,6 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 		o.Metrics.Add(telemetry.ExportFailures, 1)
 		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
 	}
-	o.recordings, err = status.NewRecordings(c.RecordingsDir, func(err error) { log.Warn("a recording was not written", zap.Error(err)) })
-	if err != nil && !c.DrainEndpoint {
-		place := fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", c.RecordingsDir)
-		return nil, usage.Problems{{Place: place, Text: err.Error(), Hint: "want a directory that the prober may write to"}}
-	} else if err != nil {
-		o.log.Error("no recordings are written", zap.Error(err))
-	}
 	return o, nil
 }
 
@@ -71,9 +62,6 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	defer cancel()
 	if err := o.Metrics.Shutdown(ctx); err != nil {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
-	}
-	if o.recordings != nil {
-		o.recordings.Close()
 	}
 }
 
@@ -95,15 +83,8 @@ func (a attended) Record(r *probe.Result) {
 	}
 	a.describe(a.job)
 	a.Metrics.Record(r)
-	a.keep(r)
+	a.Board.Record(r)
 	a.logResult(r)
-}
-
-// keep shows r on the page, and records it if it is worth that.
-func (o *Observers) keep(r *probe.Result) {
-	if o.Board.Record(r) && o.recordings != nil {
-		o.recordings.Add(r)
-	}
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {

@@ -277,7 +277,7 @@ func (r *Runner) Probe(ctx context.Context, target string) (*probe.Result, error
 	case result.Outcome == probe.Canceled:
 		return nil, errors.New("not probed: canceled")
 	}
-	r.Observers.keep(result)
+	r.Observers.Board.Record(result)
 	return result, nil
 }
 

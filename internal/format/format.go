@@ -2,6 +2,7 @@
 package format
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -37,6 +38,23 @@ func Short(seconds float64) string {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
 	return number + " " + unit
+}
+
+// Elapsed writes a time that has passed, in whole units rounded down: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2 h".
+func Elapsed(seconds float64) string {
+	minutes := int(seconds) / 60
+	hours, days := minutes/60, minutes/60/24
+	switch {
+	case seconds < 10:
+		return fmt.Sprintf("%.1f s", seconds)
+	case minutes < 1:
+		return fmt.Sprintf("%d s", int(seconds))
+	case hours < 1:
+		return fmt.Sprintf("%d min", minutes)
+	case days < 1:
+		return fmt.Sprintf("%d h %d min", hours, minutes%60)
+	}
+	return fmt.Sprintf("%d d %d h", days, hours%24)
 }
 
 // Digits writes v, not below 0, with three significant digits, and with all those before the point.

@@ -27,6 +27,17 @@ func TestShort(t *testing.T) {
 	}
 }
 
+func TestElapsed(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		3200 * time.Millisecond: "3.2 s", 59900 * time.Millisecond: "59 s", 61 * time.Second: "1 min",
+		5*time.Hour + 12*time.Minute: "5 h 12 min", 50 * time.Hour: "2 d 2 h",
+	} {
+		if got := Elapsed(d.Seconds()); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "0 tokens", 1: "1 token", 100: "100 tokens", 999: "999 tokens", 21000: "21,000 tokens", -123456: "-123,456 tokens", -1234567: "-1,234,567 tokens",

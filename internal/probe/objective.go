@@ -1,8 +1,9 @@
 package probe
 
 import (
-	"strconv"
 	"time"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // A Signal is the measurement that an objective limits.
@@ -80,8 +81,5 @@ func (o Objective) String() string {
 	if o.Limit > 0 {
 		text += "<" + o.Limit.String()
 	}
-	return text + "@" + o.Percent()
+	return text + "@" + format.Goal(o.Goal)
 }
-
-// Percent is the goal: "95%".
-func (o Objective) Percent() string { return strconv.FormatFloat(100*o.Goal, 'g', 10, 64) + "%" }

@@ -23,10 +23,10 @@ func Block(s Summary) string {
 		if d.Quantiles == nil {
 			mean = none
 		}
-		b.row("Mean "+q.name+" (ms):", hundredths(mean*1e3))
-		b.row("Median "+q.name+" (ms):", hundredths(d.At(0.5)*1e3))
+		b.row("Mean "+q.name+" (ms):", twoDecimals(mean*1e3))
+		b.row("Median "+q.name+" (ms):", twoDecimals(d.At(0.5)*1e3))
 		for _, share := range Shares() {
-			b.row(percentile(share)+" "+q.name+" (ms):", hundredths(d.At(share)*1e3))
+			b.row(percentile(share)+" "+q.name+" (ms):", twoDecimals(d.At(share)*1e3))
 		}
 	}
 	b.section("", "=")
@@ -88,8 +88,8 @@ func total(layout string, v Number) string {
 	return fmt.Sprintf(layout, float64(v))
 }
 
-// hundredths writes a figure with two decimals, or nan where there is none.
-func hundredths(v Number) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
+// twoDecimals writes a figure as vLLM does, or nan where there is none.
+func twoDecimals(v Number) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
 
 func (b *block) requests(s Summary) {
 	b.row("Successful requests:", s.Succeeded())
@@ -105,7 +105,7 @@ func (b *block) requests(s Summary) {
 		}
 	}
 	rate := s.Throughput()
-	b.row("Benchmark duration (s):", hundredths(Number(s.Duration.Seconds())))
+	b.row("Benchmark duration (s):", twoDecimals(Number(s.Duration.Seconds())))
 	b.row("Total input tokens:", total("%.0f", rate.Input))
 	b.row("Total generated tokens:", total("%.0f", rate.Generated))
 	b.row("Request throughput (req/s):", total("%.2f", rate.Requests))
@@ -127,13 +127,13 @@ func bucketNotes(s Summary) []string {
 		off := Number(0)
 		for _, q := range quantity.in(&s).Quantiles {
 			if math.IsInf(float64(q.High), 1) {
-				parts = append(parts, quantity.name+" "+percentile(q.Share)+" above "+seconds(q.Low))
+				parts = append(parts, quantity.name+" "+percentile(q.Share)+" above "+secondsOrNone(q.Low))
 			} else if distance := max(q.High-q.Value, q.Value-q.Low); distance > 0 {
 				off = max(off, distance/q.Value)
 			}
 		}
 		if off > 0 {
-			parts, widest = append(parts, fmt.Sprintf("%s ±%.1f%%", quantity.name, 100*off)), max(widest, off)
+			parts, widest = append(parts, quantity.name+" ±"+format.Percent(float64(off))), max(widest, off)
 		}
 	}
 	if parts == nil {

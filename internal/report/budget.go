@@ -61,7 +61,7 @@ func (b *block) budget(of Budget) {
 		return fmt.Sprintf("%.4g days", n/86400)
 	}
 	fmt.Fprintf(b, "Error budget of %s over %s (%s with data): %s spent, %s left; good: %s\n", of.Objective,
-		length(of.Window), length(of.Covered), percent(float64(of.Spent)), percent(float64(of.Left)), of.share())
+		length(of.Window), length(of.Covered), format.Percent(float64(of.Spent)), format.Percent(float64(of.Left)), of.share())
 	for _, h := range of.Hours {
 		var failed []string
 		for _, o := range slices.Sorted(maps.Keys(h.Outcomes)) {

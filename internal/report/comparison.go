@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -101,18 +100,12 @@ func comparisonTable(c Comparison, a, b string) table {
 	return t
 }
 
-// relative is the median of the pairs' differences relative to A, as verdicts tell it: "+163%".
+// relative returns the median of the pairs' differences relative to A, as verdicts tell it: "+163%".
 func (l Line) relative() string {
-	percent := 100 * (float64(l.Ratio.Center) - 1)
-	switch {
-	case !finite(percent):
+	if !finite(l.Ratio.Center) {
 		return ""
-	case math.Abs(percent) >= 99.95:
-		return fmt.Sprintf("%+.0f%%", percent)
-	case math.Abs(percent) >= 9.995:
-		return fmt.Sprintf("%+.1f%%", percent)
 	}
-	return fmt.Sprintf("%+.2f%%", percent)
+	return format.Change(float64(l.Ratio.Center) - 1)
 }
 
 // millis writes seconds as the recorded comparisons do: "796.10 ms".

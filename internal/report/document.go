@@ -1,3 +1,5 @@
+// Package report tells results to people: one probe in a terminal, many as tables, comparisons and charts. It prints
+// and never measures: every number in it comes from the results.
 package report
 
 import (

@@ -115,13 +115,12 @@ func (a Attainment) Missed() bool {
 	return a.Judged == 0 || float64(a.Good) < float64(a.Goal)*float64(a.Judged)-rounding
 }
 
-// share is "99.996% (259,190 of 259,200)", rounded down: 100% is all.
+// share returns the attainment in per cent and in numbers: "99.996% (259,190 of 259,200)".
 func (a Attainment) share() string {
 	if a.Judged == 0 {
 		return "no request has a sample"
 	}
-	percent := strconv.FormatFloat(float64(100_000*a.Good/a.Judged)/1000, 'f', -1, 64)
-	return fmt.Sprintf("%s%% (%s of %s)", percent, format.Grouped(a.Good), format.Grouped(a.Judged))
+	return fmt.Sprintf("%s (%s of %s)", format.Attainment(a.Good, a.Judged), format.Grouped(a.Good), format.Grouped(a.Judged))
 }
 
 // Attained says in a line how far s met one of its objectives.
@@ -131,7 +130,7 @@ func (s Summary) Attained(a Attainment) string {
 		verdict = "missed"
 	}
 	if finite(a.Worst) {
-		text += ", worst " + seconds(a.Worst)
+		text += ", worst " + secondsOrNone(a.Worst)
 	}
 	if s.Failed() > 0 {
 		text += ", " + format.Grouped(s.Failed()) + " failed"

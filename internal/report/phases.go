@@ -7,15 +7,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Account is r as its JSON, with what to do about a failure.
-func Account(r *probe.Result) probe.Account {
-	a := r.Account()
-	if hint := Hint(r); hint != "" {
-		a.Hint = &hint
-	}
-	return a
-}
-
 // A Phase is a part of a probe, in seconds since its start.
 type Phase struct {
 	Name     string
@@ -23,7 +14,7 @@ type Phase struct {
 }
 
 // Phases are those that a probe reached, in their order. The last one of a failed probe is the wait until it failed.
-func Phases(a *probe.Account) (list []Phase) {
+func Phases(a *probe.ResultJSON) (list []Phase) {
 	at := 0.0
 	until := func(name string, to float64) {
 		list = append(list, Phase{name, at, max(at, to)})
@@ -51,7 +42,7 @@ func Phases(a *probe.Account) (list []Phase) {
 }
 
 // LastToken is when the last token frame came; of a successful probe, E2EL. It is 0 if none came.
-func LastToken(a *probe.Account) float64 {
+func LastToken(a *probe.ResultJSON) float64 {
 	if a.E2EL != nil {
 		return *a.E2EL
 	}
@@ -63,7 +54,7 @@ func LastToken(a *probe.Account) float64 {
 
 // LongestGap is the longest gap, and the index of the token frame after it, which is the number of frames if the gap was
 // still open when the probe failed. ok is false if it is not known.
-func LongestGap(a *probe.Account) (gap Phase, frame int, ok bool) {
+func LongestGap(a *probe.ResultJSON) (gap Phase, frame int, ok bool) {
 	if a.MaxGap == nil {
 		return gap, 0, false
 	}
@@ -80,7 +71,7 @@ func LongestGap(a *probe.Account) (gap Phase, frame int, ok bool) {
 }
 
 // GapPlace is where the longest gap is, to be appended to its length: empty if that is not known.
-func GapPlace(a *probe.Account) string {
+func GapPlace(a *probe.ResultJSON) string {
 	switch _, frame, ok := LongestGap(a); {
 	case !ok:
 		return ""

@@ -68,7 +68,7 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 		}
 	}
 	if r.Outcome != probe.OK {
-		if s.Hint = Hint(r); r.Err != nil {
+		if s.Hint = r.Hint(); r.Err != nil {
 			s.Error = r.Err.Error()
 		}
 		return s

@@ -136,5 +136,5 @@ func RequestLine(s Sample) string {
 		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")
 	}
 	return strings.TrimRight(fmt.Sprintf("%s  TTFT %-7s  TPOT %-7s  ITL %-7s  E2EL %-7s", head,
-		seconds(s.TTFT), seconds(s.TPOT), seconds(s.ITL), seconds(s.E2EL)), " ")
+		secondsOrNone(s.TTFT), secondsOrNone(s.TPOT), secondsOrNone(s.ITL), secondsOrNone(s.E2EL)), " ")
 }

@@ -175,7 +175,7 @@ func TestAttained(t *testing.T) {
 		s.Skipped[probe.SkipOverlap] = 3
 		_, got, _ := strings.Cut(s.Attained(s.Objectives[0]), ": ")
 		row := regexp.MustCompile(`(\w+) ttft<1s`).FindStringSubmatch(Block(s))[1]
-		if got += "|" + row + "|" + hundredths(s.Throughput().Good); got != want {
+		if got += "|" + row + "|" + twoDecimals(s.Throughput().Good); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -200,7 +200,7 @@ func TestRefusedRequestsAreNotJudged(t *testing.T) {
 		}
 		s := Summarize(samples, up)
 		_, got, _ := strings.Cut(s.Attained(s.Objectives[0]), ": ")
-		if got += "|" + hundredths(s.Throughput().Good); got != want {
+		if got += "|" + twoDecimals(s.Throughput().Good); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -69,9 +69,9 @@ func overview(summaries []Summary) table {
 		{"req/s", func(s Summary) string { return total("%.2f", s.Throughput().Requests) }},
 		{"good/s", func(s Summary) string { return total("%.2f", s.Throughput().Good) }},
 		{"tok/s", func(s Summary) string { return total("%.2f", s.Throughput().Output) }},
-		{"TTFT P50", func(s Summary) string { return seconds(s.TTFT.At(0.5)) }},
-		{"TPOT P50", func(s Summary) string { return seconds(s.TPOT.At(0.5)) }},
-		{"E2EL P50", func(s Summary) string { return seconds(s.E2EL.At(0.5)) }},
+		{"TTFT P50", func(s Summary) string { return secondsOrNone(s.TTFT.At(0.5)) }},
+		{"TPOT P50", func(s Summary) string { return secondsOrNone(s.TPOT.At(0.5)) }},
+		{"E2EL P50", func(s Summary) string { return secondsOrNone(s.E2EL.At(0.5)) }},
 	}
 	t := table{words: 2, rows: make([][]string, len(summaries)+1)}
 	if single(summaries) { // its name is known
@@ -91,7 +91,8 @@ func overview(summaries []Summary) table {
 	return t
 }
 
-func seconds(v Number) string {
+// secondsOrNone writes a latency, or "none" where there is none.
+func secondsOrNone(v Number) string {
 	if !finite(v) {
 		return "none"
 	}

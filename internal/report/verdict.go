@@ -44,7 +44,7 @@ func told(v, least, most float64) string {
 		if large {
 			return times(math.Exp(math.Abs(v)))
 		}
-		return percent(math.Abs(math.Exp(v) - 1))
+		return format.Percent(math.Abs(math.Exp(v) - 1))
 	}
 	if v < 0 {
 		direction = " faster"
@@ -72,15 +72,4 @@ func times(v float64) string {
 		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprintf("%.0f", v)
-}
-
-// percent writes a share: "0.04%", "3.1%".
-func percent(v float64) string {
-	switch v *= 100; {
-	case v > 0 && v < 0.005:
-		return "under 0.01%"
-	case v > 0 && v < 0.095:
-		return fmt.Sprintf("%.2f%%", v)
-	}
-	return fmt.Sprintf("%.1f%%", v)
 }

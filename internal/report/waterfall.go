@@ -20,7 +20,7 @@ const (
 
 // Waterfall writes one probe for people to read, in lines of at most width columns where words allow. Texts that a
 // server wrote are stripped of control characters.
-func Waterfall(out io.Writer, a *probe.Account, width int) error {
+func Waterfall(out io.Writer, a *probe.ResultJSON, width int) error {
 	w := &waterfall{printer: &printer{width: width}, a: a}
 	w.headline()
 	w.phases()
@@ -32,7 +32,7 @@ func Waterfall(out io.Writer, a *probe.Account, width int) error {
 type waterfall struct {
 	*printer
 
-	a *probe.Account
+	a *probe.ResultJSON
 }
 
 // line writes a label and a text, if there is one, which goes on below itself where it is too long.
@@ -83,19 +83,19 @@ func (w *waterfall) phases() {
 	}
 	cells, end := w.width-labelWidth-valueWidth, list[len(list)-1].To
 	for _, p := range list {
-		w.raw(p.Name, fmt.Sprintf("%*s  %s", valueWidth-2, format.Seconds(p.To-p.From), span(p.From, p.To, end, cells)))
+		w.raw(p.Name, fmt.Sprintf("%*s  %s", valueWidth-2, format.Seconds(p.To-p.From), phaseBar(p, end, cells)))
 	}
 	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Seconds(end)))
 }
 
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// span draws from..to on an axis of the given cells that ends at limit. It begins at a whole cell and is at least a
+// phaseBar draws a phase on an axis of the given cells that ends at limit. The bar begins at a whole cell and is at least a
 // sliver wide, so that nothing that happened is invisible.
-func span(from, to, limit float64, cells int) string {
+func phaseBar(p Phase, limit float64, cells int) string {
 	scale := float64(cells) / limit
-	start := min(int(from*scale), cells-1)
-	end := int(to*scale*8 + 0.5)
+	start := min(int(p.From*scale), cells-1)
+	end := int(p.To*scale*8 + 0.5)
 	width := min(max(end-start*8, 1), (cells-start)*8)
 	return strings.Repeat(" ", start) + strings.Repeat("█", width/8) + eighths[width%8]
 }
@@ -135,7 +135,7 @@ func (w *waterfall) latency(name string, seconds *float64, more string) {
 	}
 }
 
-func missing(a *probe.Account, name string) string {
+func missing(a *probe.ResultJSON, name string) string {
 	tpot, itl, counted := name == "TPOT", name == "ITL", a.Usage.Output != nil && a.TokenSource != probe.FromNothing
 	switch {
 	case a.Frames == 1 && a.Usage.Output != nil && *a.Usage.Output == 1:
@@ -198,7 +198,7 @@ var sources = map[probe.Source]string{
 }
 
 // sourceOf says where the tokens of a frame came from.
-func sourceOf(a *probe.Account) string {
+func sourceOf(a *probe.ResultJSON) string {
 	if a.TokenSource == probe.FromTotal && a.Usage.Output != nil && *a.Usage.Output == a.Frames+1 {
 		return "one per frame, and one that no frame showed: the end of the answer"
 	}

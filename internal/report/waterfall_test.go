@@ -40,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 func waterfallText(t *testing.T, r *probe.Result, width int) string {
 	t.Helper()
 	var b strings.Builder
-	a := Account(r)
+	a := r.JSON()
 	if err := Waterfall(&b, &a, width); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 	c := comparison(hostile, hostile+"b", 10)
 	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
 	s := Summary{Target: hostile, Load: hostile, Warnings: []string{hostile}}
-	lines := RequestLine(SampleOf(r)) + RequestLine(answer(hostile, 1, 1, 1)) + Failure(r)
+	lines := RequestLine(SampleOf(r)) + RequestLine(answer(hostile, 1, 1, 1)) + r.Failure()
 	for _, text := range []string{waterfallText(t, r, 80), c.Text(80), Block(s), overview([]Summary{s}).text(), lines} {
 		for _, c := range text {
 			if c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 || c == '\u202e' {

@@ -72,20 +72,18 @@ type Rejection struct {
 // SetRejected makes the page show that the configuration as it is now is wrong; nil says that it is right.
 func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
 
-// Record keeps what the board needs of r and no pointer to it, and reports whether r is worth a recording.
-func (b *Board) Record(r *probe.Result) (notable bool) {
+// Record keeps what the board needs of r, and no pointer to it.
+func (b *Board) Record(r *probe.Result) {
 	if r.Outcome == probe.Canceled {
-		return false
+		return
 	}
 	e := newEntry(r) // before the lock: probes of other targets do not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.history(r.Target); h != nil {
 		e.judge(r, h.target.Objectives)
-		notable = h.notable(e)
 		h.add(e, shareOf(len(b.histories)))
 	}
-	return notable
 }
 
 // history is that of a target; nil if there is none. The lock is held.

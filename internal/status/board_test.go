@@ -120,7 +120,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 
 func TestRecordKeepsNoPointer(t *testing.T) {
 	r := success("a", ms, 2*ms, 3*ms)
-	want := r.Account()
+	want := r.JSON()
 	v := viewOf(r)
 	r.Timeline.Tokens[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty

@@ -64,7 +64,7 @@ func (b *Board) Control(mux *http.ServeMux, c Controls) {
 			refuse(w, http.StatusConflict, err.Error())
 			return
 		}
-		done(w, r, "probes/"+result.TraceID, result.Account())
+		done(w, r, "probes/"+result.TraceID, result.JSON())
 	})
 }
 

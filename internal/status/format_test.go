@@ -3,24 +3,12 @@ package status
 import (
 	"fmt"
 	"testing"
-	"time"
-
-	"github.com/llm-prober/prober/internal/probe"
 )
 
 func TestFormats(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{seconds(nil), "–"},
 		{seconds(new(1.5)), "1.50 s"},
-		{span(3.2), "3.2 s"},
-		{span(59.9), "59 s"},
-		{span(61), "1 min"},
-		{span((5*time.Hour + 12*time.Minute).Seconds()), "5 h 12 min"},
-		{span((50 * time.Hour).Seconds()), "2 d 2 h"},
-		{percent(1), "100%"},
-		{percent(0.99999), "99.99%"},
-		{percent(0.57), "57%"},
-		{probe.Objective{Goal: 0.9995}.Percent(), "99.95%"},
 	} {
 		equal(t, "text", test.got, test.want)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 )
 
 // What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 0.9 MB;
@@ -42,20 +41,20 @@ func shareOf(targets int) share {
 
 // An entry is one result as the board keeps it. It is made once and then only read, so it may be shared.
 type entry struct {
-	probe.Account                   // without Arrivals, ITL and TokensPerFrame
-	arrivals      packed            // in nanoseconds
-	itl           packed            // in nanoseconds, unless single
-	tokens        packed            // TokensPerFrame
-	single        bool              // ITL is the gaps: one token a frame, none in bursts
-	At            time.Time         // when it was recorded
-	Extra         bool              // see [probe.Result]
-	good, bad     []probe.Objective // that it met and that it missed, as they were at its time
-	blocked       int               // slots that this probe blocked as it failed; they count as missed
+	probe.ResultJSON                   // without Arrivals, ITL and TokensPerFrame
+	arrivals         packed            // in nanoseconds
+	itl              packed            // in nanoseconds, unless single
+	tokens           packed            // TokensPerFrame
+	single           bool              // ITL is the gaps: one token a frame, none in bursts
+	At               time.Time         // when it was recorded
+	Extra            bool              // see [probe.Result]
+	good, bad        []probe.Objective // that it met and that it missed, as they were at its time
+	blocked          int               // slots that this probe blocked as it failed; they count as missed
 }
 
 // newEntry makes an entry with bounded lists and texts. A warning says so where a list was cut.
 func newEntry(r *probe.Result) *entry {
-	a := report.Account(r)
+	a := r.JSON()
 	if n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
 		a.Warnings = append(a.Warnings,
 			fmt.Sprintf("the status page keeps the first %d numbers of each list; the longest had %d", maxList, n))
@@ -70,7 +69,7 @@ func newEntry(r *probe.Result) *entry {
 			*text = format.Shorten(format.Clean(*text), maxText)
 		}
 	}
-	e := &entry{Account: a, Extra: r.Extra, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
+	e := &entry{ResultJSON: a, Extra: r.Extra, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
 	if e.single = slices.Equal(a.ITL, gaps(&a)); !e.single {
 		e.itl = pack(a.ITL, nanoseconds)
 	}
@@ -93,8 +92,8 @@ func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
 	}
 }
 
-func (e *entry) account() probe.Account {
-	a := e.Account
+func (e *entry) account() probe.ResultJSON {
+	a := e.ResultJSON
 	a.Arrivals, a.TokensPerFrame = unpack(e.arrivals, inSeconds), unpack(e.tokens, func(n int64) int { return int(n) })
 	if a.ITL = unpack(e.itl, inSeconds); e.single {
 		a.ITL = gaps(&a)
@@ -128,7 +127,7 @@ func nanoseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e9)
 
 func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
-func gaps(a *probe.Account) (list []float64) {
+func gaps(a *probe.ResultJSON) (list []float64) {
 	for _, gap := range a.Gaps() {
 		list = append(list, gap)
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,15 +26,15 @@ var pageText string
 var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
-		"seconds": seconds, "short": format.Short, "span": span, "percent": percent,
+		"seconds": seconds, "short": format.Short, "elapsed": format.Elapsed, "attainment": format.Attainment,
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
 		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half":  func(v float64) float64 { return v / 2 },
 		"late":  muchSlower,
-		"goal":  func(share float64) string { return probe.Objective{Goal: share}.Percent() },
+		"goal":  format.Goal,
 		"times": func(ratio float64) string { return strconv.FormatFloat(ratio, 'f', 2, 64) },
-		"age":   func(t time.Time) string { return span(time.Since(t).Seconds()) },
+		"age":   func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
 	}).Parse(pageText))
 	pagePolicy = policy(pageText)
 )
@@ -174,7 +173,7 @@ func (v *view) Failures() []*entry {
 // Span is whose results count: those of the last "hour", or of less.
 func (v *view) Span() string {
 	if v.Window < window.Seconds() {
-		return span(v.Window)
+		return format.Elapsed(v.Window)
 	}
 	return "hour"
 }
@@ -184,25 +183,4 @@ func seconds(v *float64) string {
 		return "–"
 	}
 	return format.Seconds(*v)
-}
-
-// span writes a time of waiting: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2 h".
-func span(seconds float64) string {
-	minutes := int(seconds) / 60
-	switch {
-	case seconds < 10:
-		return fmt.Sprintf("%.1f s", seconds)
-	case minutes < 1:
-		return fmt.Sprintf("%d s", int(seconds))
-	case minutes < 60:
-		return fmt.Sprintf("%d min", minutes)
-	case minutes < 24*60:
-		return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
-	}
-	return fmt.Sprintf("%d d %d h", minutes/60/24, minutes/60%24)
-}
-
-// percent rounds a share down, so that 100% means all.
-func percent(share float64) string {
-	return strconv.FormatFloat(math.Floor(share*1e4+1e-6)/100, 'f', -1, 64) + "%"
 }

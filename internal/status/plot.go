@@ -28,15 +28,16 @@ type piece struct {
 // scaled draws phases on an axis of so many units that ends at limit.
 func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	for _, p := range list {
-		from, to := hundredths(units*min(1, p.From/limit)), hundredths(units*min(1, p.To/limit))
+		from, to := coordinate(units*min(1, p.From/limit)), coordinate(units*min(1, p.To/limit))
 		if to-from >= smallest {
-			pieces = append(pieces, piece{p.Name, from, hundredths(to - from)})
+			pieces = append(pieces, piece{p.Name, from, coordinate(to - from)})
 		}
 	}
 	return pieces
 }
 
-func hundredths(v float64) float64 { return math.Round(v*100) / 100 }
+// coordinate rounds to two decimals, since a page has thousands of them.
+func coordinate(v float64) float64 { return math.Round(v*100) / 100 }
 
 var letters = map[probe.Outcome]string{
 	probe.DNS: "D", probe.Connect: "C", probe.TLS: "K", probe.Timeout: "T", probe.Stalled: "S",
@@ -59,7 +60,7 @@ func (v *view) Bars() []bar {
 	for i, e := range shown {
 		const slot = 100.0 / slots
 		x := slot * float64(slots-len(shown)+i)
-		b := bar{entry: e, X: x, Left: hundredths(x + 0.11*slot), Middle: hundredths(x + slot/2)}
+		b := bar{entry: e, X: x, Left: coordinate(x + 0.11*slot), Middle: coordinate(x + slot/2)}
 		whole := e.account()
 		parts := report.Phases(&whole)
 		if !e.OK() {
@@ -120,8 +121,8 @@ func newStrip(e *entry, end float64) *strip {
 	if e == nil {
 		return nil
 	}
-	e = &entry{Account: e.account(), At: e.At, good: e.good, bad: e.bad}
-	phases := report.Phases(&e.Account)
+	e = &entry{ResultJSON: e.account(), At: e.At, good: e.good, bad: e.bad}
+	phases := report.Phases(&e.ResultJSON)
 	gaps := longGaps(e)
 	if !e.OK() && len(phases) > 0 {
 		gaps = append(gaps, phases[len(phases)-1])
@@ -135,14 +136,14 @@ func newStrip(e *entry, end float64) *strip {
 		}
 	}
 	s := &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), End: end, Ticks: string(path)}
-	if longest, _, ok := report.LongestGap(&e.Account); ok {
+	if longest, _, ok := report.LongestGap(&e.ResultJSON); ok {
 		s.Longest = scaled([]report.Phase{longest}, end, 100)
 	}
 	return s
 }
 
 func longGaps(e *entry) (list []report.Phase) {
-	usual := median(gaps(&e.Account))
+	usual := median(gaps(&e.ResultJSON))
 	for frame, gap := range e.Gaps() {
 		if *usual > 0 && gap > 5**usual {
 			list = append(list, report.Phase{Name: "silence", From: e.Arrivals[frame-1], To: e.Arrivals[frame]})

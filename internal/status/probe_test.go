@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 )
 
 // TestProbePage shows a probe with a gap beside the median one, and a stalled one, which has links to nothing but
@@ -49,7 +48,7 @@ func TestOneResult(t *testing.T) {
 			b.Record(long("a", 4+n%2))
 		}
 		for name, r := range map[string]*probe.Result{"slow": slow, "failed": failed} {
-			want, err := json.Marshal(map[string]any{"status": "success", "data": report.Account(r)})
+			want, err := json.Marshal(map[string]any{"status": "success", "data": r.JSON()})
 			if err != nil {
 				t.Fatal(err)
 			}

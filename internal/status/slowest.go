@@ -55,13 +55,6 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 	return ranks
 }
 
-// notable reports whether e, which comes next, is a failure or among the slowest of the last hour by some quantity.
-func (h *history) notable(e *entry) bool {
-	since := e.At.Add(-window)
-	recent := append(h.since(since), e)
-	return !e.OK() || slices.ContainsFunc(slowness[:], func(q quantity) bool { return slices.Contains(q.slowest(recent, since), e) })
-}
-
 // A slowRow is the slowest results of the last hour and of the last day by one quantity.
 type slowRow struct {
 	quantity

@@ -10,8 +10,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// An Account is the JSON of a [Result]. All durations are seconds; absent values are null.
-type Account struct {
+// A ResultJSON is a [Result] as JSON has it. All durations are seconds; absent values are null.
+type ResultJSON struct {
 	Target string  `json:"target"`
 	Group  string  `json:"group"`
 	Model  *string `json:"model"` // null until known
@@ -70,12 +70,12 @@ type Account struct {
 	TTFTValid bool `json:"-"` // see [Result.TTFTValid]
 }
 
-// Account is r as its JSON. It shares nothing with r.
-func (r *Result) Account() Account {
+// JSON returns r as JSON has it, with what to do about a failure. It shares nothing with r.
+func (r *Result) JSON() ResultJSON {
 	t := &r.Timeline
-	a := Account{
+	a := ResultJSON{
 		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
-		Outcome: r.Outcome, HTTPStatus: optional(r.Status, r.Status != 0), Start: t.Start, Round: r.Round, TraceID: r.TraceID,
+		Outcome: r.Outcome, Hint: text(r.Hint()), HTTPStatus: optional(r.Status, r.Status != 0), Start: t.Start, Round: r.Round, TraceID: r.TraceID,
 		ScheduleDelay: r.ScheduleDelay().Seconds(), Elapsed: r.Elapsed.Seconds(),
 		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()), TTFTValid: r.TTFTValid(),
 		TPOT: seconds(r.TPOT()), E2EL: seconds(r.E2EL()), MaxGap: seconds(r.MaxGap()),
@@ -110,7 +110,7 @@ func (r *Result) Account() Account {
 }
 
 // Gaps yields the times in seconds between consecutive token frames with known arrivals, and the index of the later frame.
-func (a *Account) Gaps() iter.Seq2[int, float64] {
+func (a *ResultJSON) Gaps() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		known := func(i int) bool { return i >= len(a.Uncertain) || !a.Uncertain[i] }
 		for i := 1; i < len(a.Arrivals); i++ {

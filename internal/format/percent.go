@@ -1,0 +1,45 @@
+package format
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Attainment writes how many of several events were good, in per cent with up to three decimals: "99.996%", "57%". It is
+// rounded down, so that 100% means all, and no attainment that is below its goal reads like the goal. All other percentages are
+// rounded to the nearest, see [Percent]. total is above 0.
+func Attainment(good, total int) string {
+	thousandths := 100_000 * good / total
+	return strconv.FormatFloat(float64(thousandths)/1000, 'f', -1, 64) + "%"
+}
+
+// Percent writes a share, rounded to the nearest: "0.04%", "3.1%", "162.0%".
+func Percent(share float64) string {
+	switch percent := 100 * share; {
+	case percent > 0 && percent < 0.005:
+		return "under 0.01%"
+	case percent > 0 && percent < 0.095:
+		return fmt.Sprintf("%.2f%%", percent)
+	default:
+		return fmt.Sprintf("%.1f%%", percent)
+	}
+}
+
+// Change writes a change relative to what was before, with its sign and three digits, rounded to the nearest: "+3.12%", "-12.3%",
+// "+163%".
+func Change(share float64) string {
+	percent := 100 * share
+	switch size := math.Abs(percent); {
+	case size >= 99.95:
+		return fmt.Sprintf("%+.0f%%", percent)
+	case size >= 9.995:
+		return fmt.Sprintf("%+.1f%%", percent)
+	}
+	return fmt.Sprintf("%+.2f%%", percent)
+}
+
+// Goal writes a ratio as it was set, unrounded: "95%", "99.95%".
+func Goal(ratio float64) string {
+	return strconv.FormatFloat(100*ratio, 'g', 10, 64) + "%"
+}

@@ -1,0 +1,98 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestEveryFailureHasAHint(t *testing.T) {
+	for _, o := range append(Outcomes(), Canceled) {
+		hint := (&Result{Outcome: o}).Hint()
+		if needed := o != OK && o != Canceled; (hint != "") != needed {
+			t.Errorf("hint of %s is %q", o, hint)
+		}
+		if strings.HasSuffix(hint, ".") {
+			t.Errorf("hint of %s ends with a stop: %q", o, hint)
+		}
+	}
+}
+
+func TestHintsFitTheFailure(t *testing.T) {
+	wrapped := func(err error) error {
+		return fmt.Errorf("connect: %w", &net.OpError{Op: "dial", Net: "tcp", Err: err})
+	}
+	status := func(o Outcome, code int) *Result { return &Result{Outcome: o, Status: code} }
+	with := func(o Outcome, err error) *Result { return &Result{Outcome: o, Err: err} }
+	sent := Timeline{Phases: Phases{Wrote: ms}}
+	slow := Timeline{Phases: Phases{Wrote: ms}, Tokens: []Arrival{{At: ms}}}
+
+	for _, test := range []struct {
+		r    *Result
+		want string
+	}{
+		{with(Connect, wrapped(os.NewSyscallError("connect", syscall.ECONNREFUSED))), "nothing listens there"},
+		{with(Connect, wrapped(syscall.EHOSTUNREACH)), "no route"},
+		{with(Connect, wrapped(syscall.ECONNRESET)), "closed the connection at once"},
+		{with(Connect, wrapped(context.DeadlineExceeded)), "no answer from"},
+		{with(Connect, errors.New("?")), "check host and port"},
+		{with(TLS, fmt.Errorf("TLS handshake: %w", x509.UnknownAuthorityError{})), "PROBER_TARGETS_n_CA_FILE"},
+		{with(TLS, x509.HostnameError{Certificate: &x509.Certificate{}}), "other names"},
+		{with(TLS, x509.CertificateInvalidError{Reason: x509.Expired}), "expired"},
+		{with(TLS, x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}), "check that the port speaks TLS"},
+		{with(TLS, tls.RecordHeaderError{}), "does not speak TLS"},
+		{with(Timeout, nil), "never sent"},
+		{&Result{Outcome: Timeout, Timeline: sent}, "no token arrived"},
+		{&Result{Outcome: Timeout, Timeline: slow}, "too slowly"},
+		{status(Unauthorized, 401), "check the API key"},
+		{&Result{Outcome: Unauthorized, Status: 401, Key: KeyNone}, "none was sent"},
+		{&Result{Outcome: Unauthorized, Status: 401, Key: KeyPrefixed}, "the prober adds the prefix"},
+		{&Result{Outcome: Unauthorized, Status: 401, Key: KeyInHeader}, "PROBER_TARGETS_n_HEADERS"},
+		{&Result{Outcome: Unauthorized, Status: 403, Key: KeyNone}, "none was sent"},
+		{status(Rejected, 402), "credit"},
+		{&Result{Outcome: Rejected, Status: 400, Err: ErrWrongModel}, "does not serve this model"},
+		{&Result{Outcome: Rejected, Status: 404, Err: ErrWrongModel}, "does not serve this model"},
+		{&Result{Outcome: Rejected, Status: 400, Err: ErrWantsHeader}, "PROBER_TARGETS_n_HEADERS"},
+		{&Result{Outcome: Unauthorized, Status: 400}, "check the API key"},
+		{with(Overloaded, ErrNoBackend), "no server left"},
+		{with(Overloaded, nil), "other clients"},
+		{with(Truncated, ErrNoFinish), "drops the last frames"},
+		{&Result{Outcome: Truncated, Server: "ollama", Err: ErrNoFinish}, "one token is repeated"},
+		{&Result{Outcome: Truncated, Server: "ollama"}, "closed the connection too early"},
+		{with(Empty, ErrNothing), "longer than the server's context"},
+		{&Result{Outcome: Empty, Server: "llama-cpp-python", Err: ErrNothing}, "--n_ctx"},
+		{with(Empty, nil), "the model ended at once"},
+		{&Result{Target: "a", Outcome: RateLimited, Status: 429, RetryAfter: 30 * time.Second},
+			"a answered 429 and asked to wait 30 s: lower PROBER_QPS"},
+		{&Result{Outcome: Overloaded, Status: 529, RetryAfter: 40 * ms},
+			"the server answered 529 and asked to wait 40.0 ms: other"},
+		{status(Unauthorized, 403), "may not use the model"},
+		{status(Rejected, 404), "GET /v1/models"},
+		{status(Rejected, 405), "--api"},
+		{status(Rejected, 413), "--prompt-tokens"},
+		{status(Rejected, 302), "do not follow redirects"},
+		{&Result{Outcome: Rejected, Status: 400, Key: KeyNone}, "context"},
+		{with(Rejected, ErrTooLong), "longer than the model's context"},
+		{&Result{Outcome: Rejected, Status: 422, Err: ErrNoTemplate}, "openai-completions"},
+		{&Result{Outcome: Rejected, Status: 404, Err: ErrModelGone}, "it answered before"},
+		{&Result{Outcome: Rejected, Status: 404, Err: ErrNoModel}, "the server answers, but has no model"},
+		{with(WrongLength, ErrPieces), "whole ones"},
+		{&Result{Outcome: WrongLength, Err: ErrUnlimited}, "--server"},
+		{status(ServerError, 502), "proxy"},
+		{status(ServerError, 408), "replica"},
+		{status(ServerError, 200), "inside the stream"},
+		{status(ServerError, 500), "server's log"},
+	} {
+		if got := test.r.Hint(); !strings.Contains(got, test.want) {
+			t.Errorf("%s (%d, %v): %q, want %q in it", test.r.Outcome, test.r.Status, test.r.Err, got, test.want)
+		}
+	}
+}
