@@ -49,16 +49,15 @@ type Config struct {
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
 type Settings struct {
 	QPS     Rate   `env:"QPS" envDefault:"0.1" yaml:"qps" max:"1000"`
-	Arrival string `env:"ARRIVAL" envDefault:"constant" yaml:"arrival" oneof:"constant jittered poisson"`
+	Arrival string `env:"ARRIVAL" envDefault:"constant" yaml:"arrival" oneof:"constant poisson"`
 	Active  Window `env:"ACTIVE" yaml:"active"`
 
-	Prompt        string  `env:"PROMPT" envDefault:"cold" yaml:"prompt" oneof:"cold warm sessions book dataset canary"`
+	Prompt        string  `env:"PROMPT" envDefault:"cold" yaml:"prompt" oneof:"cold warm sessions dataset canary"`
 	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" yaml:"prompt_tokens" min:"16" max:"1000000"`
 	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" yaml:"max_tokens" min:"1" max:"100000"`
 	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" yaml:"session_users" min:"1" max:"10000"`
 	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" yaml:"session_rounds" min:"1" max:"1000"`
 	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" yaml:"system_tokens" min:"0" max:"1000000"`
-	BookFile      string  `env:"BOOK_FILE" yaml:"book_file" format:"file"`
 	DatasetFile   string  `env:"DATASET_FILE" yaml:"dataset_file" format:"file"`
 	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" yaml:"canary_depth" min:"0" max:"1"`
 
@@ -148,7 +147,7 @@ func (t Target) Values(command string) map[string]string {
 
 // Files returns the paths of the files that t names, but for that of its key.
 func (t Target) Files() []string {
-	paths := []string{t.CAFile, t.CertFile, t.KeyFile, t.BookFile, t.DatasetFile}
+	paths := []string{t.CAFile, t.CertFile, t.KeyFile, t.DatasetFile}
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }
 

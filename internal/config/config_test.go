@@ -13,7 +13,7 @@ func TestAttributes(t *testing.T) {
 	}
 	target := Target{
 		URL: "http://a", Name: "a", Address: "10.0.0.1", CAFile: "ca", Headers: Headers{"X-A": NewSecret("1")},
-		Settings: Settings{QPS: 1, APIKey: NewSecret("sk"), BookFile: "book"},
+		Settings: Settings{QPS: 1, APIKey: NewSecret("sk"), DatasetFile: "set"},
 	}
 	want := Target{URL: "http://a", Address: "10.0.0.1", CAFile: "ca", Headers: target.Headers, Settings: Settings{APIKey: target.APIKey}}
 	if got := target.Identity(); !reflect.DeepEqual(got, want) {
@@ -23,7 +23,7 @@ func TestAttributes(t *testing.T) {
 	if got := target.Identity(); !reflect.DeepEqual(got, want) {
 		t.Errorf("with a key from a file: got identity %+v, want %+v", got, want)
 	}
-	if got, want := target.Files(), []string{"ca", "book"}; !slices.Equal(got, want) {
+	if got, want := target.Files(), []string{"ca", "set"}; !slices.Equal(got, want) {
 		t.Errorf("got files %v, want %v", got, want)
 	}
 }

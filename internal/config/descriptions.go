@@ -48,7 +48,6 @@ func descriptions() []topic {
 			{"SESSION_USERS", "", "users of the prompt sessions, who take turns"},
 			{"SESSION_ROUNDS", "", "questions of each user of the prompt sessions"},
 			{"SYSTEM_TOKENS", "", "length of the system prompt that all users of the prompt sessions share"},
-			{"BOOK_FILE", "", "text file for the prompt book"},
 			{"DATASET_FILE", "", "JSON lines for the prompt dataset: a prompt, a text or messages"},
 			{"CANARY_DEPTH", "", "where in the prompt the words of the prompt canary stand; 0 is its start"},
 		}},

@@ -31,7 +31,7 @@ func ReadFile(path string) (data []byte, err error) {
 
 // ReadAll reads all of r. More than 64 MiB, as of a device without end, is an error.
 func ReadAll(r io.Reader) ([]byte, error) {
-	const maxFile = 64 << 20 // bytes; books and data sets are the longest
+	const maxFile = 64 << 20 // bytes; data sets are the longest
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if len(data) > maxFile {
 		return nil, errors.New("has more than 64 MiB")

@@ -41,7 +41,6 @@ func promises(t *testing.T, target Target, objectives []Objective) {
 		"the stall timeout is within the timeout": target.StallTimeout > 0 && target.StallTimeout <= target.Timeout,
 		"sessions fit": target.Prompt != "sessions" || target.SessionRounds >= 1 && target.SystemTokens < target.PromptTokens &&
 			target.PromptTokens+(target.SessionRounds-1)*target.MaxTokens <= mostTokens,
-		"a book has a file":     target.Prompt != "book" || target.BookFile != "",
 		"a data set has a file": target.Prompt != "dataset" || target.DatasetFile != "",
 		"headers are such":      target.SessionHeader == "" || formats["header"].pattern.MatchString(target.SessionHeader),
 		"objectives are measured": len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
@@ -62,7 +61,7 @@ func FuzzLoadEnv(f *testing.F) {
 	f.Add("TARGETS_0_HEADERS", "a=%zz;&=+", "PORT_1_TCP", "")
 	f.Add("TARGETS_999999_URL", "http://two", "TARGETS_0000_U\nRL", "http://two")
 	f.Add("PROMPT", "sessions", "SESSION_ROUNDS", "1000")
-	f.Add("PROMPT", "book", "BOOK_FILE", "key")
+	f.Add("PROMPT", "dataset", "DATASET_FILE", "key")
 	f.Add("CANARY_DEPTH", "1e-999", "TARGETS_0_PRIORITY", "-9999999999")
 	f.Add("SESSION_HEADER", "x-user-id", "HEADERS", "a=b")
 	f.Add("TIMEOUT", "0.1ns", "QPS", "1e-320")

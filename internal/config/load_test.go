@@ -51,8 +51,8 @@ func TestSettingsOfTheProber(t *testing.T) {
 func TestSourcesAgree(t *testing.T) {
 	const given = `URL=https://llm.example.com/v1 NAME=one GROUP=pair API=tgi PATH=/my/chat API_VERSION=2024-10-21 SERVER=sglang MODEL=70
 		CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1 ARRIVAL=poisson
-		PROMPT=book PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10 SYSTEM_TOKENS=0 CANARY_DEPTH=1
-		BOOK_FILE=book.txt DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2 TOKEN_BUDGET_PER_DAY=1000000
+		PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10 SYSTEM_TOKENS=0 CANARY_DEPTH=1
+		DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2 TOKEN_BUDGET_PER_DAY=1000000
 		CONNECTION=reuse HTTP_VERSION=2 STAMP=user BACKOFF_LIMIT=none WAIT_FOR_READY=30m ACTIVE=08:00-18:00
 		API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id`
 	want := Target{
@@ -60,9 +60,9 @@ func TestSourcesAgree(t *testing.T) {
 		APIVersion: "2024-10-21", Server: "sglang", CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
 		Headers: Headers{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
 		Settings: Settings{
-			SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
+			SessionUsers: 320, SessionRounds: 10, DatasetFile: "set.jsonl", CanaryDepth: 1,
 			Priority: OptionalInt{new(-5)}, SessionHeader: "x-user-id", WaitForReady: OptionalDuration(30 * time.Minute),
-			Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
+			Prompt: "dataset", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
 			Timeout: Duration(time.Minute), StallTimeout: Duration(time.Minute), MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
 			Connection: "reuse", HTTPVersion: "2", Stamp: "user", APIKey: NewSecret("sk"),
 		},
@@ -87,7 +87,7 @@ func TestSourcesAgree(t *testing.T) {
 		"targets file": {Environ: environ("TARGETS_FILE=f.yaml")},
 		"flags":        {Overrides: flags, URLs: []string{want.URL}, Environ: environ("API_KEY=sk")},
 	} {
-		o.ReadFile = files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "book.txt": "", "set.jsonl": "", "f.yaml": file})
+		o.ReadFile = files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "set.jsonl": "", "f.yaml": file})
 		want := want
 		if source == "flags" { // they have no secrets, and a URL as argument gets no headers from the environment
 			want.Headers = nil

@@ -100,9 +100,6 @@ func (l *loader) validateTarget(t entry) {
 	if t.KeyFile != "" && t.CertFile == "" && t.right("CERT_FILE") {
 		wrong("KEY_FILE", "given without CERT_FILE", "want both or none")
 	}
-	if t.Prompt == "book" && t.BookFile == "" && t.right("BOOK_FILE") {
-		wrong("PROMPT", "given without BOOK_FILE", "want the file to ask from")
-	}
 	if t.Prompt == "dataset" && t.DatasetFile == "" && t.right("DATASET_FILE") {
 		wrong("PROMPT", "given without DATASET_FILE", "want the file to ask from")
 	}
@@ -164,7 +161,7 @@ func (l *loader) warnOfBudget(t entry) {
 // groupSettings are those in which members of a group must agree, or they would not be asked the same.
 var groupSettings = []string{
 	"QPS", "ARRIVAL", "PROMPT", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_USERS", "SESSION_ROUNDS", "SYSTEM_TOKENS",
-	"BOOK_FILE", "DATASET_FILE", "CANARY_DEPTH",
+	"DATASET_FILE", "CANARY_DEPTH",
 }
 
 // groups reports the settings in which a member of a group differs from the first one.

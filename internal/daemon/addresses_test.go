@@ -8,7 +8,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -122,7 +121,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 }
 
 // TestANameWithoutAddresses holds that a service which is not there (yet) is a target that fails for its name, that the
-// prober is ready all the same, and that replicas take its place: also while a certificate, a book or a data set of any
+// prober is ready all the same, and that replicas take its place: also while a certificate or a data set of any
 // target cannot be read, and a reload was refused for it.
 func TestANameWithoutAddresses(t *testing.T) {
 	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
@@ -130,9 +129,9 @@ func TestANameWithoutAddresses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				names := &nameServers{fail: fail}
 				dir := t.TempDir()
-				book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
+				set := writeFile(t, dir, "set", `{"prompt": "It was the best of times, it was the worst of times."}`)
 				w := replicas(t, names, []string{"10.0.0.1"},
-					"PROBER_PROMPT", "book", "PROBER_BOOK_FILE", book, "PROBER_TARGETS_0_CA_FILE", newPair(t).write(t, dir, "ca"))
+					"PROBER_PROMPT", "dataset", "PROBER_DATASET_FILE", set, "PROBER_TARGETS_0_CA_FILE", newPair(t).write(t, dir, "ca"))
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
 				w.expectSlots("vllm", "dns=6")

@@ -65,7 +65,8 @@ func (f *Files) changed() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), func(path string) bool { return now[path] == f.held[path] })
 }
 
-// large is the size from which on files are told apart by size and time: reading a book often would disturb the measurement.
+// large is the size from which on files are told apart by size and time: reading a large data set often would disturb the
+// measurement.
 const large = 1 << 20
 
 // pipe is the fingerprint of every pipe and device: reading it would take away what somebody else is to read.

@@ -44,7 +44,7 @@ func TestWhatAPipeHeld(t *testing.T) {
 // TestASnapshotAgreesWithItself holds that a file which changes while a configuration is made of it is seen as it was,
 // and to have changed: of a client's certificate and its key, one may be new and the other old.
 func TestASnapshotAgreesWithItself(t *testing.T) {
-	path := writeFile(t, t.TempDir(), "book", "the first book")
+	path := writeFile(t, t.TempDir(), "set", "the first set")
 	files := NewFiles()
 	assets := engine.NewAssets(files.Read)
 	read := func(a *engine.Assets) string {
@@ -55,7 +55,7 @@ func TestASnapshotAgreesWithItself(t *testing.T) {
 		return string(data)
 	}
 	first := read(assets)
-	writeFile(t, filepath.Dir(path), "book", "another book altogether")
+	writeFile(t, filepath.Dir(path), "set", "another set altogether")
 	if again := read(assets); again != first {
 		t.Errorf("%q after %q", again, first)
 	}
@@ -72,7 +72,7 @@ func TestASnapshotAgreesWithItself(t *testing.T) {
 func TestSnapshots(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	for name, times := range map[string]int{"same": 1, "other": 1, "gone": 1, "book": large, "rewritten": large} {
+	for name, times := range map[string]int{"same": 1, "other": 1, "gone": 1, "large": large, "rewritten": large} {
 		writeFile(t, dir, name, strings.Repeat("1", times))
 	}
 	if err := syscall.Mkfifo(path("pipe"), 0o600); err != nil {
@@ -80,7 +80,7 @@ func TestSnapshots(t *testing.T) {
 	}
 
 	f := NewFiles()
-	for _, name := range []string{"same", "other", "gone", "new", "book", "rewritten"} {
+	for _, name := range []string{"same", "other", "gone", "new", "large", "rewritten"} {
 		_, _ = f.Read(path(name))
 	}
 	f.held[path("pipe")] = look(path("pipe")) // who reads it waits for a writer

@@ -128,7 +128,7 @@ func TestIdleKeepsItsSettings(t *testing.T) {
 	}
 }
 
-// TestFilesThatCannotBeParsed holds that a certificate, a key, a book or a data set that can be read and is none is a
+// TestFilesThatCannotBeParsed holds that a certificate, a key or a data set that can be read and is none is a
 // problem of the configuration, in which a sidecar stays: not an error that comes later and ends it.
 func TestFilesThatCannotBeParsed(t *testing.T) {
 	dir := t.TempDir()
@@ -142,7 +142,6 @@ func TestFilesThatCannotBeParsed(t *testing.T) {
 		"failed to find any PEM data in key input":             {"CERT_FILE", path("client.crt"), "KEY_FILE", path("none")},
 		"private key does not match public key":                {"CERT_FILE", path("client.crt"), "KEY_FILE", path("other.key")},
 		"data set file " + path("none") + ": line 1: not JSON": {"PROMPT", "dataset", "DATASET_FILE", path("none")},
-		"book file " + path("none") + ": the book is shorter":  {"PROMPT", "book", "BOOK_FILE", path("none")},
 	} {
 		environ := map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_TARGETS_0_URL": "https://a"}
 		for i := 0; i < len(settings); i += 2 {

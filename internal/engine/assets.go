@@ -12,7 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Assets are the files that a configuration names: books, data sets, certificates and keys. Each is read and parsed
+// Assets are the files that a configuration names: data sets, certificates and keys. Each is read and parsed
 // once, so that everything made of them agrees while they change. The methods are called by one goroutine.
 type Assets struct {
 	read     func(path string) ([]byte, error)
@@ -49,16 +49,16 @@ func (a *Assets) Validate(targets []config.Target) (problems usage.Problems) {
 	}
 	for _, t := range targets {
 		_, err := promptOptions(t, a, 0)
-		check(t, err, "see PROBER_BOOK_FILE and PROBER_DATASET_FILE")
+		check(t, err, "see PROBER_DATASET_FILE")
 		_, err = a.tls(t)
 		check(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
 	}
 	return problems
 }
 
-// parsed returns what parse makes of a file for prompts of a length in tokens, which it does once.
-func parsed[T any](a *Assets, path string, tokens int, parse func([]byte) (T, error)) (T, error) {
-	return once(a.parsed, [2]any{path, tokens}, func() (value T, err error) {
+// parsed returns what parse makes of a file, which it does once.
+func parsed[T any](a *Assets, path string, parse func([]byte) (T, error)) (T, error) {
+	return once(a.parsed, path, func() (value T, err error) {
 		data, err := a.Read(path)
 		if err == nil {
 			value, err = parse(data)

@@ -7,11 +7,11 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// TestFilesAreHashedOnce holds that what a file holds is read, hashed and cut into passages once for all groups that
+// TestFilesAreHashedOnce holds that what a file holds is read, hashed and parsed once for all groups that
 // name it, and that what was parsed of it serves after it is gone.
 func TestFilesAreHashedOnce(t *testing.T) {
-	files := map[string][]byte{"book": []byte("the first book")}
-	target := config.Target{Settings: config.Settings{QPS: 1, Prompt: "book", PromptTokens: 3, BookFile: "book"}, API: "auto", Server: "auto"}
+	files := map[string][]byte{"set": []byte(`{"prompt": "the first set"}`)}
+	target := config.Target{Settings: config.Settings{QPS: 1, Prompt: "dataset", DatasetFile: "set"}, API: "auto", Server: "auto"}
 	a := NewAssets(func(path string) ([]byte, error) {
 		data, ok := files[path]
 		if !ok {
@@ -22,7 +22,7 @@ func TestFilesAreHashedOnce(t *testing.T) {
 	read := func() *Job {
 		t.Helper()
 		jobs, err := Assemble([]config.Target{target}, a, nil, "test")
-		if err != nil || jobs[0].Prompts.Book[0] != "the first book" {
+		if err != nil || jobs[0].Prompts.Dataset[0][0].Text != "the first set" {
 			t.Fatal(err)
 		}
 		return jobs[0]
@@ -30,7 +30,7 @@ func TestFilesAreHashedOnce(t *testing.T) {
 	first := read()
 	a.Release()
 	clear(files)
-	if again := read(); !again.same(first) || &again.Prompts.Book[0] != &first.Prompts.Book[0] {
-		t.Error("another content, or other passages")
+	if again := read(); !again.same(first) || &again.Prompts.Dataset[0][0] != &first.Prompts.Dataset[0][0] {
+		t.Error("another content, or parsed again")
 	}
 }

@@ -22,17 +22,13 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
 		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
 	}
+	if o.Workload != prompt.Dataset {
+		return o, nil
+	}
 	var err error
-	switch o.Workload {
-	case prompt.Book:
-		parse := func(data []byte) ([]string, error) { return prompt.ParseBook(data, o.Tokens) }
-		if o.Book, err = parsed(assets, t.BookFile, o.Tokens, parse); err != nil {
-			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
-		}
-	case prompt.Dataset:
-		if o.Dataset, err = parsed(assets, t.DatasetFile, 0, prompt.ParseDataset); err != nil {
-			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
-		}
+	o.Dataset, err = parsed(assets, t.DatasetFile, prompt.ParseDataset)
+	if err != nil {
+		return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
 	}
 	return o, nil
 }

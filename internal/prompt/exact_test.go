@@ -35,25 +35,12 @@ var servers = []server{
 	{name: "a token a letter", count: func(text string) int { return len(text) }, turn: 9, off: 1},
 }
 
-// novel is a book of n words of all lengths.
-func novel(t testing.TB, n, tokens int) []string {
-	t.Helper()
-	var b strings.Builder
-	long := strings.Fields("it was the best of times and an incomprehensibilities worst, epoch: belief I “incredulity” season of Light")
-	for i := range n {
-		fmt.Fprintf(&b, "%s ", long[(i*i+i/7)%len(long)])
-	}
-	return passages(t, b.String(), tokens)
-}
-
 // written are the workloads that have a length, for prompts of so many tokens.
-func written(t testing.TB, tokens int) []Options {
-	t.Helper()
+func written(tokens int) []Options {
 	return []Options{
 		{Workload: Cold, Tokens: tokens, Seed: 7},
 		{Workload: Warm, Tokens: tokens, Seed: 7},
 		{Workload: Sessions, Tokens: tokens, Seed: 7, Answer: 100, Users: 2, Rounds: 3, System: tokens / 20},
-		{Workload: Book, Tokens: tokens, Seed: 7, Book: novel(t, 2*tokens+1, tokens)},
 		{Workload: Canary, Tokens: tokens, Seed: 7, Depth: 0.5},
 	}
 }
@@ -61,7 +48,7 @@ func written(t testing.TB, tokens int) []Options {
 // least is what a server counts for the shortest prompt of a shape.
 func least(s server, w *Writer, shape int) int {
 	before, history := w.before(shape)
-	least := w.begin(shape, history).least
+	least := w.author.begin(shape, history).least
 	history = append(history[:len(before):len(before)], observation{size: size{words: least}})
 	return s.tokens(w.trial(shape, history))
 }
@@ -74,7 +61,7 @@ func exact(t *testing.T, o Options, s server) {
 	w, calls := NewWriter(o), 0
 	count := func(p Prompt) (int, error) {
 		calls++
-		n, bounded := s.tokens(p), o.Tokens >= 700 && o.Workload != Book && o.Workload != Canary && p.Size.shape == 0
+		n, bounded := s.tokens(p), o.Tokens >= 700 && o.Workload != Canary && p.Size.shape == 0
 		if bounded && n > o.Tokens {
 			t.Errorf("%s: a guess of %d", about, n)
 		}
@@ -107,7 +94,7 @@ func check(t *testing.T, s server, w *Writer, round uint64) {
 
 func TestEveryWorkloadIsExact(t *testing.T) {
 	for _, tokens := range []int{80, 700, 1000, 4000, 21000, 128000} {
-		for _, o := range written(t, tokens) {
+		for _, o := range written(tokens) {
 			for i, s := range servers {
 				if tokens > 4000 && i%3 != 1 && o.Workload != Cold || tokens > 21000 && i%6 != 4 { // they take long: a few of the servers will do
 					continue
@@ -133,7 +120,7 @@ func TestShortPromptsAreExact(t *testing.T) {
 // TestEveryWorkloadIsExactByUsage is a server without a tokenizer: each round is calibrated before it is asked.
 func TestEveryWorkloadIsExactByUsage(t *testing.T) {
 	s := servers[3]
-	for _, o := range written(t, 2000) {
+	for _, o := range written(2000) {
 		w := NewWriter(o)
 		for round := range uint64(200) {
 			if err := w.Calibrate(round, true, func(p Prompt) (int, error) { return s.tokens(p), nil }); err != nil {
@@ -156,7 +143,7 @@ func TestEveryWorkloadIsExactByUsage(t *testing.T) {
 
 // TestCountedPromptsAreNeverAsked holds that counting warms nothing.
 func TestCountedPromptsAreNeverAsked(t *testing.T) {
-	for _, o := range written(t, 300) {
+	for _, o := range written(300) {
 		if o.Workload == Warm {
 			continue
 		}
@@ -180,7 +167,7 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 // TestFreshIsALowerBound compares all prompts of some rounds: behind what two of
 // them share are at least as many tokens as they say.
 func TestFreshIsALowerBound(t *testing.T) {
-	for _, o := range written(t, 200) {
+	for _, o := range written(200) {
 		w := NewWriter(o)
 		if err := w.CalibrateAll(false, func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
 			t.Fatal(err)

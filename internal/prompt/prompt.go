@@ -19,12 +19,11 @@ const (
 	Cold     Workload = "cold"     // every prompt begins with other words, so that no prefix cache can serve it
 	Warm     Workload = "warm"     // the same prompt each time
 	Sessions Workload = "sessions" // users who go on with a growing history, which a prefix cache can serve
-	Book     Workload = "book"     // passages of a text, as cold as cold
 	Dataset  Workload = "dataset"  // prompts of a file, of the file's own lengths
 	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
 
-// Options say what a [Writer] writes. Fields of other workloads are ignored. Book and Dataset are only read.
+// Options say what a [Writer] writes. Fields of other workloads are ignored. Dataset is only read.
 type Options struct {
 	Workload Workload
 	Tokens   int    // exact length of a prompt, at least 1; of a session's first round
@@ -35,7 +34,6 @@ type Options struct {
 	Rounds int // sessions: questions of a user, 1 to 1000
 	System int // sessions: about the tokens of the system prompt that all users share, at least 0 and below Tokens
 
-	Book    []string      // book: its passages, as ParseBook returned them for Tokens
 	Dataset [][]wire.Turn // dataset: the prompts, as ParseDataset returned them
 	Depth   float64       // canary: how much of the words stands before the code words, 0 to 1
 }
@@ -104,7 +102,7 @@ type author interface {
 	// place returns the shape of a round's prompt, with which it shares a calibration, and its nonce.
 	place(round uint64) (shape int, nonce uint64)
 	// begin returns what the calibration of a shape starts from. Before are the results of the rounds that its
-	// prompt begins with, or without such the latest of any shape; tokens are 0 where there is none yet.
+	// prompt begins with.
 	begin(shape int, before []observation) terms
 	// write writes the text of a prompt, and what else its workload gives it. History is the size of the shape,
 	// after those of the rounds that its prompt begins with.

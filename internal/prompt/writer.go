@@ -21,7 +21,6 @@ type Writer struct {
 
 	mu     sync.Mutex      // guards all below
 	known  map[int]*length // by shape; a shape that nobody counted has none
-	latest observation     // the latest result of a calibration
 	trials uint64          // prompts that were only counted
 }
 
@@ -41,8 +40,6 @@ func NewWriter(o Options) *Writer {
 	switch o.Workload {
 	case Sessions:
 		w.author = sessions{o}
-	case Book:
-		w.author = book{o}
 	case Dataset:
 		w.author = dataset(o.Dataset)
 	case Canary:
@@ -79,15 +76,6 @@ func (w *Writer) first(shape int) int {
 	return shape
 }
 
-// terms are what the calibration of a shape starts from, after the sizes of the shapes that its prompts begin with.
-// The lock is held.
-func (w *Writer) terms(shape int, history []observation) terms {
-	if len(history) == 0 {
-		history = []observation{w.latest}
-	}
-	return w.author.begin(shape, history)
-}
-
 // outline returns a prompt of a shape but for its text, and the sizes to write that with.
 func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 	w.mu.Lock()
@@ -111,9 +99,9 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 	return p, history
 }
 
-// estimate is the length of a shape that nobody counted. The lock is held.
+// estimate is the length of a shape that nobody counted.
 func (w *Writer) estimate(shape int, history []observation) *length {
-	t := w.terms(shape, history)
+	t := w.author.begin(shape, history)
 	words := max(t.first, t.whole)
 	return &length{asked: t.want, found: observation{size: size{words: words}}, estimated: t.want > 0}
 }
@@ -208,7 +196,7 @@ func (w *Writer) counted(shape int) bool {
 // find finds the length of one shape.
 func (w *Writer) find(shape int, confirms bool, count func(Prompt) (int, error)) error {
 	before, history := w.before(shape)
-	c := w.begin(shape, history)
+	c := &calibration{terms: w.author.begin(shape, history)}
 	for range 2 * (attempts + padTries) {
 		if c.done {
 			break
@@ -225,12 +213,6 @@ func (w *Writer) find(shape int, confirms bool, count func(Prompt) (int, error))
 	}
 	w.keep(shape, before, &length{asked: c.want, found: c.best, truncated: c.truncated, confirmed: confirms})
 	return nil
-}
-
-func (w *Writer) begin(shape int, history []observation) *calibration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return &calibration{terms: w.terms(shape, history)}
 }
 
 // before are the lengths of the shapes that the prompts of a shape begin with, and their sizes.
@@ -272,7 +254,7 @@ func (w *Writer) keep(shape int, before []*length, found *length) {
 		}
 	}
 	w.forget(shape)
-	w.known[shape], w.latest = found, found.found
+	w.known[shape] = found
 }
 
 // Estimate makes prompts up to a round's as long as asked by an estimate, where nobody has counted them.

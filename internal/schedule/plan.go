@@ -14,7 +14,6 @@ type Arrival string
 // The arrivals.
 const (
 	Constant Arrival = "constant" // one each interval
-	Jittered Arrival = "jittered" // one each interval, moved by up to a quarter of it either way
 	Poisson  Arrival = "poisson"  // independent of one another, one each interval in the mean
 )
 
@@ -41,19 +40,15 @@ func (p Plan) Offset(n uint64) (offset time.Duration) {
 	return offset
 }
 
-// Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease. Jitter keeps
-// half an interval between neighbours, and out of step with a period of the server's own.
+// Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease.
 func (p Plan) Offsets() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		chance, interval := rand.New(rand.NewPCG(p.seed(), 0)), float64(p.Interval)
 		due := time.Duration(0)
 		for slot := p.Phase(); ; slot += p.Interval {
-			switch p.Arrival {
-			case Poisson:
+			if p.Arrival == Poisson {
 				due += time.Duration(chance.ExpFloat64() * interval)
-			case Jittered:
-				due = slot + p.Interval/4 + time.Duration((chance.Float64()-0.5)/2*interval)
-			default:
+			} else {
 				due = slot
 			}
 			if !yield(due) {

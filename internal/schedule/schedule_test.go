@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var arrivals = []Arrival{Constant, Jittered, Poisson}
+var arrivals = []Arrival{Constant, Poisson}
 
 // take is the first n offsets of a plan.
 func take(p Plan, n int) (offsets []time.Duration) {
@@ -48,16 +48,6 @@ func TestPoissonHasExponentialGaps(t *testing.T) {
 	}
 	if share := float64(longer) / 20000; math.Abs(share-1/math.E) > 0.01 {
 		t.Errorf("%.3f of the gaps are above the mean, want 1/e", share)
-	}
-}
-
-func TestJitterKeepsItsDistance(t *testing.T) {
-	last := time.Duration(-time.Hour)
-	for _, offset := range take(Plan{Interval: time.Second, Arrival: Jittered, Name: "j"}, 10000) {
-		if offset-last < 500*time.Millisecond {
-			t.Fatalf("%v after %v", offset, last)
-		}
-		last = offset
 	}
 }
 
