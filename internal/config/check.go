@@ -84,16 +84,22 @@ func (k Key) checkNumber(v reflect.Value, text string) error {
 	} else {
 		number = v.Float()
 	}
-	least, most := k.tag.Get("min"), k.tag.Get("max")
-	from, errFrom := strconv.ParseFloat(least, 64)
-	to, _ := strconv.ParseFloat(most, 64)
+	above, hasAbove := k.bound("above")
+	least, hasLeast := k.bound("min")
+	most, _ := k.bound("max")
 	switch {
-	case errFrom != nil && !(number > 0 && number <= to): // a rate
-		return usage.Problem{Text: "must be above 0 and at most " + most}
-	case errFrom == nil && !(number >= from && number <= to):
-		return usage.Problem{Text: "must be " + least + " to " + most}
+	case hasAbove && !(number > above && number <= most):
+		return usage.Problem{Text: "must be above " + k.tag.Get("above") + " and at most " + k.tag.Get("max")}
+	case hasLeast && !(number >= least && number <= most):
+		return usage.Problem{Text: "must be " + k.tag.Get("min") + " to " + k.tag.Get("max")}
 	}
 	return nil
+}
+
+// bound returns the number in a tag. ok is false if there is none.
+func (k Key) bound(tag string) (number float64, ok bool) {
+	number, err := strconv.ParseFloat(k.tag.Get(tag), 64)
+	return number, err == nil
 }
 
 // checkRatio judges a ratio, and has a hint for one that is given in percent.

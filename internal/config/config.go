@@ -9,6 +9,7 @@
 //	yaml        key in the targets file
 //	oneof       the words that are allowed; API and SERVER have those of package wire
 //	min, max    bounds of a number or a duration; both are allowed
+//	above       bound of a number that is not allowed itself
 //	format      form of a text, or ratio for a number between 0 and 1: see [formats]
 //
 // What people read about a setting is in [descriptions].
@@ -48,7 +49,7 @@ type Config struct {
 
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
 type Settings struct {
-	QPS     Rate   `env:"QPS" envDefault:"0.1" yaml:"qps" max:"1000"`
+	QPS     Rate   `env:"QPS" envDefault:"0.1" yaml:"qps" above:"0" max:"1000"`
 	Arrival string `env:"ARRIVAL" envDefault:"constant" yaml:"arrival" oneof:"constant poisson"`
 	Active  Window `env:"ACTIVE" yaml:"active"`
 

@@ -19,7 +19,7 @@ func descriptions() []topic {
 	const serving, ending = "run demo", "run once check bench"
 	return []topic{
 		{"Serving and logging", []description{
-			{"LISTEN_ADDRESS", serving, "where /metrics, the page, the API and the health checks are served"},
+			{"LISTEN_ADDRESS", serving, "address of /metrics, the page, the API and the health checks"},
 			{"WEB_CONFIG_FILE", serving, "TLS and basic authentication, as the Prometheus exporter-toolkit has them"},
 			{"LOG_LEVEL", serving, "least severe log entry that is written"},
 			{"LOG_FORMAT", serving, "how log entries are written; default: json, console on a terminal"},
@@ -42,7 +42,7 @@ func descriptions() []topic {
 			{"ACTIVE", "run", "when targets are probed: Mon-Fri 08:00-18:00 Europe/Berlin; default: always"},
 		}},
 		{"Prompts", []description{
-			{"PROMPT", "", "what is asked: cold (no cache helps), warm (the same again), or another workload"},
+			{"PROMPT", "", "workload: cold (no cache helps), warm, sessions, dataset or canary"},
 			{"PROMPT_TOKENS", "", "exact length of a prompt in tokens"},
 			{"MAX_TOKENS", "", "exact length of an answer in tokens"},
 			{"SESSION_USERS", "", "users of the prompt sessions, who take turns"},
@@ -57,8 +57,8 @@ func descriptions() []topic {
 			{"MAX_IN_FLIGHT", "run demo check", "most probes of a target in flight; further ones are skipped"},
 			{"TOKEN_BUDGET_PER_DAY", "", "most tokens per day and target; then probes are skipped"},
 			{"CONNECTION", "", "whether each probe opens a connection of its own"},
-			{"HTTP_VERSION", "", "HTTP version of all probes; 2 also without TLS (prior knowledge)"},
-			{"STAMP", "", "source of arrival timestamps: the kernel, or the prober after its read"},
+			{"HTTP_VERSION", "", "HTTP version of all probes, 1.1 or 2; 2 also without TLS (prior knowledge)"},
+			{"STAMP", "", "source of arrival timestamps: kernel, or user (the clock after the read)"},
 			{"BACKOFF_LIMIT", serving, "longest pause after a 429 or 503 with Retry-After"},
 			{"WAIT_FOR_READY", "run", "longest time to wait for the server to be ready before it is probed"},
 		}},
@@ -76,7 +76,7 @@ func descriptions() []topic {
 			{"PATH", ending, "path of the probes' requests, in place of the URL's and the API's"},
 			{"API_VERSION", ending, "version of the API, for Azure and Anthropic; default: the dialect's"},
 			{"SERVER", ending, "type of server behind an OpenAI API; auto: detected"},
-			{"MODEL", ending, "model that is asked for; default: the only one of /v1/models"},
+			{"MODEL", ending, "model to ask for, by default the only one of /v1/models"},
 			{"HEADERS", ending, "headers to send, NAME=value,NAME=value; a mapping in the targets file"},
 		}},
 		{"TLS", []description{

@@ -103,6 +103,8 @@ func keysOf[T any](before, list string, known map[string]Key) keys {
 func (k Key) allowed() string {
 	isBounded := k.kind.Kind() == reflect.Int || k.kind == reflect.TypeFor[float64]()
 	switch {
+	case len(k.words) > 0 && strings.Contains(k.Help, k.words[len(k.words)-1]): // the help names them
+		return ""
 	case len(k.words) > 0:
 		return "; one of " + strings.Join(k.words, ", ")
 	case k.optional():

@@ -101,17 +101,13 @@ func (k Key) numberSchema() node {
 	if k.kind.Kind() == reflect.Float64 {
 		p["type"] = "number"
 	}
-	least, most := k.tag.Get("min"), k.tag.Get("max")
-	switch {
-	case k.format == "ratio":
+	if k.format == "ratio" {
 		p["exclusiveMinimum"], p["exclusiveMaximum"] = 0, 1
-	case least == "":
-		p["exclusiveMinimum"] = 0 // a rate
-	default:
-		p["minimum"] = json.Number(least)
 	}
-	if most != "" {
-		p["maximum"] = json.Number(most)
+	for tag, keyword := range map[string]string{"min": "minimum", "above": "exclusiveMinimum", "max": "maximum"} {
+		if bound := k.tag.Get(tag); bound != "" {
+			p[keyword] = json.Number(bound)
+		}
 	}
 	return p
 }

@@ -86,6 +86,9 @@ func (t Tokens) String() string {
 	return strconv.Itoa(int(t))
 }
 
+// MarshalText returns String. It never fails.
+func (t Tokens) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 // An OptionalInt is a whole number, or nil, which is written none.
 type OptionalInt struct {
 	Value *int `env:"-"`
@@ -109,6 +112,9 @@ func (i OptionalInt) String() string {
 	}
 	return strconv.Itoa(*i.Value)
 }
+
+// MarshalText returns String. It never fails.
+func (i OptionalInt) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
 const none = "none" // the word for an optional value that is not there
 
