@@ -2,17 +2,14 @@
 package alerts
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 )
 
-//go:embed rules.yaml inhibit.yaml runbooks/*.md
+//go:embed rules.yaml rules-classic.yaml inhibit.yaml runbooks/*.md
 var files embed.FS
 
 // Names of the files below a directory that somebody chose.
@@ -22,22 +19,15 @@ const (
 	RunbooksDir = "runbooks"
 )
 
-// Rules is the rule file of Prometheus, as it is committed, comments and all. The caller owns it.
+// classicFile is generated from RulesFile.
+const classicFile = "rules-classic.yaml"
+
+// Rules returns the rule file of Prometheus, as it is committed, comments and all. The caller owns it.
 func Rules() []byte { return mustRead(RulesFile) }
 
-// nativeHalf is the first half of an expression, and the "or" before the classic one.
-var nativeHalf = regexp.MustCompile(`histogram_\w+\((?:[0-9.]+, )?sum by \([a-z, ]+\) \(\w+\(\w+\[\w+\]\)\)\)( > 2\^-13)?\n\s+or `)
-
-// ClassicRules are the rules without native histograms, for back ends that do not know their functions. An alert that is
-// about native histograms is left out. The caller owns them.
-func ClassicRules() []byte {
-	rules := Rules()
-	rules = nativeHalf.ReplaceAll(rules[bytes.Index(rules, []byte("groups:\n")):], nil)
-	rules = append([]byte("# Rules for prober by classic buckets. Minimum: Prometheus 2.42, or VictoriaMetrics. docs/slo.md explains them.\n"), rules...)
-	from := bytes.Index(rules, []byte("  - alert: ProberClassicOnly\n"))
-	to := from + 1 + bytes.Index(rules[from+1:], []byte("  - alert: "))
-	return slices.Concat(rules[:from], rules[to:])
-}
+// ClassicRules returns the rules without native histograms, for back ends that do not know their functions. An alert that
+// is about native histograms is left out. The caller owns them.
+func ClassicRules() []byte { return mustRead(classicFile) }
 
 // Runbooks are the names of the alerts that have a runbook, sorted: all of them.
 func Runbooks() []string {
@@ -61,24 +51,8 @@ func Runbook(alert string) (page []byte, ok bool) {
 // RunbookFile is the name of the file that has the page of an alert, with slashes.
 func RunbookFile(alert string) string { return RunbooksDir + "/" + alert + ".md" }
 
-// Formats are those of the rules: a rule file of Prometheus, a resource of its operator, and an Alertmanager's inhibit rules.
-func Formats() []string { return []string{"prometheus", "prometheusrule", "alertmanager"} }
-
-// RulesAs is the rules in one of [Formats], and the name of the file for them. Classic ones are [ClassicRules]. The caller owns them.
-func RulesAs(format string, classic bool) (rules []byte, file string, err error) {
-	rules = Rules()
-	if classic {
-		rules = ClassicRules()
-	}
-	switch format {
-	case "prometheusrule":
-		rules, err = PrometheusRule(rules)
-		return rules, "prometheusrule.yaml", err
-	case "alertmanager":
-		return mustRead(InhibitFile), InhibitFile, nil
-	}
-	return rules, RulesFile, nil
-}
+// InhibitRules returns the inhibit rules for the configuration of an Alertmanager. The caller owns them.
+func InhibitRules() []byte { return mustRead(InhibitFile) }
 
 // Write writes rules to a file in dir and all runbooks below it, over what is there. It creates dir if missing.
 func Write(dir, file string, rules []byte) error {

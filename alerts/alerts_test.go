@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"bytes"
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,25 +158,4 @@ func headings(page string) []string {
 		}
 	}
 	return found
-}
-
-// TestPrometheusRule holds that the resource says what the rule file says, and
-// neither comments nor references.
-func TestPrometheusRule(t *testing.T) {
-	data, err := PrometheusRule(Rules())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": map[string]any{"name": "prober"}}
-	var resource, rules map[string]any
-	if err := errors.Join(yaml.Unmarshal(data, &resource), yaml.Unmarshal(Rules(), &rules)); err != nil {
-		t.Fatal(err)
-	}
-	want["spec"] = rules
-	if diff := cmp.Diff(want, resource); diff != "" {
-		t.Errorf("the resource does not say what the rules say (-rules +resource)\n%s", diff)
-	}
-	if odd := regexp.MustCompile(`(?m)^ *#.*|: [&*]\w+`).Find(data); odd != nil {
-		t.Errorf("the resource holds %s", odd)
-	}
 }

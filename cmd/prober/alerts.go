@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/alerts"
 	"github.com/llm-prober/prober/internal/usage"
 )
+
+// What --format can be.
+const formatPrometheus, formatAlertmanager = "prometheus", "alertmanager"
 
 func newAlerts() *cobra.Command {
 	var format, dir string
@@ -22,7 +23,6 @@ name of an alert it prints its runbook: what it means and what to do.
 
 Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 		Example: `  prober alerts > prober.yaml             # named under rule_files: there
-  prober alerts --format prometheusrule   # for the Prometheus operator
   prober alerts --format alertmanager     # inhibit rules
   prober alerts --classic > prober.yaml   # for Prometheus 2.42 to 2.50
   prober alerts ProberITLRegression       # a runbook`,
@@ -41,13 +41,17 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 				_, err := out.Write(page)
 				return err
 			}
-			if !slices.Contains(alerts.Formats(), format) {
-				return usage.Problems{usage.Unknown(usage.FlagPlace("format", format), format, alerts.Formats())}
-			}
-			rules, file, err := alerts.RulesAs(format, classic)
+			rules, file := alerts.Rules(), alerts.RulesFile
 			switch {
-			case err != nil:
-				return err
+			case format == formatAlertmanager:
+				rules, file = alerts.InhibitRules(), alerts.InhibitFile
+			case format != formatPrometheus:
+				formats := []string{formatPrometheus, formatAlertmanager}
+				return usage.Problems{usage.Unknown(usage.FlagPlace("format", format), format, formats)}
+			case classic:
+				rules = alerts.ClassicRules()
+			}
+			switch {
 			case toFiles && dir == "":
 				return usage.Problems{{Place: `--output=""`, Text: "no directory", Hint: "give one, or leave --output out"}}
 			case toFiles:
@@ -56,11 +60,11 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 				}
 				rules = fmt.Appendf(nil, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), dir)
 			}
-			_, err = out.Write(rules)
+			_, err := out.Write(rules)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "prometheus", "prometheus: a rule file; prometheusrule: a resource of the Prometheus operator, without comments; alertmanager: inhibit rules for its configuration")
+	cmd.Flags().StringVar(&format, "format", formatPrometheus, "prometheus: a rule file; alertmanager: inhibit rules for its configuration")
 	cmd.Flags().BoolVar(&classic, "classic", false, "without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know histogram_avg()")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "`directory` to write the rules and the runbooks to; created if missing")
 	return cmd

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -8,7 +9,7 @@ import (
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
-	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 func newBench() *cobra.Command {
@@ -45,13 +46,19 @@ exported as those of run are.
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			assets := engine.NewAssets(config.ReadFile)
 			load := func(settings map[string]string) (*config.Config, error) {
-				return loadConfig(g.options(cmd, settings, urls), assets)
+				return g.loadCompared(cmd, settings, urls, assets)
 			}
-			o.FailOn = g.failOn
 			plan, err := bench.Parse(o, cmd.Flags().Changed, overrides(cmd), urls, load)
-			if err != nil {
+			problems := checkOutput(o.Format, o.Plot)
+			if more, ok := errors.AsType[usage.Problems](err); ok {
+				problems = append(problems, more...)
+			} else if err != nil {
 				return err
 			}
+			if problems != nil {
+				return problems
+			}
+			plan.Gate = g.fails
 			return runBench(cmd, plan, assets)
 		},
 	}
@@ -81,6 +88,6 @@ func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error
 	}
 	return bench.Run(cmd.Context(), bench.Setup{
 		Plan: plan, Assets: assets, Observers: observers, Version: build.Version,
-		Screen: report.NewScreen(out, errs, plan.Format), Out: out,
+		Screen: bench.NewScreen(out, errs, plan.Format), Out: out,
 	})
 }

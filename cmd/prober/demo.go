@@ -14,7 +14,6 @@ import (
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -65,7 +64,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 			d := &daemon.Daemon{
 				Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
 				Log:  newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
-				Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
+				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 			}
 			return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
 		},
@@ -101,7 +100,7 @@ func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endp
 	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts\n\n", format.Short(engine.Interval(t).Seconds()), format.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
 	for _, e := range endpoints {
-		fmt.Fprintf(w, "  %-18s %s\n%s", e.Profile.Name, e.URL(), format.Wrap("    ", e.Profile.Help, report.Terminal(w)))
+		fmt.Fprintf(w, "  %-18s %s\n%s", e.Profile.Name, e.URL(), format.Wrap("    ", e.Profile.Help, format.TableWidth(w)))
 	}
 	url := endpoints[0].URL()
 	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].Profile.Name)

@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +50,7 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if err != nil {
 		return nil, err
 	}
-	fails, problems := report.ParseGate(g.failOn, c.Given, nil)
+	fails, problems := parseGate(g.failOn, c.Given, nil)
 	if problems != nil {
 		return nil, problems
 	}
@@ -56,6 +59,53 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
 	return engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
+}
+
+// loadCompared reads the configuration of a command that compares targets, and checks --fail-on with it.
+func (g *gate) loadCompared(
+	cmd *cobra.Command, settings map[string]string, urls []string, assets *engine.Assets,
+) (*config.Config, error) {
+	c, err := loadConfig(g.options(cmd, settings, urls), assets)
+	if err != nil {
+		return nil, err
+	}
+	fails, problems := parseGate(g.failOn, c.Given, c.Targets)
+	if problems != nil {
+		return nil, problems
+	}
+	g.fails = fails
+	return c, nil
+}
+
+// regression is the word of --fail-on for a comparison, with the least slowdown that counts.
+var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
+
+// parseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
+func parseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g report.Gate, problems usage.Problems) {
+	wrong := func(word, text, hint string) { problems.Add(usage.FlagPlace("fail-on", word), text, hint) }
+	words := "want objective"
+	if targets != nil {
+		words += ", regression or 'regression>5%'"
+	}
+	pair := len(targets) == 2 && targets[0].Group == targets[1].Group && !targets[0].EachAddress && !targets[1].EachAddress
+	for _, word := range failOn {
+		word = strings.ReplaceAll(word, " ", "")
+		slower := regression.FindStringSubmatch(word)
+		switch {
+		case word != "objective" && slower == nil:
+			wrong(word, "unknown", words)
+		case slower == nil && objectives == nil:
+			wrong(word, "there is no objective", "add one, for example --objective ttft=2s@95%")
+		case slower == nil:
+			g.Objective = true
+		case !pair:
+			wrong(word, "needs two targets of one group to compare", "want prober bench before=URL after=URL")
+		default:
+			g.Regression = true
+			g.Least, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
+		}
+	}
+	return g, problems
 }
 
 // judge says how far results of a target, one or none, met the objectives.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/report"
 )
 
 // Annotations of a command: the flags that its help shows (all, without it), and a text that only --help-all shows.
@@ -22,7 +21,7 @@ const (
 // help writes the page of a command, as wide as the terminal: with its most used flags, or with all of them by topic.
 func help(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
-	width, full, most := report.Terminal(out), cmd.Flags().Changed("help-all"), strings.Fields(cmd.Annotations[mostUsed])
+	width, full, most := format.TableWidth(out), cmd.Flags().Changed("help-all"), strings.Fields(cmd.Annotations[mostUsed])
 	fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n", cmp.Or(cmd.Long, cmd.Short), cmd.UseLine())
 	if cmd.HasExample() {
 		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)

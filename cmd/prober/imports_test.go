@@ -32,7 +32,7 @@ var imports = map[string][]string{
 	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/promquery": {"probe", "report", "plot", "format", "usage"},
-	"internal/report":    {"probe", "wire", "config", "plot", "format", "usage"},
+	"internal/report":    {"probe", "wire", "plot", "format", "usage"},
 	"internal/inject":    {"config", "usage"},
 	"internal/sim":       {},
 	"internal/plot":      {"format"},

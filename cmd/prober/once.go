@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -42,7 +43,7 @@ for what --fail-on names.`,
 					allOK = allOK && r.Outcome == probe.OK
 					account := r.JSON()
 					if g.format != "json" {
-						err = errors.Join(err, report.Waterfall(out, &account, report.Terminal(out)))
+						err = errors.Join(err, report.Waterfall(out, &account, format.TableWidth(out)))
 					}
 					judged := struct {
 						probe.ResultJSON

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/report"
 )
 
 func newReport() *cobra.Command {
 	var r promquery.Request
-	var format, picture string
+	var layout, picture string
 	cmd := &cobra.Command{
 		Use:   "report --prometheus URL | report A.json B.json",
 		Short: "Tables from Prometheus, or a comparison of two JSON files",
@@ -34,16 +35,16 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Annotations: map[string]string{mostUsed: "prometheus from to target vs match budget-window format plot prometheus-token-file"},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 0 {
-				return reportFiles(cmd, files, format)
+				return reportFiles(cmd, files, layout)
 			}
 			query, problems := r.Parse(time.Now())
-			if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
+			if problems = append(problems, checkOutput(layout, picture)...); problems != nil {
 				return problems
 			}
 			if err := query.Run(cmd.Context()); err != nil {
 				return err
 			}
-			if err := printDocument(cmd, &query.Document, format); err != nil || picture == "" {
+			if err := printDocument(cmd, &query.Document, layout); err != nil || picture == "" {
 				return err
 			}
 			page, err := query.Page(cmd.Context())
@@ -62,13 +63,13 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringArrayVar(&r.Targets, "target", nil, "`target` to report on; may be repeated (default: all)")
 	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
 	flags.StringVar(&r.BudgetWindow, "budget-window", "30d", "window of error budgets, which ends where the time range does")
-	flags.StringVar(&format, "format", "text", "text, json or markdown")
+	flags.StringVar(&layout, "format", "text", "text, json or markdown")
 	flags.StringVar(&picture, "plot", "", "`file` for the page with tables and plots, .html")
 	return cmd
 }
 
-func reportFiles(cmd *cobra.Command, files []string, format string) error {
-	problems := report.CheckOutput(format, "")
+func reportFiles(cmd *cobra.Command, files []string, layout string) error {
+	problems := checkOutput(layout, "")
 	if len(files) != 2 {
 		problems.Add(strings.Join(files, " "), "not two files", "want two JSON files to compare, or --prometheus")
 	}
@@ -84,11 +85,11 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	if err != nil {
 		return err
 	}
-	return printDocument(cmd, &d, format)
+	return printDocument(cmd, &d, layout)
 }
 
-func printDocument(cmd *cobra.Command, d *report.Document, format string) error {
+func printDocument(cmd *cobra.Command, d *report.Document, layout string) error {
 	out := cmd.OutOrStdout()
 	d.Version = buildInfo().Version
-	return d.Write(out, format, report.Terminal(out))
+	return d.Write(out, layout, format.TableWidth(out))
 }

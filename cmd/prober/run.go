@@ -18,7 +18,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
-	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -77,7 +77,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			d := daemon.Daemon{
 				Config: c, Assets: assets, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
 				Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat), Build: buildInfo(),
-				Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
+				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 				Load: load, Files: files, Hangups: hangups,
 			}
 			return d.Run(cmd.Context())
@@ -96,17 +96,17 @@ func listenError(cmd *cobra.Command, address string, err error) error {
 	return fmt.Errorf("%s: %w; want a free address of this machine, for example 127.0.0.1:9465", place, err)
 }
 
-// newLog returns a log to w; without a format it is for eyes on a terminal, and JSON elsewhere.
-func newLog(w io.Writer, level, format string) *zap.Logger {
+// newLog returns a log to w; without a layout it is for eyes on a terminal, and JSON elsewhere.
+func newLog(w io.Writer, level, layout string) *zap.Logger {
 	least, _ := zapcore.ParseLevel(level) // the configuration is validated
-	if format == "" && report.IsTerminal(w) {
-		format = "console"
+	if layout == "" && format.IsTerminal(w) {
+		layout = "console"
 	}
 	encoding := zap.NewProductionEncoderConfig()
 	encoding.EncodeTime = zapcore.ISO8601TimeEncoder
 	encoding.EncodeDuration = zapcore.StringDurationEncoder
 	encoder := zapcore.NewJSONEncoder(encoding)
-	if format == "console" {
+	if layout == "console" {
 		encoding.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 		encoder = zapcore.NewConsoleEncoder(encoding)
 	}

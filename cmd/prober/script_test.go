@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -40,16 +42,17 @@ func TestScripts(t *testing.T) {
 				"GARBLED": {Profile: profile(t, "fast"), Seed: 1},
 				"TGI":     {Profile: profile(t, "tgi"), Seed: 1},
 				"SHORT":   {Profile: short, Seed: 1},
-				"STRICT": {
-					Profile: profile(t, "fast"), Seed: 1, APIKey: "sk-sesame", NoTokenize: true,
-					RejectFields: []string{"stream_options.continuous_usage_stats", "cache_salt"},
-				},
+				"STRICT":  {Profile: profile(t, "fast"), Seed: 1},
 			} {
 				s := sim.New(c)
 				if err := s.SetFault(sim.Fault{WrongAnswer: name == "GARBLED"}); err != nil {
 					return err
 				}
-				server := httptest.NewServer(s)
+				handler := http.Handler(s)
+				if name == "STRICT" {
+					handler = strict(s)
+				}
+				server := httptest.NewServer(handler)
 				e.Defer(func() { s.Close(); server.CloseClientConnections(); server.Close() })
 				e.Setenv(name, server.URL)
 			}
@@ -65,6 +68,34 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HTTPS", secure.URL)
 			return nil
 		},
+	})
+}
+
+// strict is a server behind a gateway that wants the key sk-sesame, has no route that counts tokens, and rejects what it does
+// not know.
+func strict(server http.Handler) http.Handler {
+	refuse := func(w http.ResponseWriter, status int, message string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, `{"error":{"message":%q,"type":"invalid_request_error"}}`, message)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		switch {
+		case err != nil:
+			panic(http.ErrAbortHandler)
+		case r.Header.Get("Authorization") != "Bearer sk-sesame":
+			refuse(w, http.StatusUnauthorized, "Invalid or missing API key.")
+		case r.URL.Path == "/tokenize":
+			refuse(w, http.StatusNotFound, "Not Found")
+		case bytes.Contains(body, []byte(`"continuous_usage_stats"`)):
+			refuse(w, http.StatusBadRequest, "Extra inputs are not permitted: stream_options.continuous_usage_stats")
+		case bytes.Contains(body, []byte(`"cache_salt"`)):
+			refuse(w, http.StatusBadRequest, "Extra inputs are not permitted: cache_salt")
+		default:
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			server.ServeHTTP(w, r)
+		}
 	})
 }
 

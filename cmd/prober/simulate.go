@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +27,8 @@ func newSimulate() *cobra.Command {
 		Use:   "simulate",
 		Short: "Serve simulated LLM endpoints",
 		Long: `Simulate serves one endpoint per profile, on consecutive ports, until told to
-stop. The profiles have the measured latencies of real systems.
+stop: OpenAI's API as vLLM speaks it, or TGI's own. The profiles have the
+measured latencies of real systems.
 
 Faults are set at run time, for each endpoint on its own port:
 
@@ -41,7 +40,7 @@ Faults are set at run time, for each endpoint on its own port:
   prober simulate --profile tgi --listen 127.0.0.1:8900
   prober simulate --profile fast --fault itl=1.15,probability=0.5`,
 		Annotations: map[string]string{
-			mostUsed: "listen profile fault seed api server api-key reasoning no-tokenize reject",
+			mostUsed: "listen profile fault seed reasoning",
 			appendix: "\nProfiles:\n" + sim.ProfilesHelp() + "\nFaults:\n" + sim.FaultsHelp(),
 		},
 		Args: cobra.NoArgs,
@@ -57,17 +56,13 @@ Faults are set at run time, for each endpoint on its own port:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801", "`host:port` of the first endpoint; the others take the ports after it")
-	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to serve, one endpoint each")
-	flags.StringVar(&s.API, "api", "", "API of every endpoint in place of the profile's, one of "+strings.Join(sim.APIs(), ", "))
-	flags.StringVar(&s.Server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.ServerTypes(), ", ")+" (vllm if empty)")
-	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of an answer that are reasoning, on APIs that mark it")
-	flags.BoolVar(&s.HideReasoning, "hide-reasoning", false, "send no frame for reasoning: only usage counts it")
+	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801",
+		"`host:port` of the first endpoint; the others take the ports after it")
+	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"},
+		"profiles to serve, one endpoint each")
+	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of a chat's answer that are reasoning")
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
 	flags.Uint64Var(&s.Seed, "seed", 1, "seed of all randomness: the same seed gives the same run")
-	flags.StringVar(&s.APIKey, "api-key", "", "bearer token that clients must send; none if empty")
-	flags.BoolVar(&s.NoTokenize, "no-tokenize", false, "serve no /tokenize: clients must calibrate by usage")
-	flags.StringSliceVar(&s.RejectFields, "reject", nil, "request fields to reject with 400, for example cache_salt,min_tokens")
 	return cmd
 }
 
@@ -79,20 +74,15 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 			problems.Add(usage.FlagPlace(flag, value), err.Error(), "")
 		}
 	}
-	oneOf := func(flag, word string, known []string) {
-		if !slices.Contains(known, word) {
-			problems = append(problems, usage.Unknown(usage.FlagPlace(flag, word), word, known))
-		}
-	}
-	oneOf("api", s.API, append(sim.APIs(), ""))
-	oneOf("server", s.Server, append(sim.ServerTypes(), ""))
 	if s.Reasoning < 0 {
 		check("reasoning", s.Reasoning, errors.New("must be at least 0; want a number of tokens, for example 20"))
 	}
 	var profiles []sim.Profile
 	for _, name := range s.profiles {
-		oneOf("profile", name, sim.ProfileNames())
-		p, _ := sim.ParseProfile(name)
+		p, err := sim.ParseProfile(name)
+		if err != nil {
+			problems = append(problems, usage.Unknown(usage.FlagPlace("profile", name), name, sim.ProfileNames()))
+		}
 		profiles = append(profiles, p)
 	}
 	fault, err := sim.ParseFault(s.fault)

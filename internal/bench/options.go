@@ -26,9 +26,8 @@ type Options struct {
 	Unpaced     bool      // requests do not begin by the clock
 
 	Every  time.Duration // between results of a comparison under way; 0 for none
-	Format string        // see [report.CheckOutput]
+	Format string        // text, json or markdown
 	Plot   string        // file of the page with plots; empty: none
-	FailOn []string      // what makes the run fail, see [report.ParseGate]
 
 	needed int // requests in a step that comparisons need to show any difference; 0 if nothing is compared
 }
@@ -73,7 +72,7 @@ func (o Options) Loads(plan schedule.Plan) []Load {
 // A Plan is what a bench does, validated.
 type Plan struct {
 	Options
-	Gate    report.Gate
+	Gate    report.Gate      // what makes the run fail; the caller's to set
 	Lengths []*config.Config // one for each length of a prompt
 }
 
@@ -91,7 +90,7 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 		delete(settings, "QPS")
 	}
 	o.Unpaced = qps == "inf" || qps == "" && o.Concurrency > 0
-	problems = slices.Concat(problems, o.check(changed, qps), report.CheckOutput(o.Format, o.Plot))
+	problems = append(problems, o.check(changed, qps)...)
 	several := len(urls) > 1 || strings.Contains(strings.Join(urls, ""), "dns+http")
 	if _, grouped := settings["GROUP"]; several && !grouped {
 		settings["GROUP"] = "bench"
@@ -119,10 +118,6 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 			o.limit(c)
 			p.Lengths = append(p.Lengths, c)
 		}
-	}
-	if len(p.Lengths) > 0 {
-		gate, wrong := report.ParseGate(o.FailOn, p.Lengths[0].Given, p.Lengths[0].Targets)
-		p.Gate, problems = gate, append(problems, wrong...)
 	}
 	if problems != nil {
 		return nil, problems

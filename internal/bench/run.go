@@ -29,7 +29,7 @@ type Setup struct {
 	Dial      probe.Dial        // how targets are reached; nil: over the network
 	Observers *engine.Observers // that export over OTLP; nil: nothing is exported
 	Version   string            // ours
-	Screen    *report.Screen
+	Screen    *Screen
 	Out       io.Writer // for the document at the end
 }
 

@@ -247,11 +247,11 @@ func (t *tally) showInterim(now time.Time) {
 	t.run.Screen.Live(title + ":\n" + report.Overview(list))
 }
 
-func (t *tally) progress(now time.Time) report.Progress {
+func (t *tally) progress(now time.Time) Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	total, _ := t.load.Total()
-	p := report.Progress{
+	p := Progress{
 		Step: t.run.step, Steps: t.run.steps, Label: t.load.String(),
 		Total: total * len(t.part), Elapsed: now.Sub(t.began), Limit: t.load.Limit,
 	}

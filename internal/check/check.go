@@ -112,8 +112,8 @@ func (c *checker) find(f Finding) {
 	c.found.Findings = append(c.found.Findings, f)
 	text := strings.TrimPrefix(strings.ReplaceAll(f.Name, "_", " ")+": "+f.Text, ": ")
 	width := math.MaxInt // for grep
-	if report.IsTerminal(c.Out) {
-		width = report.Terminal(c.Out)
+	if format.IsTerminal(c.Out) {
+		width = format.TableWidth(c.Out)
 	}
 	fmt.Fprint(c.Out, format.Wrap(fmt.Sprintf("  %-8s ", label), text, width))
 	if f.Hint != "" {

@@ -187,7 +187,7 @@ func (k Key) hint() string {
 	case k.kind == reflect.TypeFor[Rate]():
 		want = "probes per second, for example 0.1"
 	case k.kind == reflect.TypeFor[Tokens]():
-		want = "tokens a day, for example 5000000000" + orNone
+		want = "tokens a day, for example " + cmp.Or(k.Default, "50000000") + orNone
 	case k.Switch:
 		want = "on or off"
 	case k.isDuration():
@@ -199,7 +199,7 @@ func (k Key) hint() string {
 	case strings.HasSuffix(k.name, "_TOKENS"):
 		want = "a number of tokens, for example " + k.Default
 	case k.isNumber():
-		want = "a whole number, for example " + cmp.Or(k.Default, "-10") + orNone
+		want = "a number, for example " + cmp.Or(k.Default, "-10") + orNone
 	}
 	if want == "" {
 		return ""

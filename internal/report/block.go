@@ -31,22 +31,25 @@ func Block(s Summary) string {
 	}
 	b.section("", "=")
 	for _, f := range s.Failures[:min(len(s.Failures), mostFailures)] {
-		b.WriteString(format.Wrap("", s.failed(f), defaultWidth))
+		b.WriteString(format.Wrap("", s.failed(f), blockWidth))
 		if f.Hint != "" {
-			b.WriteString(format.Wrap("  ", f.Hint, defaultWidth))
+			b.WriteString(format.Wrap("  ", f.Hint, blockWidth))
 		}
 	}
 	for _, text := range bucketNotes(s) {
-		b.WriteString(format.Wrap("", text, defaultWidth))
+		b.WriteString(format.Wrap("", text, blockWidth))
 	}
 	for _, budget := range s.Budgets {
 		b.budget(budget)
 	}
 	for _, text := range s.Warnings {
-		b.WriteString(format.Wrap("", "warning: "+format.Clean(text), defaultWidth))
+		b.WriteString(format.Wrap("", "warning: "+format.Clean(text), blockWidth))
 	}
 	return b.String()
 }
+
+// blockWidth is how wide what follows a block is, in columns. It does not depend on the terminal, as the block does not.
+const blockWidth = 80
 
 // mostFailures is how many kinds of failures have their text after a block: the most frequent.
 const mostFailures = 3

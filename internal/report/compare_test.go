@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,9 +10,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/probe"
 )
 
 // A contest is two simulated targets that answer the same prompts.
@@ -259,31 +255,31 @@ func TestCompare(t *testing.T) {
 func TestRegressions(t *testing.T) {
 	slower := []string{"TTFT: b is 2.0 times slower", "TPOT: b is 2.0", "ITL: b is 2.0", "E2EL: b is 2.0"}
 	for name, test := range map[string]struct {
-		c      contest
-		failOn string
-		few    int // pairs of TTFT; 0: as many as rounds
-		want   []string
-		notes  []string
+		c     contest
+		least float64
+		few   int // pairs of TTFT; 0: as many as rounds
+		want  []string
+		notes []string
 	}{
-		"slower":  {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 0, slower, nil},
-		"by more": {contest{rounds: 20, factor: 2, noise: 0.001}, "regression > 98.5%", 0, slower, nil},
-		"by less": {contest{rounds: 20, factor: 2, noise: 0.001}, "regression>99.99%", 0, nil, nil}, // where the interval begins
-		"faster":  {contest{rounds: 20, factor: 0.5, noise: 0.001}, "regression", 0, nil, nil},
-		"equal":   {contest{rounds: 20, factor: 1, noise: 0.1}, "regression", 0, nil, nil},
-		"too few": {contest{rounds: 7, factor: 2}, "regression", 0,
+		"slower":  {contest{rounds: 20, factor: 2, noise: 0.001}, 0, 0, slower, nil},
+		"by more": {contest{rounds: 20, factor: 2, noise: 0.001}, 98.5, 0, slower, nil},
+		"by less": {contest{rounds: 20, factor: 2, noise: 0.001}, 99.99, 0, nil, nil}, // where the interval begins
+		"faster":  {contest{rounds: 20, factor: 0.5, noise: 0.001}, 0, 0, nil, nil},
+		"equal":   {contest{rounds: 20, factor: 1, noise: 0.1}, 0, 0, nil, nil},
+		"too few": {contest{rounds: 7, factor: 2}, 0, 0,
 			[]string{"nothing was judged: too few rounds to show any difference: 7 of 8 needed"}, nil},
-		"too few of one": {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:],
+		"too few of one": {contest{rounds: 20, factor: 2, noise: 0.001}, 0, 3, slower[1:],
 			[]string{"TTFT was not judged: too few rounds, 3 of 8 needed"}},
-		"no pair of all four": {contest{}, "regression", 0,
+		"no pair of all four": {contest{}, 0, 0,
 			[]string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
 	} {
-		g, problems := ParseGate([]string{test.failOn}, nil, make([]config.Target, 2))
+		g := Gate{Regression: true, Least: test.least}
 		pairs := test.c.pairs(1)
 		pairs[0].Values = pairs[0].Values[:cmp.Or(test.few, test.c.rounds)]
 		got, notes := g.Regressions(Compare(Comparison{A: "a", B: "b", Load: "1 QPS", Pair: "round"}, pairs))
 		equal := func(got, want string) bool { return strings.HasPrefix(got, "regression, 1 QPS: "+want) }
-		if problems != nil || !slices.EqualFunc(got, test.want, equal) || !slices.EqualFunc(notes, test.notes, equal) {
-			t.Errorf("%s: %v, %q and %q, want %q and %q", name, problems, got, notes, test.want, test.notes)
+		if !slices.EqualFunc(got, test.want, equal) || !slices.EqualFunc(notes, test.notes, equal) {
+			t.Errorf("%s: %q and %q, want %q and %q", name, got, notes, test.want, test.notes)
 		}
 	}
 }
@@ -314,27 +310,6 @@ func TestWhatIsNotJudged(t *testing.T) {
 		equal := func(got, want string) bool { return got == "regression, 0.1 QPS: "+want }
 		if slower != nil || !slices.EqualFunc(notes, test.want, equal) {
 			t.Errorf("%s: %q and %q, want %q", name, slower, notes, test.want)
-		}
-	}
-}
-
-// TestParseGate holds what --fail-on takes, and what is offered: of a command that compares nothing no regression.
-func TestParseGate(t *testing.T) {
-	for want, test := range map[string]struct {
-		failOn  []string
-		targets []config.Target
-	}{
-		"{true true 2.5} ": {[]string{"objective", " regression>2.5%"}, make([]config.Target, 2)},
-		"{false false 0} 1 problem:\n  --fail-on=\"x\": unknown; want objective":                                          {[]string{"x"}, nil},
-		"{true false 0} 1 problem:\n  --fail-on=\"regression>5\": unknown; want objective, regression or 'regression>5%'": {[]string{"objective", "regression>5"}, make([]config.Target, 1)},
-	} {
-		g, problems := ParseGate(test.failOn, []probe.Objective{}, test.targets)
-		text := ""
-		if problems != nil {
-			text = problems.Error()
-		}
-		if got := fmt.Sprint(g, " ", text); got != want {
-			t.Errorf("%q: %s, want %s", test.failOn, got, want)
 		}
 	}
 }

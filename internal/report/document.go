@@ -23,25 +23,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// CheckOutput finds what is wrong with the format of tables and with the page with plots, if any.
-func CheckOutput(format, picture string) (problems usage.Problems) {
-	wrong := func(flag, value, text, hint string) { problems.Add(usage.FlagPlace(flag, value), text, hint) }
-	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
-		wrong("format", format, "unknown", "want text, json or markdown")
-	}
-	switch {
-	case picture == "":
-	case filepath.Ext(picture) != ".html":
-		wrong("plot", picture, "not a page", "want a file that ends with .html")
-	default:
-		if _, err := os.Stat(filepath.Dir(picture)); err != nil {
-			wrong("plot", picture, err.Error(), "want a file that can be written")
-		}
-	}
-	return problems
-}
-
-// Write writes d in a format of [CheckOutput]: as text in lines of at most width columns where words allow.
+// Write writes d as text, json or markdown; as text in lines of at most width columns where words allow.
 func (d Document) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "json":

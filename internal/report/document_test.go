@@ -64,16 +64,6 @@ func TestEmptyDocuments(t *testing.T) {
 	}
 }
 
-func TestCheckOutput(t *testing.T) {
-	dir := t.TempDir()
-	if problems := CheckOutput("text", filepath.Join(dir, "x.html")); problems != nil {
-		t.Error(problems)
-	}
-	if problems := append(CheckOutput("json", filepath.Join(dir, "no", "x.html")), CheckOutput("json", "x.png")...); len(problems) != 2 {
-		t.Error(problems)
-	}
-}
-
 // saved is the path of a file with d as JSON.
 func saved(t *testing.T, name string, d Document) string {
 	t.Helper()

@@ -4,15 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/usage"
 )
 
 // ErrMissed is returned when it was already said which objective was missed, or what is slower.
@@ -22,51 +18,22 @@ var ErrMissed = errors.New("missed")
 type Gate struct {
 	Objective, Regression bool
 
-	Least float64 // slowdown in percent, below which a regression does not count
-}
-
-var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
-
-// ParseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
-func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems usage.Problems) {
-	wrong := func(word, text, hint string) { problems.Add(usage.FlagPlace("fail-on", word), text, hint) }
-	words := "want objective"
-	if targets != nil {
-		words += ", regression or 'regression>5%'"
-	}
-	pair := len(targets) == 2 && targets[0].Group == targets[1].Group && !targets[0].EachAddress && !targets[1].EachAddress
-	for _, word := range failOn {
-		word = strings.ReplaceAll(word, " ", "")
-		slower := regression.FindStringSubmatch(word)
-		switch {
-		case word != "objective" && slower == nil:
-			wrong(word, "unknown", words)
-		case slower == nil && objectives == nil:
-			wrong(word, "there is no objective", "add one, for example --objective ttft=2s@95%")
-		case slower == nil:
-			g.Objective = true
-		case !pair:
-			wrong(word, "needs two targets of one group to compare", "want prober bench before=URL after=URL")
-		default:
-			g.Regression = true
-			g.Least, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
-		}
-	}
-	return g, problems
+	Least float64 // slowdown in per cent, below which a regression does not count
 }
 
 // A Judgement is what an objective says of one request.
 type Judgement struct {
-	Good, OK bool   // as [probe.Objective.Judge] says
-	Value    Number // seconds; NaN without a sample of the signal
+	Good, Bad int    // events, see [probe.Objective.Events]
+	Value     Number // seconds; NaN without a sample of the signal
 }
 
-func judge(o probe.Objective, r *probe.Result) Judgement {
+// Judge returns what o says of r.
+func Judge(o probe.Objective, r *probe.Result) Judgement {
 	j := Judgement{Value: none}
 	if r.Outcome == probe.OK {
 		j.Value = secondsOf(o.Value(r))
 	}
-	j.Good, j.OK = o.Judge(r)
+	j.Good, j.Bad = o.Events(r)
 	return j
 }
 
@@ -75,7 +42,7 @@ type Attainment struct {
 	Objective string `json:"objective"` // "ttft<2s@95%"
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
-	// all but refusals and those that succeeded without a sample of the signal
+	// all but refusals and those that succeeded without a sample of the signal; with the slots that failed ones blocked
 	Judged int    `json:"judged_requests"`
 	Worst  Number `json:"worst_seconds,omitzero"` // of the requests that succeeded; NaN without a sample, 0 of stored data
 }
@@ -84,14 +51,13 @@ type Attainment struct {
 func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 	var few []string
 	for i, o := range objectives {
-		a := Attainment{
-			Objective: o.String(), Goal: Number(o.Goal), Worst: none,
-			Good:   number(samples, func(s Sample) bool { return s.Judged[i].Good }),
-			Judged: number(samples, func(s Sample) bool { return s.Judged[i].OK }),
-		}
+		a := Attainment{Objective: o.String(), Goal: Number(o.Goal), Worst: none}
 		for _, sample := range samples {
-			if v := sample.Judged[i].Value; finite(v) && !(v <= a.Worst) {
-				a.Worst = v
+			j := sample.Judged[i]
+			a.Good += j.Good
+			a.Judged += j.Good + j.Bad
+			if finite(j.Value) && !(j.Value <= a.Worst) {
+				a.Worst = j.Value
 			}
 		}
 		s.Objectives = append(s.Objectives, a)
@@ -104,7 +70,7 @@ func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 			100*confidence, format.List(few)))
 	}
 	s.Met = number(samples, func(s Sample) bool {
-		missed := func(j Judgement) bool { return j.OK && !j.Good }
+		missed := func(j Judgement) bool { return j.Bad > 0 }
 		return !s.Outcome.Refusal() && !slices.ContainsFunc(s.Judged, missed)
 	})
 }

@@ -3,9 +3,12 @@ package report
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -60,7 +63,7 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 		Frames: len(r.Tokens), Bursts: r.Bursts(), Joined: r.JoinedTokens(),
 	}
 	for _, o := range objectives {
-		s.Judged = append(s.Judged, judge(o, r))
+		s.Judged = append(s.Judged, Judge(o, r))
 	}
 	for _, w := range r.Warnings {
 		if warning, ok := errors.AsType[probe.Warning](w); ok && !warning.Derived {
@@ -198,4 +201,15 @@ func split(samples []Sample, is func(Sample) bool) (are, not []Sample) {
 		}
 	}
 	return are, not
+}
+
+// RequestLine returns one request in one line without its end, up to 80 columns if it succeeded.
+func RequestLine(s Sample) string {
+	const names = 16 // columns
+	head := fmt.Sprintf("%5s %-*s %-2s", fmt.Sprintf("#%d", s.Round), names, format.Shorten(format.Clean(s.Target), names), s.Outcome)
+	if s.Outcome != probe.OK {
+		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")
+	}
+	return strings.TrimRight(fmt.Sprintf("%s  TTFT %-7s  TPOT %-7s  ITL %-7s  E2EL %-7s", head,
+		secondsOrNone(s.TTFT), secondsOrNone(s.TPOT), secondsOrNone(s.ITL), secondsOrNone(s.E2EL)), " ")
 }

@@ -140,9 +140,6 @@ func write(w io.Writer, text string) error {
 	return nil
 }
 
-// defaultWidth is how wide a terminal is where that is not known, in columns.
-const defaultWidth = 80
-
 // A printer gathers text for a terminal, in lines of at most width columns where words allow.
 type printer struct {
 	strings.Builder

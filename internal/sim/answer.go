@@ -3,66 +3,49 @@ package sim
 import (
 	"context"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"time"
 )
 
+// An answer is what is said to one question, and when. It belongs to one goroutine.
 type answer struct {
 	call
-	ask
+	question
 	server *Server
 	origin time.Time // what due times count from
-	model  string
-	cached int      // prompt tokens
-	want   int      // tokens to generate
-	hidden int      // of these, the first so many are in no frame
-	lead   []string // what the answer proper begins with
-	finish string   // "length" or "stop"; then the last token is the invisible end of sequence
+	cached int       // tokens of the prompt that the prefix cache had
+	want   int       // tokens to generate
+	lead   []string  // what the answer proper begins with
+	finish string    // "length" or "stop"; then the last token is the invisible end of sequence
 	tokens *sequence
-	format *answerFormat
-	name   string // the id in its frames, if there is one
-	events int    // numbered so far
 
-	first   time.Time // when the first token is due before stretching; zero: not known yet
-	firstAt time.Time // when the first token was due, faults included
-	lastAt  time.Time // when the latest token was due, faults included
+	first time.Time // when the first token is due before stretching; zero: not known yet
 }
 
-func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer {
-	a := &answer{call: c, ask: q, server: s, origin: origin, model: s.config.Model, format: &g.Answer}
-	if !q.replay {
-		known := s.cache.visit(a.prompt.blocks)
-		a.cached = max(0, min(known, (a.prompt.tokens-1)/blockSize)) * blockSize // the last token must be computed
-	}
-	if q.flags["uncached"] {
-		a.cached = 0
-	}
+// accept begins an answer: it looks the prompt up in the prefix cache, and plans or queues the tokens.
+func (s *Server) accept(c call, q question, origin time.Time) *answer {
+	a := &answer{call: c, question: q, server: s, origin: origin}
+	known := s.cache.visit(q.prompt.blocks)
+	a.cached = max(0, min(known, (q.prompt.tokens-1)/blockSize)) * blockSize // the last token must be computed
 	a.want, a.finish = q.length(s.config.Profile, s.config.Seed)
 	a.reasoning = min(q.reasoning, a.want)
-	if s.config.HideReasoning || a.format.HidesAll {
-		a.hidden = a.reasoning
-	}
 	for _, word := range q.prompt.code {
 		if c.fault.WrongAnswer {
 			word = strings.Repeat("x", len(word))
 		}
 		a.lead = append(a.lead, word)
 	}
-	switch {
-	case q.replay:
-		a.tokens = Profile{}.alone(origin, 0, 0, a.want, c.random)
-	case s.engine != nil:
+	if s.engine != nil {
 		a.tokens = s.engine.submit(c.id, origin, q.prompt.tokens, a.cached, a.want)
-	default:
+	} else {
 		a.tokens = s.config.Profile.alone(origin, q.prompt.tokens, a.cached, a.want, c.random)
 	}
-	a.name = a.fill(a.format.ID, frame{})
 	return a
 }
 
-// length is how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide, or the limit.
-func (q ask) length(p Profile, seed uint64) (int, string) {
+// length is how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide, or
+// the limit.
+func (q question) length(p Profile, seed uint64) (tokens int, finish string) {
 	if q.endless || p.MaxAnswer <= 0 {
 		return q.max, "length"
 	}
@@ -75,16 +58,17 @@ func (q ask) length(p Profile, seed uint64) (int, string) {
 	return q.max, "length"
 }
 
-// textOf is the visible text of the tokens [from, to). The first of the reasoning and of the answer have no space before them.
+// textOf is the visible text of the tokens [from, to). The first of the reasoning and of the answer have no space
+// before them.
 func (a *answer) textOf(from, to int) string {
-	var b []byte
-	for k := from; k < to && !a.flags["mute"] && !a.ends(k); k++ {
+	var b strings.Builder
+	for k := from; k < to && !a.ends(k); k++ {
 		if k != 0 && k != a.reasoning {
-			b = append(b, ' ')
+			b.WriteByte(' ')
 		}
-		b = append(b, a.word(k)...)
+		b.WriteString(a.word(k))
 	}
-	return string(b)
+	return b.String()
 }
 
 // word is token k without the space before it. The answer says the code words in place of its first three.
@@ -98,55 +82,21 @@ func (a *answer) word(k int) string {
 	return answerWords[k%len(answerWords)]
 }
 
-// tokenIDs are the ids of the tokens [from, to), never nil.
-func (a *answer) tokenIDs(from, to int) []uint32 {
-	ids := make([]uint32, 0, to-from)
-	for k := from; k < to; k++ {
-		id := uint32(endID)
-		if !a.ends(k) {
-			id = idOf(a.word(k))
-		}
-		ids = append(ids, id)
-	}
-	return ids
-}
-
+// ends reports whether token k is the invisible end of sequence.
 func (a *answer) ends(k int) bool { return a.finish == "stop" && k == a.want-1 }
 
-// due is when token k is to be sent, faults included. It blocks as sequence.due does.
-func (a *answer) due(ctx context.Context, k int, limit time.Time) (time.Time, bool, error) {
-	at, known, err := a.tokens.due(ctx, k, limit)
-	if err != nil || !known {
-		return time.Time{}, false, err
+// due waits until it is known when token k is to be sent, faults included. The error is ctx's.
+func (a *answer) due(ctx context.Context, k int) (time.Time, error) {
+	at, err := a.tokens.due(ctx, k)
+	if err != nil {
+		return time.Time{}, err
 	}
 	if a.first.IsZero() {
 		a.first = at
 	}
-	a.lastAt = a.fault.stretch(a.origin, a.first, at)
+	at = a.fault.stretch(a.origin, a.first, at)
 	if a.fault.Stall > 0 && k >= a.fault.Stall {
-		a.lastAt = a.lastAt.Add(time.Duration(a.fault.StallFor))
+		at = at.Add(time.Duration(a.fault.StallFor))
 	}
-	if a.firstAt.IsZero() {
-		a.firstAt = a.lastAt
-	}
-	return a.lastAt, true, nil
-}
-
-// whole sends the answer as one document, the same for all servers, when its last token is due.
-func (a *answer) whole(ctx context.Context, w http.ResponseWriter) error {
-	at := a.origin
-	for k := range a.want {
-		var err error
-		if at, _, err = a.due(ctx, k, time.Time{}); err != nil {
-			return err
-		}
-	}
-	if err := a.server.sleepUntil(ctx, at); err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{
-		"object": "simulated", "model": a.model, "text": a.textOf(a.reasoning, a.want), "finish_reason": a.finish,
-		"usage": map[string]int{"prompt_tokens": a.prompt.tokens, "completion_tokens": a.want},
-	})
-	return nil
+	return at, nil
 }

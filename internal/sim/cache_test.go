@@ -16,22 +16,24 @@ func TestWarmPromptsLookWarm(t *testing.T) {
 				prompt, salt   string
 				tokens, cached int
 			}{
-				{numbers(500), "a", 500, 0},
-				{numbers(500), "a", 500, 496},
-				{numbers(500), "b", 500, 0},
-				{numbers(520), "a", 520, 496},
-				{numbers(496), "a", 496, 480}, // one token at least is computed
-				{strings.Replace(numbers(500), ",40,", ",7777,", 1), "a", 500, 32},
-				{numbers(15), "a", 15, 0}, // less than a block
+				{words(499), "a", 500, 0}, // behind the beginning of sequence
+				{words(499), "a", 500, 496},
+				{words(499), "b", 500, 0},
+				{words(519), "a", 520, 496},
+				{words(495), "a", 496, 480}, // one token at least is computed
+				{strings.Replace(words(499), " 40 ", " 7777 ", 1), "a", 500, 32},
+				{words(14), "a", 15, 0}, // less than a block
 			} {
-				got := r.post(t, "/v1/completions", `{"prompt":[`+test.prompt+`],"max_tokens":1,"stream":true,`+
+				got := r.post(t, "/v1/completions", `{"prompt":"`+test.prompt+`","max_tokens":1,"stream":true,`+
 					`"stream_options":{"include_usage":true},"cache_salt":"`+test.salt+`"}`)
 				want := p.base() + p.prefill(test.cached, test.tokens)
-				if got.lines[0].at != want || !strings.Contains(got.lines[1].text, fmt.Sprintf(`"cached_tokens":%d}`, test.cached)) {
-					t.Errorf("%s, %d tokens, salt %s: TTFT %v, want %v; usage %s", name, test.tokens, test.salt, got.lines[0].at, want, got.lines[1].text)
+				cached := fmt.Sprintf(`"cached_tokens":%d}`, test.cached)
+				first, usage := got.lines[0].at, got.lines[1].text
+				if first != want || !strings.Contains(usage, cached) {
+					t.Errorf("%s, %d tokens, salt %s: TTFT %v, want %v; usage %s", name, test.tokens, test.salt, first, want, usage)
 				}
 				if sent := r.last(t); sent.Prompt != test.tokens || sent.Cached != test.cached {
-					t.Errorf("written down: prompt %d, cached %d", sent.Prompt, sent.Cached)
+					t.Errorf("logged: prompt %d, cached %d", sent.Prompt, sent.Cached)
 				}
 			}
 		})

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,36 +11,28 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong, and also what is merely odd. All fields combine; the zero value of a field is off, the zero Fault is
-// none. The json tags are the keys of the control API and of ParseFault; durations are strings such as "350ms" there.
+// Fault is what goes wrong. All fields combine; the zero value of a field is off, the zero Fault is none. The json
+// tags are the keys of the control API and of ParseFault; durations are strings such as "350ms" there.
 type Fault struct {
-	// Of those that answer in place of the stream the first of hang, status, html, json is taken.
+	// Of those that answer in place of the stream the first of hang, status, html is taken.
 	Hang        bool     `json:"hang,omitzero" help:"no answer at all"`
 	Status      int      `json:"status,omitzero" help:"this HTTP status, 400 to 599"`
-	RetryAfter  Duration `json:"retry_after,omitzero" help:"what the Retry-After header of a 429, 503 or 529 says, for example 5s"`
 	HTML        bool     `json:"html,omitzero" help:"a page of HTML in place of the stream"`
-	JSON        bool     `json:"json,omitzero" help:"one JSON document in place of the stream"`
-	SlowHeaders Duration `json:"slow_headers,omitzero" help:"the headers, and all that follows, come so much later, for example 350ms"`
+	SlowHeaders Duration `json:"slow_headers,omitzero" help:"headers and answer come so much later, for example 350ms"`
 
-	// An answer with no more tokens than stall, reset or error_frame is not harmed. In a stall the connection stays open until
-	// the client leaves; comments come once a second, or what the API has in their place; NDJSON has none.
+	// An answer with no more tokens than stall, reset or error_frame is not harmed. In a stall the connection stays
+	// open until the client leaves.
 	Stall      int      `json:"stall,omitzero" help:"silence after so many tokens"`
-	StallFor   Duration `json:"stall_for,omitzero" help:"that silence ends after so long, for example 400ms; endless if not given"`
-	Comments   bool     `json:"comments,omitzero" help:"SSE comments in that silence"`
+	StallFor   Duration `json:"stall_for,omitzero" help:"how long it lasts, for example 400ms; endless if not given"`
 	Reset      int      `json:"reset,omitzero" help:"the connection breaks after so many tokens"`
 	ErrorFrame int      `json:"error_frame,omitzero" help:"an error inside the stream after so many tokens"`
 
 	// The queueing profiles cannot be made faster than their engine.
 	TTFT float64 `json:"ttft,omitzero" help:"time to the first token, multiplied: 1.15 is 15% slower"`
 	ITL  float64 `json:"itl,omitzero" help:"times between tokens, multiplied"`
-	// A queueing profile does not know its first token ahead and sends the frame at acceptance. Only chat has a role frame.
-	RoleEarly Duration `json:"role_early,omitzero" help:"the role frame comes so long before the first token"`
-	// TGI's own API and llama-server's have one token a frame and send so many frames in one write, when the last is due.
-	TokensPerFrame int `json:"tokens_per_frame,omitzero" help:"so many tokens in one frame"`
-	// Counted from the first frame, which goes out at once, as does what is left at the end (ray-project/ray#59681).
-	Batch       Duration `json:"batch,omitzero" help:"frames are held back and sent together so often, for example 50ms"`
-	DoubleUsage bool     `json:"double_usage,omitzero" help:"a second usage frame"`
-	WrongAnswer bool     `json:"wrong_answer,omitzero" help:"other code words than a canary asks for"`
+	// TGI has one token a frame and sends so many frames in one write, when the last is due.
+	TokensPerFrame int  `json:"tokens_per_frame,omitzero" help:"so many tokens in one frame"`
+	WrongAnswer    bool `json:"wrong_answer,omitzero" help:"other code words than a canary asks for"`
 
 	Probability float64 `json:"probability,omitzero" help:"share of the requests that are hit; all if not given"`
 }
@@ -69,14 +60,14 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText is the reverse.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// ParseFault reads the flag syntax "itl=1.15,stall=10": keys as in JSON, a key alone is true, an empty string is no fault.
+// ParseFault reads the flag syntax "itl=1.15,stall=10": keys as in JSON, a key alone is true, an empty string is no
+// fault.
 func ParseFault(text string) (Fault, error) {
 	object := map[string]json.RawMessage{}
 	for item := range strings.SplitSeq(text, ",") {
-		key, value, given := strings.Cut(item, "=")
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		key, value, given := strings.Cut(strings.TrimSpace(item), "=")
 		switch {
-		case key == "" && !given:
+		case item == "" || key == "":
 			continue
 		case !given:
 			value = "true"
@@ -85,7 +76,7 @@ func ParseFault(text string) (Fault, error) {
 		}
 		object[key] = json.RawMessage(value)
 	}
-	return readFault(bytes.NewReader(mustJSON(object)))
+	return readFault(strings.NewReader(mustJSON(object)))
 }
 
 // readFault decodes one JSON object. Unknown keys, wrong types and values out of bounds are errors.
@@ -108,25 +99,23 @@ func readFault(r io.Reader) (f Fault, err error) {
 	return f, nil
 }
 
+// validate reports all values that are out of bounds.
 func (f Fault) validate() error {
 	var problems []string
-	check := func(ok bool, format string, args ...any) {
+	check := func(ok bool, problem string) {
 		if !ok {
-			problems = append(problems, fmt.Sprintf(format, args...))
+			problems = append(problems, problem)
 		}
 	}
-	within := func(d Duration, most time.Duration) bool { return d >= 0 && time.Duration(d) <= most }
-	check(f.Status == 0 || f.Status >= 400 && f.Status <= 599, "status: %d is no error, want 400 to 599", f.Status)
-	check(min(f.Stall, f.Reset, f.ErrorFrame, f.TokensPerFrame) >= 0, "stall, reset, error_frame, tokens_per_frame: want numbers of tokens")
-	check(!f.Comments || f.Stall > 0, "comments: needs stall, comments fill a stall")
-	check(within(f.StallFor, time.Hour) && (f.StallFor == 0 || f.Stall > 0), "stall_for: needs stall, want 0 to 1h")
-	check(within(f.SlowHeaders, time.Hour) && within(f.RoleEarly, time.Hour), "slow_headers, role_early: want 0 to 1h")
-	check(within(f.Batch, time.Minute), "batch: want 0 to 1m")
+	upToAnHour := func(d Duration) bool { return d >= 0 && time.Duration(d) <= time.Hour }
 	factor := func(v float64) bool { return v == 0 || v >= 0.001 && v <= 1000 }
-	check(factor(f.ITL) && factor(f.TTFT), "itl, ttft: want a factor of 0.001 to 1000 (1.15 is 15%% slower)")
-	check(f.Probability >= 0 && f.Probability <= 1, "probability: %v, want a share above 0 and at most 1", f.Probability)
-	check(within(f.RetryAfter, 24*time.Hour), "retry_after: want 0 to 24h")
-	check(f.RetryAfter == 0 || retries(f.Status), "retry_after: needs status 429, 503 or 529, which carry it")
+	check(f.Status == 0 || f.Status >= 400 && f.Status <= 599, "status: want an error, 400 to 599")
+	check(min(f.Stall, f.Reset, f.ErrorFrame, f.TokensPerFrame) >= 0,
+		"stall, reset, error_frame, tokens_per_frame: want numbers of tokens")
+	check(f.StallFor == 0 || f.Stall > 0, "stall_for: needs stall")
+	check(upToAnHour(f.StallFor) && upToAnHour(f.SlowHeaders), "stall_for, slow_headers: want 0 to 1h")
+	check(factor(f.ITL) && factor(f.TTFT), "itl, ttft: want a factor of 0.001 to 1000 (1.15 is 15% slower)")
+	check(f.Probability >= 0 && f.Probability <= 1, "probability: want a share above 0 and at most 1")
 	if problems == nil {
 		return nil
 	}
@@ -148,17 +137,14 @@ func times(factor float64, d time.Duration) time.Duration {
 
 // breaks is how an answer breaks off once sent tokens are out: the key of the fault that does it, empty if none does.
 func (f Fault) breaks(sent int) string {
-	switch sent {
-	case 0:
+	switch {
+	case sent == 0:
 		return ""
-	case f.Stall:
-		if f.StallFor > 0 {
-			return ""
-		}
+	case sent == f.Stall && f.StallFor == 0:
 		return "stall"
-	case f.Reset:
+	case sent == f.Reset:
 		return "reset"
-	case f.ErrorFrame:
+	case sent == f.ErrorFrame:
 		return "error_frame"
 	}
 	return ""

@@ -149,8 +149,8 @@ func profile(t *testing.T, name string) Profile {
 	return p
 }
 
-// ms makes durations of milliseconds.
-func ms(of ...float64) []time.Duration {
+// millis are durations of so many milliseconds.
+func millis(of ...float64) []time.Duration {
 	out := make([]time.Duration, 0, len(of))
 	for _, v := range of {
 		out = append(out, time.Duration(v*float64(time.Millisecond)))
@@ -160,16 +160,18 @@ func ms(of ...float64) []time.Duration {
 
 // Requests that most tests send.
 const (
-	chatFour = `{"messages":[{"role":"user","content":"count, do not stop"}],"max_tokens":4,"ignore_eos":true,"stream":true,
-		"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`
-	completionFour = `{"prompt":[1,2,3],"max_tokens":4,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}}`
-	tgiFour        = `{"inputs":"count, do not stop","parameters":{"max_new_tokens":4,"details":true}}`
+	chatFour = `{"messages":[{"role":"user","content":"count, do not stop"}],"max_tokens":4,"ignore_eos":true,
+		"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`
+	completionFour = `{"prompt":"1 2","max_tokens":4,"ignore_eos":true,
+		"stream":true,"stream_options":{"include_usage":true}}`
+	tgiFour = `{"inputs":"count, do not stop","parameters":{"max_new_tokens":4,"details":true}}`
 )
 
-func numbers(n int) string {
-	var out []string
+// words is a text of so many tokens.
+func words(n int) string {
+	out := make([]string, 0, n)
 	for i := range n {
 		out = append(out, fmt.Sprint(i+1))
 	}
-	return strings.Join(out, ",")
+	return strings.Join(out, " ")
 }

@@ -15,10 +15,15 @@ import (
 //
 //	step = PrefillFixed (if there is any prefill) + Σ prefill(chunk) + (B > 0 ? TPOT + (B − 1)·StepPerSequence : 0)
 //
-// where B is the number of sequences in decode and the chunks fill up what B leaves of StepTokens, for as many waiting prompts as
-// MaxBatch has room for. At its end every sequence in decode, and each prefilled prompt, has one more token. So one alone has
+// where B is the number of sequences in decode and the chunks fill up what B leaves of StepTokens, for as many
+// waiting prompts as MaxBatch has room for. At its end every sequence in decode, and each prefilled prompt, has one
+// more token. So one alone has
 //
-//	TTFT = base + PrefillFixed + prefill(prompt)    TPOT = TPOT    and many: throughput → 1/(prefill(prompt) + answer·step(B)/B)
+//	TTFT = base + PrefillFixed + prefill(prompt)    TPOT = TPOT
+//
+// and many:
+//
+//	throughput → 1/(prefill(prompt) + answer·step(B)/B)
 //
 // With PrefillShare and PrefillEvery a step may have no chunks although prompts wait. run owns all but the inbox.
 type engine struct {
@@ -168,26 +173,17 @@ func (e *engine) idle(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// due returns the moment at which token k, counted from 0, is ready. It may block until that moment is known, at most until
-// limit (zero: for ever): then known is false. The error is ctx's.
-func (q *sequence) due(ctx context.Context, k int, limit time.Time) (at time.Time, known bool, err error) {
-	var late <-chan time.Time
-	if !limit.IsZero() {
-		timer := time.NewTimer(time.Until(limit))
-		defer timer.Stop()
-		late = timer.C
-	}
+// due waits until it is known at which moment token k, counted from 0, is ready. The error is ctx's.
+func (q *sequence) due(ctx context.Context, k int) (time.Time, error) {
 	for len(q.times) <= k {
 		select {
 		case at := <-q.made:
 			q.times = append(q.times, at)
-		case <-late:
-			return time.Time{}, false, ctx.Err()
 		case <-ctx.Done():
-			return time.Time{}, false, ctx.Err()
+			return time.Time{}, ctx.Err()
 		}
 	}
-	return q.times[k], true, ctx.Err()
+	return q.times[k], ctx.Err()
 }
 
 // prefill is the time that the tokens of a prompt from position from to position to take:
@@ -205,7 +201,8 @@ func (p Profile) prefill(from, to int) time.Duration {
 	return time.Duration(math.Round(linear + square))
 }
 
-// base is the part of TTFT that nothing changes: TTFT = base + PrefillFixed + prefill, exact at PromptTokens. Never negative.
+// base is the part of TTFT that nothing changes: TTFT = base + PrefillFixed + prefill, exact at PromptTokens. Never
+// negative.
 func (p Profile) base() time.Duration {
 	return max(0, p.TTFT-p.PrefillFixed-p.prefill(0, p.PromptTokens))
 }

@@ -42,16 +42,15 @@ func idOf(piece string) uint32 {
 	return firstID + uint32(h.Sum64()%wordIDs)
 }
 
-// prompt is what a model would see: the template's head, texts (or ids in their place), the template's tail.
+// A prompt is what a model would see: the template's head, texts, the template's tail.
 type prompt struct {
 	head  []uint32
 	texts []string
-	ids   []uint32
 	tail  []uint32
 }
 
 func (p prompt) tokens() []uint32 {
-	ids := slices.Concat(p.head, p.ids)
+	ids := slices.Clone(p.head)
 	for _, text := range p.texts {
 		ids = appendText(ids, text)
 	}
@@ -67,7 +66,8 @@ func (p prompt) asks(phrase string) bool {
 	return strings.Contains(strings.ToLower(last[max(0, len(last)-300):]), phrase)
 }
 
-// codeWords are the three words of the first sentence "The code words are: A B C." (or "A B C and …") if the text asks for them.
+// codeWords are the three words of the first sentence "The code words are: A B C." (or "A B C and …") if the text
+// asks for them.
 func (p prompt) codeWords() []string {
 	if !p.asks("code words") {
 		return nil
@@ -95,8 +95,10 @@ type digest struct {
 }
 
 // digestOf counts and hashes a prompt. The salt keys the first block and by it all others.
-func digestOf(ids []uint32, salt string) digest {
-	chain, sum, d := fnv.New64a(), fnv.New64a(), digest{tokens: len(ids)}
+func digestOf(p prompt, salt string) digest {
+	ids := p.tokens()
+	chain, sum := fnv.New64a(), fnv.New64a()
+	d := digest{tokens: len(ids), code: p.codeWords()}
 	_, _ = io.WriteString(chain, salt) // never fails
 	both := io.MultiWriter(chain, sum)
 	for block := range slices.Chunk(ids, blockSize) {

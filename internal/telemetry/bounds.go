@@ -2,14 +2,25 @@ package telemetry
 
 // The resolution of native and exponential histograms: schema 4, 16 buckets to a power of two, each 4.4% wide.
 const (
-	// These make 320 dense buckets that span a factor of 2^20: from zeroThreshold to 128 s.
-	exponentialScale = 4
-	exponentialSize  = 320
+	// nativeFactor is what client_golang rounds down to schema 4. Exactly 2^(1/16) it rounds to schema 5.
+	nativeFactor = 1.0443
 
-	// zeroThreshold is 122 µs: values up to it, as gaps within one read, count as zero. They would cost hundreds of buckets.
+	// nativeBuckets is how many buckets of a series may be populated. Between zeroThreshold and 128 s there are no more.
+	nativeBuckets = 320
+
+	// exponentialScale is the same resolution in OpenTelemetry.
+	exponentialScale = 4
+
+	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest. It would lower
+	// the scale for ever to keep it, so it is enough for all durations, from 1 ns to years. Those up to the zero
+	// threshold are not sent: see [withZeroThreshold].
+	exponentialSize = 1024
+
+	// zeroThreshold is 122 µs: values up to it, as gaps within one read, are in the zero bucket. They would cost
+	// hundreds of buckets.
 	zeroThreshold = 0x1p-13
 
-	// delayThreshold is 7.6 µs, for read delays: healthy ones are below 122 µs. The dense buckets then span to 8 s.
+	// delayThreshold is 7.6 µs, for read delays: healthy ones are below 122 µs.
 	delayThreshold = 0x1p-17
 )
 

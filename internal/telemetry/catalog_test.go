@@ -60,7 +60,7 @@ func TestMetricsPage(t *testing.T) {
 	var page strings.Builder
 	if err := template.Must(template.New("metrics").Funcs(template.FuncMap{"bounds": bounds}).Parse(metricsPage)).Execute(&page, map[string]any{
 		"Targets": of[ScopeTarget], "Prober": of[ScopeProber], "GenAI": of[ScopeGenAI], "Histograms": histograms,
-		"Scale": exponentialScale, "Size": exponentialSize,
+		"Scale": exponentialScale, "Size": nativeBuckets,
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -150,8 +150,7 @@ func received(t *testing.T, metrics []*metricspb.Metric) (all map[string]values,
 			all[key(name(Gauge), pairs(p.Attributes))] = values{Value: p.GetAsDouble()}
 		}
 		for _, p := range m.GetExponentialHistogram().GetDataPoints() {
-			all[key(name(Histogram), pairs(p.Attributes))] = exponential(
-				p.Count, p.ZeroCount, p.Scale, p.Positive.GetOffset(), p.Positive.GetBucketCounts())
+			all[key(name(Histogram), pairs(p.Attributes))] = exponential(p)
 			for _, e := range p.Exemplars {
 				if len(e.TraceId) != 16 || len(e.SpanId) != 8 {
 					t.Errorf("%s: exemplar of trace %x, span %x", m.Name, e.TraceId, e.SpanId)

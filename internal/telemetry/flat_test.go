@@ -7,15 +7,17 @@ import (
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 )
 
 // values are those of one series of either recorder.
 type values struct {
 	Value float64 // of a counter or a gauge
 
-	Count, Zero uint64
-	Scale       int32
-	Native      map[int32]uint64 // by upper bound: 2^(n/16)
+	Count, Zero    uint64
+	Sum, Threshold float64
+	Scale          int32
+	Native         map[int32]uint64 // by upper bound: 2^(n/16)
 }
 
 // key is a series's name and labels, as text.
@@ -31,16 +33,13 @@ func key(name string, labels map[string]string) string {
 // gather is everything on /metrics that is ours.
 func gather(t *testing.T, p *Recorder) []*dto.MetricFamily {
 	t.Helper()
-	var families []*dto.MetricFamily
-	for f, err := range p.families() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasPrefix(f.GetName(), "llm_probe") {
-			families = append(families, f)
-		}
+	families, err := p.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return families
+	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
+		return !strings.HasPrefix(f.GetName(), "llm_probe")
+	})
 }
 
 // scraped are all series of families, but for histograms without a value, which
@@ -70,7 +69,11 @@ func labelsOf(all []*dto.LabelPair) map[string]string {
 }
 
 func native(h *dto.Histogram) values {
-	s := values{Count: h.GetSampleCount(), Zero: h.GetZeroCount(), Scale: h.GetSchema(), Native: map[int32]uint64{}}
+	s := values{
+		Count: h.GetSampleCount(), Sum: h.GetSampleSum(),
+		Zero: h.GetZeroCount(), Threshold: h.GetZeroThreshold(),
+		Scale: h.GetSchema(), Native: map[int32]uint64{},
+	}
 	at, n, delta := int32(0), int64(0), 0
 	for _, span := range h.PositiveSpan {
 		at += span.GetOffset()
@@ -87,11 +90,15 @@ func native(h *dto.Histogram) values {
 
 // exponential is native for the OpenTelemetry form, whose buckets are numbered by
 // their lower bounds.
-func exponential(count, zero uint64, scale, offset int32, counts []uint64) values {
-	s := values{Count: count, Zero: zero, Scale: scale, Native: map[int32]uint64{}}
-	for n, c := range counts {
+func exponential(p *metricspb.ExponentialHistogramDataPoint) values {
+	s := values{
+		Count: p.Count, Sum: p.GetSum(),
+		Zero: p.ZeroCount, Threshold: p.ZeroThreshold,
+		Scale: p.Scale, Native: map[int32]uint64{},
+	}
+	for n, c := range p.Positive.GetBucketCounts() {
 		if c > 0 {
-			s.Native[offset+int32(n)+1] = c
+			s.Native[p.Positive.Offset+int32(n)+1] = c
 		}
 	}
 	return s

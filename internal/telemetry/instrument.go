@@ -44,7 +44,7 @@ type Scope string
 const (
 	ScopeTarget Scope = "target" // what probes measured: labels target, model and prompt
 	ScopeProber Scope = "prober" // the state of the prober itself: no labels
-	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions and on OTLP only: their attributes
+	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions and on OTLP only: target and their attributes
 )
 
 // A Label is a label that only some instruments have.
@@ -80,12 +80,8 @@ func (i Instrument) PrometheusName() string {
 	return name
 }
 
-func (i Instrument) zero() float64 {
-	if i.Scope == ScopeGenAI { // with explicit buckets only
-		return 0
-	}
-	return cmp.Or(i.Zero, zeroThreshold)
-}
+// zero returns the zero threshold of a histogram on /metrics.
+func (i Instrument) zero() float64 { return cmp.Or(i.Zero, zeroThreshold) }
 
 // prometheusUnit is the unit as a word; empty if it is no part of the name.
 func (i Instrument) prometheusUnit() string {
@@ -101,8 +97,11 @@ func (i Instrument) prometheusUnit() string {
 // labelNames are all labels of the instrument, those of its scope first.
 func (i Instrument) labelNames() []string {
 	var names []string
-	if i.Scope == ScopeTarget {
+	switch i.Scope {
+	case ScopeTarget:
 		names = []string{"target", "model", "prompt"}
+	case ScopeGenAI: // two targets may have equal attributes by the conventions
+		names = []string{"target"}
 	}
 	for _, l := range i.Labels {
 		names = append(names, l.Name)
@@ -113,8 +112,11 @@ func (i Instrument) labelNames() []string {
 // labelValues are the values for labelNames in one series of a target.
 func (i Instrument) labelValues(t probe.Description, p point) []string {
 	var values []string
-	if i.Scope == ScopeTarget {
+	switch i.Scope {
+	case ScopeTarget:
 		values = labels(t)
+	case ScopeGenAI:
+		values = []string{valid(t.Name)}
 	}
 	own := p[:]
 	for _, l := range i.Labels {

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"weak"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -42,13 +44,14 @@ func (r *recording) export(t *testing.T) []*metricspb.Metric {
 	return metricsOf(t, r.to)
 }
 
-// both are all series, which /metrics and OTLP must both have.
+// both are all series, which /metrics and OTLP must both have. Sums may differ in the last bits: after a scrape
+// client_golang adds up in another order.
 func (r *recording) both(t *testing.T) map[string]values {
 	t.Helper()
 	onMetrics := scraped(gather(t, r.Recorder))
 	onOTLP, exemplars := received(t, r.export(t))
 	r.exemplars = exemplars
-	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
+	if diff := cmp.Diff(onMetrics, onOTLP, cmpopts.EquateApprox(1e-14, 0)); diff != "" {
 		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
 	}
 	return onMetrics
@@ -203,46 +206,74 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 }
 
 // TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK keeps whatever a provider ever saw.
-// Two targets of one server and model are one series by the GenAI conventions, which ends with the last of them.
 func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 	r := newRecording(t)
-	held := r.backs[1].(*meters)
+	held := r.backs[1].(*otelBackend)
 	var gone []weak.Pointer[meter]
 	for _, name := range []string{"a", "b", "c"} {
 		replica := fixedTarget()
 		replica.Name = name
 		r.Set(replica)
 		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = name }))
-		gone = append(gone, weak.Make(held.targets[name]))
-	}
-	chunks := func() int {
-		for _, m := range r.export(t) {
-			if m.Name == "gen_ai.client.operation.time_to_first_chunk" {
-				return len(m.GetHistogram().DataPoints)
-			}
+		for _, scope := range []Scope{ScopeTarget, ScopeGenAI} {
+			gone = append(gone, weak.Make(held.meters[owner{scope, name}]))
 		}
-		return 0
 	}
-	got := []int{chunks()}
 	r.Remove("a")
 	r.Remove("c")
-	got = append(got, chunks())
 	if all := r.values(t, "llm_probe_frames_total"); len(all) != 1 {
 		t.Errorf("series of one target: %v", all)
 	}
 	r.Remove("b")
-	got = append(got, chunks())
-	if want := []int{1, 1, 0}; !slices.Equal(got, want) {
-		t.Errorf("series with three, one and no target: %v, want %v", got, want)
-	}
-	if len(held.targets)+len(held.genAI) != 0 {
-		t.Errorf("%d meters of targets are held, %d of the conventions", len(held.targets), len(held.genAI))
+	if len(held.meters) != 1 {
+		t.Errorf("%d meters are held, want that of the prober", len(held.meters))
 	}
 	runtime.GC()
 	for n, h := range gone {
 		if h.Value() != nil {
-			t.Errorf("target %d is still held", n)
+			t.Errorf("meter %d is still held", n)
 		}
+	}
+}
+
+// TestSeriesOfTheConventions holds that targets of one server and model have series of their own by the GenAI
+// conventions, that these begin anew with other attributes, as when the API was detected, and end with the target.
+func TestSeriesOfTheConventions(t *testing.T) {
+	r := newRecording(t)
+	series := func() []string {
+		var all []string
+		for _, m := range r.export(t) {
+			if m.Name == "gen_ai.client.operation.time_to_first_chunk" {
+				for _, p := range m.GetHistogram().DataPoints {
+					of := pairs(p.Attributes)
+					all = append(all, fmt.Sprint(of["target"], " ", of["gen_ai.provider.name"], " ", p.Count))
+				}
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	record := func(target string) {
+		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = target }))
+	}
+	a, b := fixedTarget(), fixedTarget()
+	b.Name = "b"
+	r.Set(a)
+	r.Set(b)
+	record("a")
+	record("b")
+	record("b")
+	got := [][]string{series()}
+	a.API = "tgi"
+	r.Set(a)
+	r.Set(b) // as it was
+	record("a")
+	got = append(got, series())
+	r.Remove("b")
+	got = append(got, series())
+	want := [][]string{{"a openai 1", "b openai 2"}, {"a tgi 1", "b openai 2"}, {"a tgi 1"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 }
 

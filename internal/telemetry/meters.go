@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,100 +16,111 @@ import (
 
 const instrumentation = "github.com/llm-prober/prober"
 
-// meters are the OpenTelemetry SDK as a backend. A provider of the SDK keeps every attribute set that it ever saw, and
-// replicas behind a name may come and go for a year: so each target has a provider of its own, and its series end with
-// it. Targets with equal attributes by the GenAI conventions share one for these.
-type meters struct {
+// An otelBackend keeps the series for OTLP in the OpenTelemetry SDK. A provider of the SDK keeps every attribute set that
+// it ever saw, and replicas behind a name may come and go for a year: so each target has providers of its own, and its
+// series end with them.
+type otelBackend struct {
 	version string // of the prober
 	options []sdkmetric.ManualReaderOption
 	view    sdkmetric.View
-	prober  *meter
+	zero    map[string]float64 // the zero threshold of each exponential histogram, by its OTLP name; never changes
 
-	mu      sync.Mutex
-	targets map[string]*meter // by name
-	genAI   map[attribute.Distinct]*meter
+	mu     sync.Mutex
+	meters map[owner]*meter
 }
 
+// An owner is whose series a meter has: those of one scope of a target, or of the prober, which has no name. The
+// attributes of the GenAI conventions may change while the target's other series go on, so they have their own.
+type owner struct {
+	scope  Scope
+	target string
+}
+
+// A meter is one provider of the SDK, and what reads it.
 type meter struct {
 	metric.Meter
 	reader *sdkmetric.ManualReader
-
-	genAI attribute.Distinct // of a target's: which meter has its series of the GenAI conventions; guarded by meters.mu
 }
 
-// newMeters returns a backend whose providers are read with options. Its buckets are those on /metrics.
-func newMeters(version string, options ...sdkmetric.ManualReaderOption) *meters {
-	m := &meters{
-		version: version, options: options, targets: map[string]*meter{}, genAI: map[attribute.Distinct]*meter{},
+// newOTelBackend returns a backend whose providers are read with options. Its buckets are those on /metrics.
+func newOTelBackend(version string, options ...sdkmetric.ManualReaderOption) *otelBackend {
+	b := &otelBackend{
+		version: version,
+		options: options,
 		view: sdkmetric.NewView(
 			sdkmetric.Instrument{Name: "llm.*", Kind: sdkmetric.InstrumentKindHistogram},
-			sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: exponentialSize, MaxScale: exponentialScale}},
+			sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{
+				MaxSize:  exponentialSize,
+				MaxScale: exponentialScale,
+			}},
 		),
+		zero:   map[string]float64{},
+		meters: map[owner]*meter{},
 	}
-	m.prober = m.newMeter()
-	return m
+	for _, i := range Catalog() {
+		if i.Kind == Histogram && i.Scope != ScopeGenAI {
+			b.zero[i.Name] = i.zero()
+		}
+	}
+	return b
 }
 
 // newMeter returns a provider without a limit of series.
-func (m *meters) newMeter() *meter {
-	reader := sdkmetric.NewManualReader(m.options...)
-	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(0), sdkmetric.WithView(m.view))
+func (b *otelBackend) newMeter() *meter {
+	reader := sdkmetric.NewManualReader(b.options...)
+	provider := sdkmetric.NewMeterProvider(
+		sdkmetric.WithReader(reader),
+		sdkmetric.WithCardinalityLimit(0),
+		sdkmetric.WithView(b.view),
+	)
 	return &meter{
-		Meter:  provider.Meter(instrumentation, metric.WithInstrumentationVersion(m.version)),
+		Meter:  provider.Meter(instrumentation, metric.WithInstrumentationVersion(b.version)),
 		reader: reader,
 	}
 }
 
+// meterOf returns the meter of an owner, a new one if it has none.
+func (b *otelBackend) meterOf(o owner) *meter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.meters[o] == nil {
+		b.meters[o] = b.newMeter()
+	}
+	return b.meters[o]
+}
+
+// live returns the meters that have open series.
+func (b *otelBackend) live() []*meter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.meters))
+}
+
 // open implements [backend]. A counter shows at zero; a histogram of OpenTelemetry cannot exist without a value.
-func (m *meters) open(i *Instrument, t probe.Description, p point) series {
-	from, set := m.meterOf(i, t), metric.WithAttributeSet(i.attributes(t, p))
+func (b *otelBackend) open(i *Instrument, t probe.Description, p point) series {
+	meter := b.meterOf(owner{i.Scope, t.Name})
+	set := metric.WithAttributeSet(i.attributes(t, p))
 	if i.Kind == Counter {
-		counter := must(from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+		counter := must(meter.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 		options := []metric.AddOption{set} // made once: Add would allocate them for each call
 		counter.Add(context.Background(), 0, options...)
 		return func(value float64, exemplar trace.SpanContext) {
 			counter.Add(trace.ContextWithRemoteSpanContext(context.Background(), exemplar), int64(value), options...)
 		}
 	}
-	histogram := must(from.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
+	histogram := must(meter.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
 		metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...)))
 	options := []metric.RecordOption{set}
-	zero := i.zero() // which the SDK's exponential histograms lack
 	return func(value float64, exemplar trace.SpanContext) {
-		if value <= zero {
-			value = 0
-		}
 		histogram.Record(trace.ContextWithRemoteSpanContext(context.Background(), exemplar), value, options...)
 	}
 }
 
-func (m *meters) meterOf(i *Instrument, t probe.Description) *meter {
-	if i.Scope == ScopeProber {
-		return m.prober
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	of := m.targets[t.Name]
-	if of == nil {
-		of = m.newMeter()
-		m.targets[t.Name] = of
-	}
-	if i.Scope == ScopeTarget {
-		return of
-	}
-	conventions := attribute.NewSet(genAIAttributes(t)...)
-	of.genAI = conventions.Equivalent()
-	if m.genAI[of.genAI] == nil {
-		m.genAI[of.genAI] = m.newMeter()
-	}
-	return m.genAI[of.genAI]
-}
-
 // release implements [backend]. No provider is shut down: it may be read at this moment, and holds nothing but memory.
-func (m *meters) release(t probe.Description) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.targets, t.Name)
+func (b *otelBackend) release(scope Scope, t probe.Description) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.meters, owner{scope, t.Name})
 }
 
 // must returns an instrument, which the SDK refuses only if the catalog is wrong.
@@ -118,7 +131,7 @@ func must[T any](made T, err error) T {
 	return made
 }
 
-// attributes are the labels of one series as OpenTelemetry has them. Empty ones of the GenAI conventions are left out.
+// attributes returns the labels of one series as OpenTelemetry has them. Empty ones of the GenAI conventions are left out.
 func (i Instrument) attributes(t probe.Description, p point) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {
@@ -131,4 +144,10 @@ func (i Instrument) attributes(t probe.Description, p point) attribute.Set {
 		}
 	}
 	return attribute.NewSet(all...)
+}
+
+// sameAttributes reports whether two descriptions of a target have equal attributes by the GenAI conventions.
+func sameAttributes(a, b probe.Description) bool {
+	before, now := attribute.NewSet(genAIAttributes(a)...), attribute.NewSet(genAIAttributes(b)...)
+	return before.Equals(&now)
 }

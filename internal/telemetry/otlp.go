@@ -50,9 +50,9 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 	if err != nil {
 		return newRecorder(o, nil), fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
 	}
-	var otlp *meters
+	var otlp *otelBackend
 	if metrics != nil {
-		otlp = newMeters(o.Build.Version,
+		otlp = newOTelBackend(o.Build.Version,
 			sdkmetric.WithTemporalitySelector(metrics.Temporality), sdkmetric.WithAggregationSelector(metrics.Aggregation))
 	}
 	r := newRecorder(o, otlp)

@@ -196,7 +196,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 }
 
 func TestGenAIOff(t *testing.T) {
-	back := newMeters("")
+	back := newOTelBackend("")
 	fill(newRecorder(Options{}, back))
 	scopes, err := back.Produce(t.Context())
 	if err != nil {

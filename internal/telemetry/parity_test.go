@@ -3,14 +3,17 @@ package telemetry
 import (
 	"math"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
 // TestBothRecordersAgree holds that a collector receives the series that a scrape shows, with the same values in every
-// bucket, and exemplars.
+// bucket, the same counts and sums, and exemplars.
 func TestBothRecordersAgree(t *testing.T) {
 	r, b := newRecording(t), fixedTarget()
 	b.Name, b.API, b.URL = "b", "tgi", "http://tgi.example"
@@ -26,7 +29,7 @@ func TestBothRecordersAgree(t *testing.T) {
 		t.Error("no exemplars")
 	}
 	for _, name := range []string{"llm_probe_itl_seconds,model=llama,prompt=cold,target=a", "llm_prober_read_delay_seconds"} {
-		if v := all[name]; v.Scale != 4 || v.Zero == 0 || len(v.Native) < 50 {
+		if v := all[name]; v.Scale != 4 || v.Zero == 0 || v.Sum == 0 || len(v.Native) < 50 {
 			t.Errorf("the results are no test of the buckets of %s: %+v", name, v)
 		}
 	}
@@ -38,6 +41,26 @@ func TestBothRecordersAgree(t *testing.T) {
 		if all[name].Value == 0 {
 			t.Errorf("the results are no test of %s", name)
 		}
+	}
+}
+
+// TestOutliersCostNoResolution: between the shortest value that a clock gives and the longest that a probe may take there
+// are more buckets than OpenTelemetry's SDK has unless told so, and it would merge them for ever.
+func TestOutliersCostNoResolution(t *testing.T) {
+	r := newRecording(t)
+	r.Set(fixedTarget())
+	to := r.targets["a"].series[seriesID{name: "llm.probe.itl"}]
+	for _, value := range []time.Duration{time.Nanosecond, 123 * time.Microsecond, 18 * time.Millisecond, 24 * time.Hour} {
+		add(to, value.Seconds(), trace.SpanContext{})
+	}
+	got := r.both(t)["llm_probe_itl_seconds,model=llama,prompt=cold,target=a"]
+	want := values{
+		Count: 4, Sum: 86400.018123001, Zero: 1, Threshold: zeroThreshold, Scale: 4,
+		// Keys are 16 · log2 of the value in seconds, rounded up.
+		Native: map[int32]uint64{-207: 1, -92: 1, 263: 1},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
+		t.Errorf("histogram (-want +got):\n%s", diff)
 	}
 }
 

@@ -3,10 +3,8 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
+	"math"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -14,11 +12,11 @@ import (
 )
 
 // Produce implements [sdkmetric.Producer]: the series of all meters, one metric for each instrument.
-func (m *meters) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
+func (b *otelBackend) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	var one metricdata.ScopeMetrics
 	var failed error
 	at := map[string]int{} // the index of each metric
-	for _, from := range m.live() {
+	for _, from := range b.live() {
 		var all metricdata.ResourceMetrics
 		failed = errors.Join(failed, from.reader.Collect(ctx, &all))
 		for _, scope := range all.ScopeMetrics {
@@ -34,25 +32,17 @@ func (m *meters) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error)
 			}
 		}
 	}
+	for _, m := range one.Metrics {
+		if histogram, ok := m.Data.(metricdata.ExponentialHistogram[float64]); ok {
+			for n := range histogram.DataPoints {
+				withZeroThreshold(&histogram.DataPoints[n], b.zero[m.Name])
+			}
+		}
+	}
 	return []metricdata.ScopeMetrics{one}, failed
 }
 
-// live are the meters that have open series. Those of the GenAI conventions that no target uses any more are dropped.
-func (m *meters) live() []*meter {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := []*meter{m.prober}
-	used := map[attribute.Distinct]*meter{}
-	for _, of := range m.targets {
-		all = append(all, of)
-		if shared, ok := m.genAI[of.genAI]; ok {
-			used[of.genAI] = shared
-		}
-	}
-	m.genAI = used
-	return slices.AppendSeq(all, maps.Values(used))
-}
-
+// merged returns the data points of both.
 func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 	switch a := a.(type) {
 	case metricdata.Sum[int64]:
@@ -68,14 +58,31 @@ func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 	return a
 }
 
-func (m *meters) observe(r *Recorder) {
+// withZeroThreshold moves the buckets of values up to a threshold, a power of two, into the zero bucket. The SDK has
+// only values of exactly 0 there and knows no threshold, which a native histogram has. The sum stays exact.
+func withZeroThreshold(p *metricdata.ExponentialHistogramDataPoint[float64], threshold float64) {
+	p.ZeroThreshold = threshold
+	// The bucket n has the values above 2^(n/16) and up to 2^((n+1)/16): this is the first above the threshold.
+	first := int32(math.Ilogb(threshold)) << p.Scale
+	buckets := &p.PositiveBucket
+	small := min(max(0, int(first-buckets.Offset)), len(buckets.Counts))
+	for _, count := range buckets.Counts[:small] {
+		p.ZeroCount += count
+	}
+	buckets.Counts = buckets.Counts[small:]
+	buckets.Offset += int32(small)
+}
+
+// observe makes the SDK read the gauges of r whenever the prober's own metrics are collected.
+func (b *otelBackend) observe(r *Recorder) {
+	meter := b.meterOf(owner{scope: ScopeProber})
 	gauges := map[string]metric.Float64ObservableGauge{}
 	var all []metric.Observable
 	for _, i := range r.collected {
-		gauges[i.Name] = must(m.prober.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+		gauges[i.Name] = must(meter.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 		all = append(all, gauges[i.Name])
 	}
-	must(m.prober.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+	must(meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
 		r.collect(func(i Instrument, t probe.Description, s sample) {
 			to.ObserveFloat64(gauges[i.Name], s.value, metric.WithAttributeSet(i.attributes(t, s.at)))
 		})

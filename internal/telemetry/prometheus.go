@@ -1,158 +1,122 @@
 package telemetry
 
 import (
-	"cmp"
-	"compress/gzip"
-	"fmt"
-	"io"
-	"iter"
-	"log"
 	"net/http"
-	"slices"
-	"strings"
-	"sync"
-	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
+// maxScrapes is how many scrapes are served at once. Each holds all metrics in memory until the client has read them.
 const maxScrapes = 10
 
 // Handler serves /metrics in the format that the scraper prefers: Prometheus text, OpenMetrics, or the protobuf format,
-// which alone carries native histograms. What cannot be collected or served is left out and reported to log. It makes and writes
-// one metric after the other: all together, as client_golang has them, they would be 50 MB for 1,000 targets.
-func (r *Recorder) Handler(log *log.Logger) http.Handler {
-	scrapes := make(chan struct{}, maxScrapes)
-	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		select {
-		case scrapes <- struct{}{}:
-			defer func() { <-scrapes }()
+// which alone carries native histograms. What cannot be collected is left out, counted in
+// promhttp_metric_handler_errors_total and reported to log.
+func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
+	return promhttp.InstrumentMetricHandler(r.registry, promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
+		ErrorLog:            log,
+		ErrorHandling:       promhttp.ContinueOnError,
+		Registry:            r.registry,
+		EnableOpenMetrics:   true,
+		MaxRequestsInFlight: maxScrapes,
+	}))
+}
+
+// A promBackend keeps the series of /metrics in client_golang's vectors, by the name of the instrument. Metrics of the
+// GenAI conventions are not on /metrics.
+type promBackend struct {
+	counters   map[string]*prometheus.CounterVec
+	histograms map[string]*prometheus.HistogramVec
+}
+
+// newPromBackend returns a backend that registers a vector for each histogram and counter of recorded.
+func newPromBackend(registry prometheus.Registerer, recorded []*Instrument) *promBackend {
+	b := &promBackend{
+		counters:   map[string]*prometheus.CounterVec{},
+		histograms: map[string]*prometheus.HistogramVec{},
+	}
+	for _, i := range recorded {
+		switch {
+		case i.Scope == ScopeGenAI:
+		case i.Kind == Counter:
+			counter := prometheus.NewCounterVec(prometheus.CounterOpts{
+				Name: i.PrometheusName(),
+				Help: i.Help,
+				Unit: i.prometheusUnit(),
+			}, i.labelNames())
+			registry.MustRegister(counter)
+			b.counters[i.Name] = counter
 		default:
-			http.Error(w, fmt.Sprintf("%d scrapes are being served already", maxScrapes), http.StatusServiceUnavailable)
-			return
-		}
-		format, to := expfmt.NegotiateAccept(request.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...), io.Writer(w)
-		w.Header().Set("Content-Type", string(format))
-		if strings.Contains(request.Header.Get("Accept-Encoding"), "gzip") {
-			w.Header().Set("Content-Encoding", "gzip")
-			zipped := gzip.NewWriter(w)
-			defer func() { _ = zipped.Close() }()
-			to = zipped
-		}
-		encoder := expfmt.NewEncoder(to, format)
-		for family, err := range r.families() {
-			if err != nil {
-				log.Println(err)
-			} else if err = encoder.Encode(family); err != nil {
-				log.Println(err)
-				return // the client is gone
-			}
-		}
-		if end, ok := encoder.(expfmt.Closer); ok {
-			_ = end.Close() // an error is that the client is gone
-		}
-	})
-}
+			histogram := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name:    i.PrometheusName(),
+				Help:    i.Help,
+				Unit:    i.prometheusUnit(),
+				Buckets: i.Bounds, // beside the native ones: what Prometheus scrapes by default
 
-// families are all metrics, those of the process first and then ours by name, each made when it is asked for.
-func (r *Recorder) families() iter.Seq2[*dto.MetricFamily, error] {
-	return func(yield func(*dto.MetricFamily, error) bool) {
-		process, err := r.registry.Gather()
-		if err != nil && !yield(nil, err) {
-			return
-		}
-		for _, family := range process {
-			if !yield(family, nil) {
-				return
-			}
-		}
-		gauges, series := map[string][]*dto.Metric{}, r.scraped.all()
-		r.collect(func(i Instrument, t probe.Description, s sample) {
-			gauges[i.Name] = append(gauges[i.Name], &dto.Metric{Label: i.labelPairs(t, s.at, nil), Gauge: &dto.Gauge{Value: &s.value}})
-		})
-		for _, i := range slices.SortedFunc(slices.Values(Catalog()), func(a, b Instrument) int { return cmp.Compare(a.PrometheusName(), b.PrometheusName()) }) {
-			metrics := gauges[i.Name]
-			for _, s := range series[i.Name] {
-				metrics = append(metrics, s.metric())
-			}
-			if len(metrics) > 0 && !yield(i.family(metrics), nil) {
-				return
-			}
+				NativeHistogramBucketFactor:    nativeFactor,
+				NativeHistogramZeroThreshold:   i.zero(),
+				NativeHistogramMaxBucketNumber: nativeBuckets,
+			}, i.labelNames())
+			registry.MustRegister(histogram)
+			b.histograms[i.Name] = histogram
 		}
 	}
-}
-
-// family is the metric with all its series, which it sorts by their labels.
-func (i Instrument) family(series []*dto.Metric) *dto.MetricFamily {
-	kind := dto.MetricType(dto.MetricType_value[strings.ToUpper(string(i.Kind))])
-	f := &dto.MetricFamily{Name: new(i.PrometheusName()), Help: &i.Help, Type: &kind, Metric: series}
-	if unit := i.prometheusUnit(); unit != "" {
-		f.Unit = &unit
-	}
-	slices.SortFunc(series, func(a, b *dto.Metric) int {
-		return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetValue(), b.GetValue()) })
-	})
-	return f
-}
-
-// labelPairs are the labels of one series, sorted by name. Those that are among known are shared.
-func (i Instrument) labelPairs(t probe.Description, p point, known []*dto.LabelPair) []*dto.LabelPair {
-	values := i.labelValues(t, p)
-	pairs := make([]*dto.LabelPair, len(values))
-	for n, name := range i.labelNames() {
-		same := func(l *dto.LabelPair) bool { return l.GetName() == name && l.GetValue() == values[n] }
-		if at := slices.IndexFunc(known, same); at >= 0 {
-			pairs[n] = known[at]
-		} else {
-			pairs[n] = &dto.LabelPair{Name: new(name), Value: new(values[n])}
-		}
-	}
-	slices.SortFunc(pairs, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetName(), b.GetName()) })
-	return pairs
-}
-
-// exposed are the series on /metrics as a backend, by target; those of the prober are under no name. There are none of the
-// GenAI conventions. With the histograms and counters of client_golang they would take several times the memory.
-type exposed struct {
-	mu sync.Mutex
-	of map[string][]*accumulated
+	return b
 }
 
 // open implements [backend].
-func (e *exposed) open(i *Instrument, t probe.Description, p point) series {
-	if i.Scope == ScopeGenAI {
+func (b *promBackend) open(i *Instrument, t probe.Description, p point) series {
+	if vector, ok := b.counters[i.Name]; ok {
+		counter := vector.WithLabelValues(i.labelValues(t, p)...)
+		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
+	}
+	vector, ok := b.histograms[i.Name]
+	if !ok {
 		return nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	all := e.of[t.Name]
-	var known []*dto.LabelPair
-	if len(all) > 0 {
-		known = all[0].labels
+	histogram := vector.WithLabelValues(i.labelValues(t, p)...)
+	return func(value float64, span trace.SpanContext) {
+		if !span.IsValid() {
+			histogram.Observe(value)
+			return
+		}
+		histogram.(prometheus.ExemplarObserver).ObserveWithExemplar(value, prometheus.Labels{
+			"trace_id": span.TraceID().String(),
+			"span_id":  span.SpanID().String(),
+		})
 	}
-	s := &accumulated{of: i, labels: i.labelPairs(t, p, known), created: time.Now().Unix()}
-	e.of[t.Name] = append(all, s)
-	return s.add
 }
 
 // release implements [backend].
-func (e *exposed) release(t probe.Description) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.of, t.Name)
+func (b *promBackend) release(scope Scope, t probe.Description) {
+	if scope != ScopeTarget {
+		return
+	}
+	labels := prometheus.Labels{"target": valid(t.Name)}
+	for _, vector := range b.counters {
+		vector.DeletePartialMatch(labels)
+	}
+	for _, vector := range b.histograms {
+		vector.DeletePartialMatch(labels)
+	}
 }
 
-func (e *exposed) all() map[string][]*accumulated {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	by := map[string][]*accumulated{}
-	for _, all := range e.of {
-		for _, s := range all {
-			by[s.of.Name] = append(by[s.of.Name], s)
-		}
+// newGauges returns what reads the gauges of a recorder whenever metrics are collected.
+func newGauges(r *Recorder) prometheus.CollectorFunc {
+	descriptions := map[string]*prometheus.Desc{} // by instrument
+	for _, i := range r.collected {
+		labels := prometheus.UnconstrainedLabels(i.labelNames())
+		unit := prometheus.WithUnit(i.prometheusUnit())
+		descriptions[i.Name] = prometheus.V2.NewDesc(i.PrometheusName(), i.Help, labels, nil, unit)
 	}
-	return by
+	return func(to chan<- prometheus.Metric) {
+		r.collect(func(i Instrument, t probe.Description, s sample) {
+			values := i.labelValues(t, s.at)
+			to <- prometheus.MustNewConstMetric(descriptions[i.Name], prometheus.GaugeValue, s.value, values...)
+		})
+	}
 }

@@ -78,12 +78,12 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	golden(t, "testdata/zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
 }
 
-// TestOpenMetrics holds that exemplars are served, and metrics of the process beside ours.
+// TestOpenMetrics holds that exemplars are served, and metrics of the process and of scrapes beside ours.
 func TestOpenMetrics(t *testing.T) {
 	text := scrape(t, fixed(), "application/openmetrics-text; version=1.0.0").Body.String()
 	for _, want := range []string{
 		`llm_probe_ttft_seconds_bucket{model="llama",prompt="cold",target="a",le="0.6"} 1 # {`,
-		"\ngo_goroutines ", "\nprocess_start_time_seconds ",
+		"\ngo_goroutines ", "\nprocess_start_time_seconds ", "\npromhttp_metric_handler_requests_in_flight ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
@@ -91,16 +91,34 @@ func TestOpenMetrics(t *testing.T) {
 	}
 }
 
+// TestCompression holds that a scraper gets gzip if it takes it, and only then.
+func TestCompression(t *testing.T) {
+	h := fixed().Handler(nil)
+	for accept, want := range map[string]string{"gzip": "gzip", "gzip;q=0": "", "identity, gzip;q=0.5": "", "": ""} {
+		request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		request.Header.Set("Accept-Encoding", accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request)
+		if got := w.Header().Get("Content-Encoding"); w.Code != http.StatusOK || got != want {
+			t.Errorf("Accept-Encoding %q: HTTP %d, Content-Encoding %q, want %q", accept, w.Code, got, want)
+		}
+	}
+}
+
 // TestExemplars: which instruments have one, of which probe, and with what value.
 func TestExemplars(t *testing.T) {
-	got := map[string][]string{}
+	classic, native := map[string][]string{}, map[string][]string{}
 	text := func(e *dto.Exemplar) string { return fmt.Sprint(e.GetValue(), " ", labelsOf(e.Label)) }
 	for _, family := range gather(t, fixed()) {
+		name := family.GetName()
 		for _, m := range family.Metric {
 			for _, b := range m.GetHistogram().GetBucket() {
 				if b.Exemplar != nil {
-					got[family.GetName()] = append(got[family.GetName()], text(b.Exemplar))
+					classic[name] = append(classic[name], text(b.Exemplar))
 				}
+			}
+			for _, e := range m.GetHistogram().GetExemplars() {
+				native[name] = append(native[name], text(e))
 			}
 		}
 	}
@@ -111,12 +129,15 @@ func TestExemplars(t *testing.T) {
 		"llm_probe_max_gap_seconds": {"0.04" + ok, "30" + stalled}, "llm_probe_chunk_gap_seconds": {"0.04" + ok},
 		"llm_probe_itl_seconds": {"0.02" + ok},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("exemplars (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, classic); diff != "" {
+		t.Errorf("exemplars of classic buckets (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, native); diff != "" {
+		t.Errorf("exemplars of native histograms (-want +got):\n%s", diff)
 	}
 }
 
-// TestHandlerReportsErrors: a collector that fails costs its own series only.
+// TestHandlerReportsErrors: a collector that fails costs its own series only, and is counted.
 func TestHandlerReportsErrors(t *testing.T) {
 	p := fixed()
 	p.registry.MustRegister(broken{})
@@ -128,6 +149,12 @@ func TestHandlerReportsErrors(t *testing.T) {
 	}
 	if !strings.Contains(errs.String(), "broken collector") {
 		t.Errorf("reported %q", &errs)
+	}
+	const counted = "promhttp_metric_handler_errors_total{cause=\"gathering\"} 1\n"
+	w = httptest.NewRecorder()
+	p.Handler(log.New(&errs, "", 0)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if !strings.Contains(w.Body.String(), counted) {
+		t.Errorf("no %s", counted)
 	}
 }
 

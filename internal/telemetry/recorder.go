@@ -1,7 +1,7 @@
 // Package telemetry turns results into metrics, for scrapes of /metrics and for OTLP, from one catalog: no metric is
-// named anywhere else in the program. The recorder is a loop over that catalog with two backends beneath, series of our own
-// for /metrics and the OpenTelemetry SDK. The package never logs and never serves: it returns an [http.Handler], and reports its
-// failures to a function that it is given.
+// named anywhere else in the program. The recorder is a loop over that catalog with two backends beneath: client_golang
+// for /metrics, and the OpenTelemetry SDK. The package never logs and never serves: it returns an [http.Handler], and
+// reports its failures to a function that it is given.
 package telemetry
 
 import (
@@ -27,8 +27,7 @@ type Recorder struct {
 	recorded  []*Instrument // histograms and counters
 	collected []Instrument  // gauges, read when metrics are collected
 	backs     []backend
-	registry  *prometheus.Registry // of the process
-	scraped   *exposed
+	registry  *prometheus.Registry     // of all that is on /metrics
 	metrics   *sdkmetric.MeterProvider // nil if metrics are not exported
 	traces    *sdktrace.TracerProvider // nil if traces are not exported
 	prober    map[seriesID][]series    // of the prober itself; never changes
@@ -42,8 +41,8 @@ type backend interface {
 	// open makes one series, at zero if the library can show that; nil if it does not have the instrument.
 	open(i *Instrument, t probe.Description, p point) series
 
-	// release ends all series of a target.
-	release(t probe.Description)
+	// release ends all series of a target that are of a scope.
+	release(scope Scope, t probe.Description)
 }
 
 // A series takes a value, and the span to keep with it as an exemplar if that is valid. It is safe for concurrent use.
@@ -61,9 +60,11 @@ type targetSeries struct {
 }
 
 // newRecorder returns a recorder that also records for OTLP, unless that is nil.
-func newRecorder(o Options, otlp *meters) *Recorder {
+func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	r := &Recorder{
-		registry: prometheus.NewRegistry(), scraped: &exposed{of: map[string][]*accumulated{}}, prober: map[seriesID][]series{}, targets: map[string]*targetSeries{},
+		registry: prometheus.NewRegistry(),
+		prober:   map[seriesID][]series{},
+		targets:  map[string]*targetSeries{},
 		gauges: map[string]sample{
 			buildInfo: {at: point{valid(o.Build.Version), valid(o.Build.Revision)}, value: 1},
 		},
@@ -76,8 +77,12 @@ func newRecorder(o Options, otlp *meters) *Recorder {
 			r.recorded = append(r.recorded, &i)
 		}
 	}
-	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	r.backs = []backend{r.scraped}
+	r.registry.MustRegister(
+		newGauges(r),
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	r.backs = []backend{newPromBackend(r.registry, r.recorded)}
 	if otlp != nil {
 		r.backs = append(r.backs, otlp)
 		otlp.observe(r)
@@ -102,6 +107,7 @@ func (r *Recorder) Set(t probe.Description) {
 	defer r.mu.Unlock()
 	s := r.targets[t.Name]
 	if s != nil && t.URL == s.target.URL {
+		// What the target learned about its server stays known.
 		t.Model, t.API = cmp.Or(t.Model, s.target.Model), cmp.Or(t.API, s.target.API)
 		t.Server, t.Stamp = cmp.Or(t.Server, s.target.Server), cmp.Or(t.Stamp, s.target.Stamp)
 	}
@@ -118,13 +124,35 @@ func (r *Recorder) Set(t probe.Description) {
 		s = next
 		r.targets[t.Name] = s
 	}
+	attributesChanged := !anew && !sameAttributes(s.target, t)
 	s.target, s.hasWorked = t, hasWorked
+	if attributesChanged {
+		r.release(ScopeGenAI, t)
+	}
+	if anew || attributesChanged {
+		r.openAll(s, ScopeGenAI)
+	}
+	if anew {
+		r.openAll(s, ScopeTarget)
+	}
+}
+
+// openAll makes the series of a target that are of a scope, but for those that begin with a result.
+func (r *Recorder) openAll(s *targetSeries, scope Scope) {
 	for _, i := range r.recorded {
-		if i.Scope == ScopeTarget && anew && i.begins == nil || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
-			for _, p := range i.points(t) {
-				s.series[seriesID{i.Name, p}] = r.open(i, t, p)
-			}
+		if i.Scope != scope || i.begins != nil {
+			continue
 		}
+		for _, p := range i.points(s.target) {
+			s.series[seriesID{i.Name, p}] = r.open(i, s.target, p)
+		}
+	}
+}
+
+// release ends all series of a target that are of a scope.
+func (r *Recorder) release(scope Scope, t probe.Description) {
+	for _, back := range r.backs {
+		back.release(scope, t)
 	}
 }
 
@@ -163,9 +191,8 @@ func (r *Recorder) end(target string) {
 		return
 	}
 	delete(r.targets, target)
-	for _, back := range r.backs {
-		back.release(s.target)
-	}
+	r.release(ScopeTarget, s.target)
+	r.release(ScopeGenAI, s.target)
 }
 
 // Record records a result of a target that is set. Results of other targets and canceled ones are ignored, and so are

@@ -1,9 +1,10 @@
-package report
+package bench
 
 import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestProgressFitsItsTerminal(t *testing.T) {
@@ -26,7 +27,7 @@ func TestProgressFitsItsTerminal(t *testing.T) {
 	}
 	p.Label = strings.Repeat("ü", 100)
 	for width := 1; width < 200; width++ {
-		if got := length(p.Line(width)); got > width {
+		if got := utf8.RuneCountInString(p.Line(width)); got > width {
 			t.Errorf("%d columns of %d", got, width)
 		}
 	}

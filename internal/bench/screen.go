@@ -1,18 +1,14 @@
-package report
+package bench
 
 import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
+	"unicode/utf8"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/probe"
 )
 
 // A Screen is where a bench shows results, notes and progress. It is safe for concurrent use.
@@ -27,10 +23,10 @@ type Screen struct {
 	mu sync.Mutex
 }
 
-// NewScreen returns a screen that shows results on out if the format is text, and everything else on errs.
-func NewScreen(out, errs io.Writer, format string) *Screen {
-	s := &Screen{Width: Terminal(out), results: io.Discard, live: errs, notes: errs, columns: columnsOf(errs)}
-	if format == "text" {
+// NewScreen returns a screen that shows results on out if the layout is text, and everything else on errs.
+func NewScreen(out, errs io.Writer, layout string) *Screen {
+	s := &Screen{Width: format.TableWidth(out), results: io.Discard, live: errs, notes: errs, columns: format.TerminalWidth(errs)}
+	if layout == "text" {
 		s.results, s.live = out, out
 	}
 	return s
@@ -52,10 +48,13 @@ func (s *Screen) write(w io.Writer, text string) error {
 	if s.columns > 0 {
 		_, _ = io.WriteString(s.notes, "\r\x1b[K")
 	}
-	return write(w, text)
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
 }
 
-// Pace is how often progress is to be shown.
+// Pace returns how often progress is to be shown.
 func (s *Screen) Pace() time.Duration {
 	if s.columns > 0 {
 		return 200 * time.Millisecond
@@ -75,24 +74,6 @@ func (s *Screen) Progress(p Progress) {
 // Settle removes what Progress drew.
 func (s *Screen) Settle() { _ = s.write(s.notes, "") }
 
-// IsTerminal reports whether w is a terminal.
-func IsTerminal(w io.Writer) bool { return columnsOf(w) > 0 }
-
-// Terminal is how wide tables on w are, in columns: 80 to 120.
-func Terminal(w io.Writer) int { return min(max(columnsOf(w), defaultWidth), 120) }
-
-// columnsOf is how wide the terminal w is, 80 if that is not known; 0 if w is none.
-func columnsOf(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 2 {
-		return width
-	}
-	return defaultWidth
-}
-
 // A Progress is how far a step of a bench is.
 type Progress struct {
 	Step, Steps int    // from 1
@@ -104,7 +85,7 @@ type Progress struct {
 	Limit        time.Duration // none begins later; 0: no limit
 }
 
-// Line is the progress in at most width columns, since a longer line could not be redrawn.
+// Line returns the progress in at most width columns, since a longer line could not be redrawn.
 func (p Progress) Line(width int) string {
 	words, tail, share := p.Label, fmt.Sprintf("  %d", p.Done), 0.0
 	if p.Steps > 1 {
@@ -125,16 +106,5 @@ func (p Progress) Line(width int) string {
 		left := time.Duration(float64(p.Elapsed) * max(0, 1-share) / share)
 		tail += "  ETA " + left.Round(time.Second).String()
 	}
-	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
-}
-
-// RequestLine is one request in one line without its end, up to 80 columns if it succeeded.
-func RequestLine(s Sample) string {
-	const names = 16 // columns
-	head := fmt.Sprintf("%5s %-*s %-2s", fmt.Sprintf("#%d", s.Round), names, format.Shorten(format.Clean(s.Target), names), s.Outcome)
-	if s.Outcome != probe.OK {
-		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")
-	}
-	return strings.TrimRight(fmt.Sprintf("%s  TTFT %-7s  TPOT %-7s  ITL %-7s  E2EL %-7s", head,
-		secondsOrNone(s.TTFT), secondsOrNone(s.TPOT), secondsOrNone(s.ITL), secondsOrNone(s.E2EL)), " ")
+	return format.Shorten(format.Shorten(words, width-utf8.RuneCountInString(tail))+tail, width)
 }

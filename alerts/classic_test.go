@@ -1,0 +1,51 @@
+package alerts
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite "+classicFile)
+
+const classicHeader = `# Generated from rules.yaml by "make generate"; do not edit.
+#
+# Rules for prober by classic buckets. Minimum: Prometheus 2.42, or VictoriaMetrics.
+# They are those of rules.yaml without native histograms. docs/slo.md and docs/regression.md explain them.
+`
+
+// nativeHalf matches the native half of an expression, and the "or" before the classic half.
+var nativeHalf = regexp.MustCompile(
+	`histogram_\w+\((?:[0-9.]+, )?sum by \([a-z, ]+\) \(\w+\(\w+\[\w+\]\)\)\)` + // such as histogram_avg(sum by (job) (rate(x[1h])))
+		`( > 2\^-13)?` +
+		`\n\s+or `)
+
+// classicOf returns rules without native histograms, and without the alert about those that are missing.
+func classicOf(rules []byte) []byte {
+	_, groups, _ := bytes.Cut(rules, []byte("groups:\n"))
+	groups = nativeHalf.ReplaceAll(groups, nil)
+	before, alert, _ := bytes.Cut(groups, []byte("  - alert: ProberClassicOnly\n"))
+	_, after, _ := bytes.Cut(alert, []byte("  - alert: "))
+	return []byte(classicHeader + "groups:\n" + string(before) + "  - alert: " + string(after))
+}
+
+// TestClassicRules holds that the classic rules are those that the rules give now.
+func TestClassicRules(t *testing.T) {
+	want := classicOf(Rules())
+	if *update {
+		if err := os.WriteFile(classicFile, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(want), string(ClassicRules())); diff != "" {
+		t.Errorf("%s is not up to date: run make generate (-want +got)\n%s", classicFile, diff)
+	}
+	if native := regexp.MustCompile(`histogram_[^q]\w*|ProberClassicOnly`).FindAll(ClassicRules(), -1); native != nil {
+		t.Errorf("%s has %q, which older back ends do not know", classicFile, native)
+	}
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/usage"
+)
+
+// checkOutput finds what is wrong with the format of tables and with the file for the page with plots, if there is to be one.
+func checkOutput(layout, picture string) (problems usage.Problems) {
+	wrong := func(flag, value, text, hint string) { problems.Add(usage.FlagPlace(flag, value), text, hint) }
+	if !slices.Contains([]string{"text", "json", "markdown"}, layout) {
+		wrong("format", layout, "unknown", "want text, json or markdown")
+	}
+	if picture == "" {
+		return problems
+	}
+	if filepath.Ext(picture) != ".html" {
+		wrong("plot", picture, "not a page", "want a file that ends with .html")
+		return problems
+	}
+	if _, err := os.Stat(filepath.Dir(picture)); err != nil {
+		wrong("plot", picture, err.Error(), "want a file that can be written")
+	}
+	return problems
+}
