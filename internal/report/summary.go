@@ -52,6 +52,7 @@ type Summary struct {
 	Budgets []Budget `json:"budgets,omitempty"` // of stored data
 
 	Warnings Texts     `json:"warnings"` // sentences
+	Excluded Texts     `json:"-"`        // of the warnings those about requests that are in no number, and why
 	Requests []Request `json:"requests"` // that succeeded, by round; nil where it was stored
 }
 
@@ -107,7 +108,8 @@ func (s *Step) Summary(objectives ...probe.Objective) Summary {
 	}
 	result.ITL = s.itl()
 	result.Failures = failuresOf(failed)
-	result.Warnings = warningsOf(good, len(canceled))
+	result.Excluded = excludedOf(good)
+	result.Warnings = warningsOf(good, result.Excluded, len(canceled))
 	result.Requests = requestsOf(good)
 	result.attain(counted, objectives)
 	return result
