@@ -23,10 +23,10 @@ const (
 
 // An Objective is a promise: at least Goal of all probes are good. Its tags are those of package config.
 type Objective struct {
-	Name   string        `env:"NAME" otherwise:"the signal" is:"identifier" want:"a-z, 0-9 and _ only" help:"label objective of the metrics; unique; a-z, 0-9 and _"`
-	Signal Signal        `env:"SIGNAL" envDefault:"availability" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability" help:"what is judged"`
-	Limit  time.Duration `env:"LIMIT" want:"a duration with its unit, for example 2s" help:"largest good value of the signal, a duration with its unit; not for availability"` // 0 for availability
-	Goal   float64       `env:"GOAL" envDefault:"0.99" is:"ratio" want:"a ratio between 0 and 1, for example 0.99" help:"ratio of probes that shall be good, between 0 and 1"`
+	Name   string        `env:"NAME" yaml:"name" format:"identifier"`
+	Signal Signal        `env:"SIGNAL" envDefault:"availability" yaml:"signal" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability"`
+	Limit  time.Duration `env:"LIMIT" yaml:"limit"` // 0 for availability
+	Goal   float64       `env:"GOAL" envDefault:"0.99" yaml:"goal" format:"ratio"`
 }
 
 // Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see
