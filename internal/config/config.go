@@ -73,7 +73,7 @@ type Settings struct {
 	WaitForReady      OptionalDuration `env:"WAIT_FOR_READY" yaml:"wait_for_ready"`
 
 	APIKey        Secret      `env:"API_KEY" yaml:"api_key"`
-	APIKeyFile    string      `env:"API_KEY_FILE" yaml:"api_key_file"` // [loader.readKey] checks it
+	APIKeyFile    string      `env:"API_KEY_FILE" yaml:"api_key_file" format:"file"`
 	Priority      OptionalInt `env:"PRIORITY" yaml:"priority" min:"-2147483648" max:"2147483647"`
 	SessionHeader string      `env:"SESSION_HEADER" yaml:"session_header" format:"header"`
 }

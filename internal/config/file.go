@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -201,7 +200,7 @@ func (d document) setting(name string, n yaml.Node, into *source, known keys, al
 	}
 	k := known[at]
 	into.lines[k.name] = n.Line
-	if k.kind == reflect.TypeFor[Headers]() {
+	if k.name == "HEADERS" {
 		d.headers(n, into)
 		return
 	}
