@@ -97,7 +97,7 @@ type Target struct {
 	Settings `yaml:",inline"`
 
 	EachAddress bool   `yaml:"-"` // stands for one target for each address of the URL's host: the URL was given with dns+
-	Address     string `yaml:"-"` // IP address that is dialled whatever the URL's host; "" means: that host. Load leaves it empty
+	Address     string `yaml:"-"` // IP address that is dialled in place of the URL's host, if it is not empty. Load leaves it empty
 }
 
 // An Objective is the ratio of probes that shall be good.

@@ -67,7 +67,8 @@ func Reference() []Key {
 	return slices.Concat(s.prober, s.target, s.objective)
 }
 
-// keysOf returns the settings that are fields of T. Their variables begin with before. In known, their names begin with list.
+// keysOf returns the settings that are fields of T. Their variables begin with before. known has their descriptions, by names
+// that begin with list.
 func keysOf[T any](before, list string, known map[string]Key) keys {
 	var all keys
 	for f := range reflect.TypeFor[T]().Fields() {
@@ -118,7 +119,7 @@ func (k Key) allowed() string {
 // described returns what [descriptions] say, by name.
 func described() map[string]Key {
 	all := map[string]Key{}
-	for _, t := range descriptions() {
+	for _, t := range descriptions {
 		for _, d := range t.settings {
 			all[d.name] = Key{Topic: t.heading, For: strings.Fields(d.commands), Help: d.help}
 		}

@@ -67,7 +67,8 @@ var types = map[reflect.Type]kind{
 		name: "number", want: "probes per second, for example %s", schema: node{"type": "number"},
 	},
 	reflect.TypeFor[Tokens](): {
-		name: "number", want: "tokens a day, for example %s", example: "50000000", schema: node{"type": "integer"}, optional: true,
+		name: "number", want: "tokens a day, for example %s", example: "50000000",
+		schema: node{"type": "integer"}, optional: true,
 	},
 	reflect.TypeFor[OptionalInt](): {
 		name: "number", want: wantNumber, example: "-10", schema: node{"type": "integer"}, optional: true,
