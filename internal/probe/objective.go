@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -75,11 +76,15 @@ func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
 	return value, ok
 }
 
-// String is o as the flag --objective takes it: "ttft<2s@95%".
-func (o Objective) String() string {
-	text := string(o.Signal)
+// String returns o as the flag --objective takes it: "ttft<2s@95%".
+func (o Objective) String() string { return o.promise(string(o.Signal)) }
+
+// Title returns o by its name, which is also the label of its metrics: "fast_start<2s@95%". Without a name it is the signal's.
+func (o Objective) Title() string { return o.promise(cmp.Or(o.Name, string(o.Signal))) }
+
+func (o Objective) promise(subject string) string {
 	if o.Limit > 0 {
-		text += "<" + o.Limit.String()
+		subject += "<" + o.Limit.String()
 	}
-	return text + "@" + format.Goal(o.Goal)
+	return subject + "@" + format.Goal(o.Goal)
 }

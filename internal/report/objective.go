@@ -39,7 +39,7 @@ func Judge(o probe.Objective, r *probe.Result) Judgement {
 
 // An Attainment is how many requests met an objective.
 type Attainment struct {
-	Objective string `json:"objective"` // "ttft<2s@95%"
+	Objective string `json:"objective"` // see [probe.Objective.Title]
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
 	// all but refusals and those that succeeded without a sample of the signal; with the slots that failed ones blocked
@@ -51,7 +51,7 @@ type Attainment struct {
 func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 	var few []string
 	for i, o := range objectives {
-		a := Attainment{Objective: o.String(), Goal: Number(o.Goal), Worst: none}
+		a := Attainment{Objective: o.Title(), Goal: Number(o.Goal), Worst: none}
 		for _, sample := range samples {
 			j := sample.Judged[i]
 			a.Good += j.Good
@@ -62,7 +62,7 @@ func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 		}
 		s.Objectives = append(s.Objectives, a)
 		if need := math.Ceil(math.Log(1-confidence) / math.Log(o.Goal)); float64(a.Judged) < need {
-			few = append(few, fmt.Sprintf("%s takes %.0f", o, need))
+			few = append(few, fmt.Sprintf("%s takes %.0f", a.Objective, need))
 		}
 	}
 	if few != nil {

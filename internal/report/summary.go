@@ -97,7 +97,7 @@ func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 // Summary sums up a step. What was canceled counts for nothing. The objectives are those of [SampleOf]. Load,
 // PromptTokens, AtOnce and Skipped are the caller's to say.
 func (s *Step) Summary(objectives ...probe.Objective) Summary {
-	result := s.Interim()
+	result := s.totals()
 	counted, canceled := split(s.samples, notCanceled)
 	good, failed := split(counted, succeeded)
 	if len(s.samples) > 0 {

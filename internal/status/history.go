@@ -15,7 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 0.9 MB;
+// What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 1 MB;
 // maxBytes bounds the lists in it, whatever a server sends.
 const (
 	ringSize   = 512       // last results
@@ -26,7 +26,7 @@ const (
 	maxText    = 1000      // characters of a text that a server may have written
 )
 
-// What is kept of all targets together: about 70 MB with answers of 100 tokens. 1,000 targets have 40 results each,
+// What is kept of all targets together: about 75 MB with answers of 100 tokens. 1,000 targets have 40 results each,
 // which are the bars that the page shows, and 10 older ones.
 const (
 	allResults = 40_000

@@ -12,7 +12,7 @@ import (
 // BenchmarkBoard fills a board of 100 targets with more results of 100 tokens than it keeps, and reports how much memory
 // that takes, and how long the views of all targets take, first and when nothing has changed.
 func BenchmarkBoard(b *testing.B) {
-	const targets, results, tokens = 100, 600, 100
+	const targets, results, tokens = 100, 450, 100
 	objectives := []probe.Objective{
 		{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.99},
 		{Name: "ttft", Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.95},
