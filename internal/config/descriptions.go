@@ -32,7 +32,7 @@ var descriptions = []topic{
 		{"RELOAD_INTERVAL", "run", "how often all files of the configuration are checked for changes"},
 		{"DNS_INTERVAL", "run", "how often the hosts of dns+ URLs are looked up"},
 		{"SHARD", forTargets, "share of the targets, as number/shards from 0: 0/3, or by pod name: prober-0/3"},
-		{"MAX_TOKENS_PER_DAY", "run check", "limit for all targets together; what costs more is refused"},
+		{"MAX_TOKENS_PER_DAY", "run check", "limit of tokens a day for all targets together; run refuses what costs more"},
 	}},
 	{"Special cases", []description{
 		{"DRAIN_ENDPOINT", forServing, "for sidecars: serve /-/drain, and run although the configuration is invalid"},
@@ -52,7 +52,7 @@ var descriptions = []topic{
 		{"SESSION_ROUNDS", "", "questions of each user of the prompt sessions"},
 		{"SYSTEM_TOKENS", "", "length of the system prompt that all users of the prompt sessions share"},
 		{"DATASET_FILE", "", "JSON lines for the prompt dataset: a prompt, a text or messages"},
-		{"CANARY_DEPTH", "", "where in the prompt the words of the prompt canary stand; 0 is its start"},
+		{"CANARY_DEPTH", "", "where in the prompt the words of the prompt canary stand, from start to end"},
 	}},
 	{"Requests", []description{
 		{"TIMEOUT", "", "limit of a whole probe"},
