@@ -86,9 +86,6 @@ var types = map[reflect.Type]kind{
 		name: "text",
 		want: "number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3",
 	},
-	reflect.TypeFor[Window](): {
-		name: "text", want: "days, a time and a time zone, for example Mon-Fri 08:00-18:00 Europe/Berlin",
-	},
 	reflect.TypeFor[Secret](): {name: "text"},
 	reflect.TypeFor[string](): {name: "text"},
 }
