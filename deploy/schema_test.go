@@ -59,7 +59,7 @@ func TestSchemaKnowsTheConfiguration(t *testing.T) {
 		for _, f := range reflect.VisibleFields(c.fields) {
 			if key := strings.ToLower(f.Tag.Get("env")); key != "" {
 				want = append(want, key)
-				of[name].Properties[key].allows(t, key, f.Tag)
+				of[name].Properties[key].allows(t, key, f)
 			}
 		}
 		slices.Sort(want)
@@ -73,7 +73,7 @@ func TestSchemaKnowsTheConfiguration(t *testing.T) {
 func TestChartKnowsTheDefaults(t *testing.T) {
 	defaults := map[string]string{}
 	for f := range reflect.TypeFor[config.Settings]().Fields() {
-		defaults[strings.ToLower(f.Tag.Get("env"))] = cmp.Or(f.Tag.Get("envDefault"), f.Tag.Get("otherwise"))
+		defaults[strings.ToLower(f.Tag.Get("env"))] = cmp.Or(f.Tag.Get("envDefault"), "none")
 	}
 	line := regexp.MustCompile(`\$defaults := dict (.*) -}}`).FindSubmatch(read(t, chart+"/templates/_targets.tpl"))
 	if line == nil {
@@ -88,13 +88,15 @@ func TestChartKnowsTheDefaults(t *testing.T) {
 
 // allows compares the words and bounds of a property with the tags of the setting. The
 // dialects and server types are those of another test; settings that may be none are text too.
-func (s shape) allows(t *testing.T, key string, tag reflect.StructTag) {
+func (s shape) allows(t *testing.T, key string, setting reflect.StructField) {
 	t.Helper()
+	tag := setting.Tag
+	mayBeNone := setting.Type == reflect.TypeFor[config.Tokens]() || setting.Type == reflect.TypeFor[config.OptionalInt]()
 	words := slices.DeleteFunc(slices.Clone(s.Enum), func(word any) bool { return reflect.TypeOf(word).Kind() != reflect.String })
 	if want := strings.Fields(tag.Get("oneof")); len(want) > 1 && fmt.Sprint(words) != fmt.Sprint(want) {
 		t.Errorf("%s is one of %v, want %v", key, words, want)
 	}
-	if tag.Get("max") == "" || tag.Get("none") != "" {
+	if tag.Get("max") == "" || mayBeNone {
 		return
 	}
 	for name, got := range map[string]*float64{"min": s.Minimum, "above": s.Above, "max": s.Maximum} {

@@ -31,7 +31,7 @@ var imports = map[string][]string{
 	"internal/config":    {"probe", "wire", "format", "usage"},
 	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format", "usage"},
-	"internal/promquery": {"probe", "report", "plot", "format", "usage"},
+	"internal/promquery": {"probe", "report", "format", "usage"},
 	"internal/report":    {"probe", "wire", "plot", "format", "usage"},
 	"internal/inject":    {"config", "usage"},
 	"internal/sim":       {},

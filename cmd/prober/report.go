@@ -14,7 +14,7 @@ import (
 
 func newReport() *cobra.Command {
 	var r promquery.Request
-	var layout, picture string
+	var layout string
 	cmd := &cobra.Command{
 		Use:   "report --prometheus URL | report A.json B.json",
 		Short: "Tables from Prometheus, or a comparison of two JSON files",
@@ -32,26 +32,19 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Example: `  prober report --prometheus http://localhost:9090 --from 7d
   prober report --prometheus http://localhost:9090 --target vllm-a --vs 7d
   prober report before.json after.json`,
-		Annotations: map[string]string{mostUsed: "prometheus from to target vs match budget-window format plot prometheus-token-file"},
+		Annotations: map[string]string{mostUsed: "prometheus from to target vs match budget-window format prometheus-token-file"},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 0 {
 				return reportFiles(cmd, files, layout)
 			}
 			query, problems := r.Parse(time.Now())
-			if problems = append(problems, checkOutput(layout, picture)...); problems != nil {
+			if problems = append(problems, checkOutput(layout, "")...); problems != nil {
 				return problems
 			}
 			if err := query.Run(cmd.Context()); err != nil {
 				return err
 			}
-			if err := printDocument(cmd, &query.Document, layout); err != nil || picture == "" {
-				return err
-			}
-			page, err := query.Page(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return report.Draw(picture, page)
+			return printDocument(cmd, &query.Document, layout)
 		},
 	}
 	flags := cmd.Flags()
@@ -64,7 +57,6 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
 	flags.StringVar(&r.BudgetWindow, "budget-window", "30d", "window of error budgets, which ends where the time range does")
 	flags.StringVar(&layout, "format", "text", "text, json or markdown")
-	flags.StringVar(&picture, "plot", "", "`file` for the page with tables and plots, .html")
 	return cmd
 }
 

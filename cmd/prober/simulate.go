@@ -56,8 +56,10 @@ Faults are set at run time, for each endpoint on its own port:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801", "`host:port` of the first endpoint; the others take the ports after it")
-	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to serve, one endpoint each")
+	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801",
+		"`host:port` of the first endpoint; the others take the ports after it")
+	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"},
+		"profiles to serve, one endpoint each")
 	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of a chat's answer that are reasoning")
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
 	flags.Uint64Var(&s.Seed, "seed", 1, "seed of all randomness: the same seed gives the same run")

@@ -29,27 +29,27 @@ func (t Target) TokensPerProbe() int {
 // TokensPerDay returns what the probes of t cost a day if none is skipped, whatever its budget. With dns+ each address
 // costs as much.
 func (t Target) TokensPerDay() int {
-	return int(math.Round(t.QPS * secondsPerDay * float64(t.TokensPerProbe())))
+	return int(math.Round(float64(t.QPS) * secondsPerDay * float64(t.TokensPerProbe())))
 }
 
 // cappedTokensPerDay returns what t costs a day within its budget.
 func (t Target) cappedTokensPerDay() int {
 	if t.TokenBudgetPerDay > 0 {
-		return min(t.TokensPerDay(), t.TokenBudgetPerDay)
+		return min(t.TokensPerDay(), int(t.TokenBudgetPerDay))
 	}
 	return t.TokensPerDay()
 }
 
 // costKnown reports whether all that the cost of t is made of is right.
 func (t entry) costKnown() bool {
-	return t.given("QPS", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_ROUNDS") && !t.values["TOKEN_BUDGET_PER_DAY"].bad
+	return t.right("QPS", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_ROUNDS", "TOKEN_BUDGET_PER_DAY")
 }
 
 // BudgetEnd says when the budget of t is spent, counted from 00:00 UTC, and which rate would last, as "the budget ends
 // at 06:35 UTC; qps 0.027 would last all day". It is empty if the budget lasts. perDay are the tokens of a day without
 // a budget, perProbe those of a probe.
 func (t Target) BudgetEnd(perDay, perProbe int) string {
-	if t.TokenBudgetPerDay == 0 || perDay <= t.TokenBudgetPerDay {
+	if t.TokenBudgetPerDay == 0 || perDay <= int(t.TokenBudgetPerDay) {
 		return ""
 	}
 	share := float64(t.TokenBudgetPerDay) / float64(perDay)
@@ -75,11 +75,11 @@ const smallCost = 200_000_000
 
 // limitCost refuses a configuration that costs more tokens a day than the limit. As long as this is the default, small
 // costs are not counted: a hundred targets with the default rate start, with a warning.
-func (l *loader) limitCost(limit int, it item, targets []entry) {
-	if l.Finite || limit == 0 || !it.given("MAX_TOKENS_PER_DAY") {
+func (l *loader) limitCost(limit int, prober origin, targets []entry) {
+	if l.Finite || limit == 0 || !prober.right("MAX_TOKENS_PER_DAY") {
 		return
 	}
-	written := !it.values["MAX_TOKENS_PER_DAY"].assumed
+	written := prober.given("MAX_TOKENS_PER_DAY")
 	sum, counted := 0, 0
 	var large []entry
 	for _, t := range targets {
@@ -99,10 +99,10 @@ func (l *loader) limitCost(limit int, it item, targets []entry) {
 	costs := fmt.Sprintf("the targets cost %s tokens a day", format.Grouped(sum))
 	allow := fmt.Sprintf("set %sMAX_TOKENS_PER_DAY=%d (none: no limit)", prefix, sum)
 	if counted <= limit {
-		l.warn(it.label("MAX_TOKENS_PER_DAY"), costs+"; if this is meant, "+allow)
+		l.warn(prober.label("MAX_TOKENS_PER_DAY"), costs+"; if this is meant, "+allow)
 		return
 	}
-	l.problem(it.label("MAX_TOKENS_PER_DAY"), costs+": "+largest(large),
+	l.problem(prober.label("MAX_TOKENS_PER_DAY"), costs+": "+largest(large),
 		"lower qps or prompt_tokens, give targets a token_budget_per_day or, if this is meant, "+allow)
 }
 

@@ -57,7 +57,7 @@ func TestCostLimit(t *testing.T) {
 // TestBudgetEnd holds when a budget ends, and that the rate that is told lasts, but little more would not.
 func TestBudgetEnd(t *testing.T) {
 	target := func(qps float64, budget int) Target {
-		return Target{Settings: Settings{QPS: qps, PromptTokens: 21000, MaxTokens: 100, TokenBudgetPerDay: budget}}
+		return Target{Settings: Settings{QPS: Rate(qps), PromptTokens: 21000, MaxTokens: 100, TokenBudgetPerDay: Tokens(budget)}}
 	}
 	for want, given := range map[string]Target{
 		"": target(0.1, 0),

@@ -42,46 +42,80 @@ func ReadAll(r io.Reader) ([]byte, error) {
 // maxTargets bounds the targets file, in bytes: some 10,000 targets. As YAML it takes many times its size.
 const maxTargets = 2 << 20
 
-// file reads the targets file at path, if one is given. whole is false if it could not be read in full.
-func (l *loader) file(path source) (read layer, whole bool) {
-	read.values = values{}
-	if path.text == "" {
-		return read, true
+// A targetsFile is what the targets file says.
+type targetsFile struct {
+	shared     *source // of all targets
+	targets    []*source
+	objectives []*source
+	whole      bool // it was read without a problem, or there is none
+}
+
+// A document is the YAML of a file. Its values become texts, which are parsed as those of variables are: a YAML decoder
+// would stop at the first wrong one, quote secrets, and take on, none and 10s for other things.
+type document struct {
+	*loader
+	path  string
+	label string // of the setting that names the file
+}
+
+// file reads the targets file at path, if one is given. label is the place of problems with the path.
+func (l *loader) file(path, label string) targetsFile {
+	d := document{l, path, label}
+	read := targetsFile{shared: d.source(0), whole: path == ""}
+	if path == "" {
+		return read
 	}
-	data, err := l.ReadFile(path.text)
+	data, err := l.ReadFile(path)
 	if err != nil {
-		return read, false // a problem of the setting, see checkText
+		return read // a problem of the setting: see missingFiles
 	}
 	before := len(l.problems)
-	l.path = path.text
+	for name, value := range d.parse(data) {
+		switch name {
+		case "targets":
+			read.targets = d.list(value, l.target)
+		case "objectives":
+			read.objectives = d.list(value, l.objective)
+		default:
+			d.setting(name, value, read.shared, l.shared, "targets", "objectives")
+		}
+	}
+	read.whole = len(l.problems) == before
+	return read
+}
+
+// parse returns the values of a file by their keys.
+func (d document) parse(data []byte) map[string]yaml.Node {
 	if len(data) > maxTargets {
-		l.problem(path.label, "has more than 2 MiB", "want a targets file")
-		return read, false
+		d.problem(d.label, "has more than 2 MiB", "want a targets file")
+		return nil
 	}
 	var root, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	if err = decoder.Decode(&root); err == nil {
-		if err = decoder.Decode(&second); err == nil {
-			l.problem(l.at(second), "a second document begins", "want one document")
+	err := decoder.Decode(&root)
+	if err == nil {
+		err = decoder.Decode(&second)
+		if err == nil {
+			d.problem(d.at(second), "a second document begins", "want one document")
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		l.broken(err)
+		d.broken(err)
 	}
-	for name, value := range l.mapping(root) {
-		switch name {
-		case "targets":
-			read.targets = l.list(value, l.target)
-		case "objectives":
-			read.objectives = l.list(value, l.objective)
-		default:
-			l.one(name, value, read.values, l.shared, "targets", "objectives")
-		}
-	}
-	return read, len(l.problems) == before
+	return d.mapping(root)
 }
 
-func (l *loader) at(n yaml.Node) string { return fmt.Sprintf("%s:%d", l.path, n.Line) }
+func (d document) at(n yaml.Node) string { return fmt.Sprintf("%s:%d", d.path, n.Line) }
+
+// source returns an empty source, for a mapping that begins on a line.
+func (d document) source(line int) *source {
+	s := newSource("", nil)
+	s.lines, s.folder = map[string]int{}, filepath.Dir(d.path)
+	s.place = func(name string) string {
+		return fmt.Sprintf("%s:%d: %s", d.path, cmp.Or(s.lines[name], line), strings.ToLower(name))
+	}
+	return s
+}
 
 var (
 	yamlError  = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
@@ -90,7 +124,7 @@ var (
 )
 
 // broken reports an error of the YAML parser without its quotations: what looks like an anchor may be somebody's key.
-func (l *loader) broken(err error) {
+func (d document) broken(err error) {
 	var lines []string
 	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok {
 		lines = wrong.Errors
@@ -100,14 +134,14 @@ func (l *loader) broken(err error) {
 	for _, line := range lines {
 		found := yamlError.FindStringSubmatch(line)
 		text, hint := "not YAML: "+strings.Join(strings.Fields(yamlQuoted.ReplaceAllString(found[2], "'…'")), " "), ""
-		if key, line, twice := l.givenTwice(found[2]); twice {
+		if key, line, twice := d.givenTwice(found[2]); twice {
 			text, hint = fmt.Sprintf("the key %s is already given on line %s", key, line), "keep one of them"
 		}
 		if shape := yamlShape.FindStringSubmatch(found[2]); shape != nil {
 			text = "is " + cmp.Or(map[string]string{"seq": "a list", "map": "a mapping"}[shape[1]], "a single value")
 			hint = "want " + map[string]string{"string": "one value", "[]yaml.Node": "a list", "map[string]yaml.Node": "a mapping"}[shape[2]]
 		}
-		l.problem(strings.TrimSuffix(l.path+":"+found[1], ":"), text, hint)
+		d.problem(strings.TrimSuffix(d.path+":"+found[1], ":"), text, hint)
 	}
 }
 
@@ -115,19 +149,19 @@ var yamlTwice = regexp.MustCompile(`^mapping key "([a-zA-Z0-9_]+)" already defin
 
 // givenTwice reports which key an error of the YAML parser names as given twice, and on which line before. A key that
 // is no setting is not named: it may be a secret.
-func (l *loader) givenTwice(text string) (key, line string, ok bool) {
+func (d document) givenTwice(text string) (key, line string, ok bool) {
 	found := yamlTwice.FindStringSubmatch(text)
 	if found == nil {
 		return "", "", false
 	}
-	_, setting := slices.Concat(l.target, l.objective).find(strings.ToUpper(found[1]))
+	_, setting := slices.Concat(d.target, d.objective).find(strings.ToUpper(found[1]))
 	isList := found[1] == "targets" || found[1] == "objectives"
 	return found[1], found[2], setting || isList
 }
 
 // mapping is the values of n by their keys. A value has the line of its key.
-func (l *loader) mapping(n yaml.Node) (all map[string]yaml.Node) {
-	l.broken(n.Decode(&all))
+func (d document) mapping(n yaml.Node) (all map[string]yaml.Node) {
+	d.broken(n.Decode(&all))
 	if n.Kind == yaml.DocumentNode {
 		n = *n.Content[0]
 	}
@@ -140,68 +174,62 @@ func (l *loader) mapping(n yaml.Node) (all map[string]yaml.Node) {
 	return all
 }
 
-func (l *loader) list(n yaml.Node, known keys) (items []item) {
-	var entries []yaml.Node
-	l.broken(n.Decode(&entries))
-	for _, entry := range entries {
-		it := item{values: values{}, setting: func(name string) string { return l.at(entry) + ": " + strings.ToLower(name) }}
-		all := l.mapping(entry)
+// list returns the entries of a list.
+func (d document) list(n yaml.Node, known keys) (entries []*source) {
+	var nodes []yaml.Node
+	d.broken(n.Decode(&nodes))
+	for _, node := range nodes {
+		all := d.mapping(node)
+		if all == nil {
+			continue
+		}
+		s := d.source(node.Line)
 		for name, value := range all {
-			l.one(name, value, it.values, known)
+			d.setting(name, value, s, known)
 		}
-		if all != nil {
-			items = append(items, it)
-		}
+		entries = append(entries, s)
 	}
-	return items
+	return entries
 }
 
-// one reads the value of a key, which must be one of known or, elsewhere in the file, of also.
-func (l *loader) one(name string, n yaml.Node, into values, known keys, also ...string) {
-	k, ok := known.find(strings.ToUpper(name))
-	label := l.at(n) + ": " + name
+// setting reads the value of a key, which must be one of known or, elsewhere in the file, of also.
+func (d document) setting(name string, n yaml.Node, into *source, known keys, also ...string) {
+	at := slices.IndexFunc(known, func(k Key) bool { return k.keyName() == name })
+	if at < 0 {
+		d.unknownKey(name, n, known, also)
+		return
+	}
+	k := known[at]
+	into.lines[k.name] = n.Line
+	if k.kind == reflect.TypeFor[Headers]() {
+		d.headers(n, into)
+		return
+	}
 	var text *string
+	err := n.Decode(&text)
 	switch {
-	case !ok || strings.ToLower(k.name) != name:
-		l.unknownKey(name, n, known, also)
-	case k.field.Type == reflect.TypeFor[Headers]():
-		into[k.name] = l.headers(n, label)
-	default:
-		if err := n.Decode(&text); err != nil {
-			l.broken(err)
-			into[k.name] = source{label: label, bad: true}
-		} else if text != nil {
-			given := k.given(label, strings.TrimSpace(*text))
-			if k.Type == "file" {
-				given.text = l.besides(given.text)
-			}
-			into[k.name] = given
-		}
+	case err != nil:
+		d.broken(err)
+		into.values[k.name], into.wrong[k.name] = "", true
+	case text != nil:
+		into.values[k.name] = strings.TrimSpace(*text)
 	}
-}
-
-// besides returns a path that is named in the targets file: relative ones begin at its folder.
-func (l *loader) besides(path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(filepath.Dir(l.path), path)
 }
 
 // unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a secret.
-func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string) {
+func (d document) unknownKey(name string, n yaml.Node, known keys, words []string) {
 	hint, word, upper := "", keyStart.FindString(name), strings.ToUpper(name)
 	if name == "objectives" {
-		l.problem(l.at(n), "objectives hold for all targets of the file", "move it to the top level")
+		d.problem(d.at(n), "objectives hold for all targets of the file", "move it to the top level")
 		return
 	}
 	if name == "interval" {
-		l.problem(l.at(n), "unknown key "+quote(name)+" (did you mean qps?)", intervalHint)
+		d.problem(d.at(n), "unknown key "+quote(name)+" (did you mean qps?)", intervalHint)
 		return
 	}
-	if k, ok := l.prober.find(upper); ok {
+	if k, ok := d.prober.find(upper); ok {
 		hint = "set " + k.Variable
-	} else if _, ok := l.own.find(upper); ok {
+	} else if _, ok := d.own.find(upper); ok {
 		hint = "it belongs to an entry of targets"
 	}
 	for _, k := range known {
@@ -210,7 +238,7 @@ func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string
 	if word != name {
 		word += "…"
 	}
-	l.problem(l.at(n), "unknown key "+quote(word)+usage.Suggestion(name, words), hint)
+	d.problem(d.at(n), "unknown key "+quote(word)+usage.Suggestion(name, words), hint)
 }
 
 // intervalHint is for those who look for a time between probes.
@@ -218,19 +246,21 @@ const intervalHint = "every 10 s is qps: 0.1"
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
-func (l *loader) headers(n yaml.Node, label string) source {
-	s, found, before, all := source{label: label}, Headers{}, len(l.problems), l.mapping(n)
+// headers reads a mapping of headers, as lines of NAME=value.
+func (d document) headers(n yaml.Node, into *source) {
+	found, before, all := Headers{}, len(d.problems), d.mapping(n)
+	lines := ""
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var text string
-		n := all[name]
-		l.broken(n.Decode(&text))
+		value := all[name]
+		d.broken(value.Decode(&text))
 		if wrong := found.add(name, strings.TrimSpace(text)); wrong != "" {
-			l.problem(l.at(n), wrong, "want name: value")
+			d.problem(d.at(value), wrong, "want name: value")
 		}
-		s.text += name + "=" + text + "\n"
+		lines += name + "=" + text + "\n"
 	}
-	if len(l.problems) > before {
-		return source{label: label, bad: true}
+	into.values["HEADERS"] = lines
+	if len(d.problems) > before {
+		into.values["HEADERS"], into.wrong["HEADERS"] = "", true
 	}
-	return s
 }

@@ -2,7 +2,12 @@ package config
 
 import (
 	"cmp"
+	"errors"
+	"reflect"
 	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
 
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -28,31 +33,87 @@ type loader struct {
 	problems usage.Problems
 	warnings []string
 	unknown  []string        // variables
-	path     string          // of the targets file
-	judged   map[string]bool // overridden values, by label
-	none     bool            // no objective was given
+	known    map[string]bool // variables that mean something, whether they are given or not
+}
+
+// A loaded configuration, and where all of it is from.
+type loaded struct {
+	*Config
+	prober     origin
+	targets    []entry
+	objectives []origin
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. The
 // error is [usage.Problems] and then holds all of them; the configuration is nil.
 func Load(o Options) (*Config, error) {
-	_, _, c, err := o.load()
-	return c, err
+	c, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	return c.Config, nil
 }
 
-// load is [Load], with what the configuration was made of.
-func (o Options) load() (*loader, layer, *Config, error) {
+// load fills the structs, each source over the weaker ones: the prober's own settings, then those that all targets share.
+// Each target begins as a copy of these.
+func (o Options) load() (*loaded, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	l := &loader{Options: o, schema: settings(), judged: map[string]bool{}}
-	all := l.merged()
-	c := l.typed(all)
+	l := &loader{Options: o, schema: settings(), known: map[string]bool{}}
+	variables, flags := l.variables(prefix, slices.Concat(l.prober, l.shared)), l.flags()
+
+	c := &loaded{Config: &Config{}}
+	c.prober = origin{own: variables, sources: []*source{flags, variables}, keys: l.prober}
+	l.fill(c.Config, c.prober)
+
+	file := l.file(c.TargetsFile, c.prober.label("TARGETS_FILE"))
+	targets := slices.Concat(l.variableList(targetList, l.target), file.targets)
+	objectives := slices.Concat(l.variableList(objectiveList, l.objective), file.objectives)
+	l.unknownVariables()
+	if len(o.URLs) > 0 {
+		targets = l.arguments()
+	}
+	if len(o.Objectives) > 0 {
+		objectives = l.promises()
+	}
+
+	shared := Target{}
+	l.defaults(&shared)
+	all := origin{own: variables, sources: []*source{flags, variables, file.shared}, keys: l.shared}
+	l.fill(&shared.Settings, all)
+	c.Targets = make([]Target, len(targets))
+	for i, own := range targets {
+		c.Targets[i] = shared
+		t := entry{&c.Targets[i], origin{own: own, sources: []*source{flags, own, variables, file.shared}, keys: l.target}}
+		l.apply(t.Target, own, l.target)
+		l.apply(t.Target, flags, l.target)
+		c.targets = append(c.targets, t)
+	}
+	if len(targets) == 0 && file.whole {
+		place := cmp.Or(c.TargetsFile, prefix+targetList+"_0_URL")
+		l.problem(place, "no targets", "want at least one, or a URL as argument")
+	}
+
+	isDefault := len(objectives) == 0
+	if isDefault {
+		objectives = []*source{l.variables(prefix+objectiveList+"_0_", nil)}
+	}
+	c.Objectives = make([]Objective, len(objectives))
+	for i, own := range objectives {
+		from := origin{own: own, sources: []*source{own}, keys: l.objective}
+		l.fill(&c.Objectives[i], from)
+		c.objectives = append(c.objectives, from)
+	}
+	l.validate(c)
 	if len(l.problems) > 0 {
-		return nil, all, nil, l.problems.Sorted()
+		return nil, l.problems.Sorted()
+	}
+	if !isDefault {
+		c.Given = c.Objectives
 	}
 	c.Warnings, c.Unknown = l.warnings, l.unknown
-	return l, all, c, nil
+	return c, nil
 }
 
 func (l *loader) problem(place, text, hint string) { l.problems.Add(place, text, hint) }
@@ -64,66 +125,93 @@ func (l *loader) warn(place, text string) {
 	}
 }
 
-// merged is what all sources say, laid over each other. There is at least one target and one objective.
-func (l *loader) merged() layer {
-	flags, environment := l.flags(), l.environment()
-	file, whole := l.file(overlay(environment.values, flags)["TARGETS_FILE"])
-	all := layer{
-		values:     overlay(file.values, environment.values, flags),
-		targets:    slices.Concat(environment.targets, file.targets),
-		objectives: slices.Concat(environment.objectives, file.objectives),
+// fill sets all settings of a struct: the defaults, then what its sources say, the weakest first.
+func (l *loader) fill(into any, from origin) {
+	l.defaults(into)
+	for _, s := range slices.Backward(from.sources) {
+		l.apply(into, s, from.keys)
 	}
-	if len(l.URLs) > 0 {
-		all.targets = l.arguments()
-	}
-	if len(all.targets) == 0 {
-		l.parse(&Settings{}, item{values: all.values}, l.shared)
-		if whole {
-			place := cmp.Or(l.path, numbered(targetList, 0).label("URL"))
-			l.problem(place, "no targets", "want at least one, or a URL as argument")
-		}
-	}
-	for i, own := range all.targets {
-		all.targets[i].values = overlay(file.values, environment.values, own.values, flags)
-	}
-	if len(l.Objectives) > 0 {
-		all.objectives = l.promises()
-	}
-	if l.none = len(all.objectives) == 0; l.none {
-		all.objectives = []item{numbered(objectiveList, 0)}
-	}
-	return all
 }
 
-// typed parses what was merged, fills in what depends on other fields and validates all of it.
-func (l *loader) typed(all layer) *Config {
-	c := &Config{Targets: make([]Target, len(all.targets)), Objectives: make([]Objective, len(all.objectives))}
-	prober := item{values: all.values, setting: func(name string) string { return prefix + name }}
-	l.parse(c, prober, l.prober)
-	var targets []entry
-	for i, it := range all.targets {
-		t := entry{Target: &c.Targets[i], item: it}
-		l.parse(t.Target, it, l.target)
-		l.complete(t)
-		l.validate(t)
-		targets = append(targets, t)
+// defaults sets what the tags envDefault say.
+func (l *loader) defaults(into any) {
+	if err := env.ParseWithOptions(into, env.Options{Environment: map[string]string{}, FuncMap: parsers()}); err != nil {
+		panic(err) // a tag or a type that env does not know
 	}
-	l.name(targets)
-	for _, t := range targets {
-		l.warnOfBudget(t) // by the name that it has now
+}
+
+// apply sets those settings of a struct that a source says. Each that is wrong is reported and marked, and is zero then.
+func (l *loader) apply(into any, s *source, ks keys) {
+	options := env.Options{
+		Environment: s.values, Prefix: s.prefix, FuncMap: parsers(),
+		DefaultValueTagName: "-", // no defaults: the struct has them, or a weaker source's values
 	}
-	l.groups(targets)
-	l.limitCost(c.MaxTokensPerDay, prober, targets)
-	names := map[string]item{}
-	for i, it := range all.objectives {
-		l.parse(&c.Objectives[i], it, l.objective)
-		l.judge(&c.Objectives[i], it, names)
-		if !l.Finite && len(l.Objectives) == 0 {
-			l.measure(c.Objectives[i], it, targets)
+	failed := map[string]error{} // by name of the field
+	aggregate, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(into, options))
+	for _, err := range aggregate.Errors {
+		of, ok := errors.AsType[env.ParseError](err)
+		if !ok {
+			panic(err) // a tag or a type that env does not know
+		}
+		failed[of.Name] = of.Err
+	}
+	_, hasKey := s.text("API_KEY")
+	_, hasFile := s.text("API_KEY_FILE")
+	for _, k := range ks {
+		text, ok := s.text(k.name)
+		switch {
+		case !ok && hasKey && k.name == "API_KEY_FILE", !ok && hasFile && k.name == "API_KEY":
+			k.field(into).SetZero() // a key and the file it is read from are one setting
+		case !ok:
+		case text == "":
+			k.reset(into)
+		default:
+			l.judge(into, s, k, failed[k.fieldName])
+			s.locate(k.field(into), k)
 		}
 	}
-	if !l.none {
-		c.Given = c.Objectives
+}
+
+// reset sets the default of a setting.
+func (k Key) reset(into any) {
+	fresh := reflect.New(reflect.TypeOf(into).Elem())
+	_ = env.ParseWithOptions(fresh.Interface(), env.Options{Environment: map[string]string{}, FuncMap: parsers()}) // as in defaults
+	k.field(into).Set(k.field(fresh.Interface()))
+}
+
+// judge reports what is wrong with a setting by itself. err is why it could not be parsed.
+func (l *loader) judge(into any, s *source, k Key, err error) {
+	text, _ := s.text(k.name)
+	problem, bad := errors.AsType[usage.Problem](k.check(k.field(into), text, err))
+	if !bad {
+		return
 	}
-	return c
+	l.problem(k.label(s, text), problem.Text, cmp.Or(problem.Hint, k.hint()))
+	k.field(into).SetZero()
+	s.wrong[k.name] = true
+}
+
+// variables returns what the variables of some settings say that begin with before.
+func (l *loader) variables(before string, ks keys) *source {
+	s := newSource(before, func(name string) string { return before + name })
+	for _, k := range ks {
+		variable := before + k.name
+		l.known[variable] = true
+		if text := strings.TrimSpace(l.Environ[variable]); text != "" {
+			s.values[variable] = text
+		}
+	}
+	return s
+}
+
+// flags returns what the flags say.
+func (l *loader) flags() *source {
+	s := newSource("", func(name string) string { return "--" + flagName(name) })
+	known := slices.Concat(l.prober, l.target)
+	for name, text := range l.Overrides {
+		if k, ok := known.find(name); ok && k.Flag != "" {
+			s.values[name] = strings.TrimSpace(text)
+		}
+	}
+	return s
 }

@@ -54,83 +54,110 @@ func roundUp(v float64) float64 {
 // promise is the form of an objective that is given as a flag.
 var promise = regexp.MustCompile(`^([a-z0-9_]+)(?:[<=]([^@]*))?(?:@(.*))?$`)
 
-func (l *loader) promises() (items []item) {
+// promises makes objectives of those that were given as flags.
+func (l *loader) promises() (objectives []*source) {
 	for i, text := range l.Objectives {
 		place := usage.FlagPlace("objective", text)
 		parts := promise.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
 		if parts == nil {
-			l.problem(place, "not an objective", "want a signal, its limit and the goal, for example ttft=2s@95% or availability@99%")
+			l.problem(place, "not an objective",
+				"want a signal, its limit and the goal, for example ttft=2s@95% or availability@99%")
 			continue
 		}
-		if percent, ok := strings.CutSuffix(parts[3], "%"); ok {
-			if goal, err := strconv.ParseFloat(percent, 64); err == nil {
-				parts[3] = strconv.FormatFloat(goal/100, 'g', 12, 64)
-			}
-		}
-		it := item{values: values{}, setting: func(name string) string { return strings.ToLower(name) + " of " + place }}
+		s := newSource("", func(name string) string { return strings.ToLower(name) + " of " + place })
+		s.whole = true
 		for k, name := range []string{"SIGNAL", "LIMIT", "GOAL"} {
 			if parts[k+1] != "" {
-				it.values[name] = source{text: parts[k+1], label: place}
+				s.values[name] = parts[k+1]
 			}
 		}
-		if slices.ContainsFunc(items, func(other item) bool { return other.values["SIGNAL"].text == parts[1] }) {
-			it.values["NAME"] = source{text: fmt.Sprintf("%s_%d", parts[1], i+1), label: place}
+		if percent, ok := strings.CutSuffix(parts[3], "%"); ok {
+			s.values["GOAL"] = ratio(percent)
 		}
-		items = append(items, it)
+		taken := func(other *source) bool { return other.values["SIGNAL"] == parts[1] }
+		if slices.ContainsFunc(objectives, taken) {
+			s.values["NAME"] = fmt.Sprintf("%s_%d", parts[1], i+1)
+		}
+		objectives = append(objectives, s)
 	}
-	return items
+	return objectives
 }
 
-// judge judges an objective, made of it. names are those of the objectives before it.
-func (l *loader) judge(o *Objective, it item, names map[string]item) {
-	if o.Name == "" && !it.values["NAME"].bad {
-		o.Name = string(o.Signal)
+// ratio returns a percentage as a ratio, and what is no number as it is.
+func ratio(percent string) string {
+	number, err := strconv.ParseFloat(percent, 64)
+	if err != nil {
+		return percent + "%"
 	}
-	if other, twice := names[o.Name]; twice && o.Name != "" {
-		l.problem(it.origin("SIGNAL"), fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.origin("SIGNAL")), "set "+it.setting("NAME"))
-	} else {
-		names[o.Name] = it
+	return strconv.FormatFloat(number/100, 'g', 12, 64)
+}
+
+// validateObjectives judges the settings of each objective together, their names, and whether they can be measured.
+func (l *loader) validateObjectives(c *loaded) {
+	names := map[string]origin{}
+	for i := range c.Objectives {
+		o, from := &c.Objectives[i], c.objectives[i]
+		if o.Name == "" && from.right("NAME") {
+			o.Name = string(o.Signal)
+		}
+		other, twice := names[o.Name]
+		if twice && o.Name != "" {
+			l.problem(from.nameLabel("SIGNAL"), fmt.Sprintf("the name %s is already taken by %s", quote(o.Name),
+				other.nameLabel("SIGNAL")), "set "+from.setting("NAME"))
+		} else {
+			names[o.Name] = from
+		}
+		l.validateLimit(*o, from)
+		if !l.Finite && len(l.Objectives) == 0 {
+			l.measure(*o, from, c.targets)
+		}
 	}
-	switch available := o.Signal == probe.SignalAvailability; {
-	case !it.given("SIGNAL") || available != it.has("LIMIT"):
-	case available:
-		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out, or say which signal it limits")
-	default:
-		l.problem(it.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
+}
+
+// validateLimit reports a limit of availability, and a latency without one.
+func (l *loader) validateLimit(o Objective, from origin) {
+	available := o.Signal == probe.SignalAvailability
+	limited := from.given("LIMIT") || !from.right("LIMIT")
+	switch {
+	case !from.right("SIGNAL"):
+	case available && limited:
+		l.problem(from.label("LIMIT"), "availability has no limit", "leave it out, or say which signal it limits")
+	case !available && !limited:
+		l.problem(from.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}
 }
 
 // measure finds a goal that cannot page at the rate of some target, and says so once, for the slowest of them. It is a
 // problem if somebody wrote the goal, and else a warning: a default is no reason not to start.
-func (l *loader) measure(o Objective, it item, targets []entry) {
+func (l *loader) measure(o Objective, from origin, targets []entry) {
 	var slowest *Target
 	for _, t := range targets {
-		if t.given("QPS") && (slowest == nil || t.QPS < slowest.QPS) {
+		if t.right("QPS") && (slowest == nil || t.QPS < slowest.QPS) {
 			slowest = t.Target
 		}
 	}
-	if slowest == nil || !it.given("GOAL") || canPage(slowest.QPS, o.Goal) {
+	if slowest == nil || !from.right("GOAL") || canPage(float64(slowest.QPS), o.Goal) {
 		return
 	}
 	text := fmt.Sprintf("too strict for the %v probes per second of target %s: fewer than 3 bad probes an hour burn its "+
 		"budget fast enough to page",
 		slowest.QPS, quote(slowest.Name))
-	goal, possible := bestGoal(slowest.QPS)
+	goal, possible := bestGoal(float64(slowest.QPS))
 	if !possible {
 		text = fmt.Sprintf("cannot page at the %v probes per second of target %s: an hour has fewer than 3 of them",
 			slowest.QPS, quote(slowest.Name))
 	}
-	if !it.values["GOAL"].assumed {
+	if from.given("GOAL") {
 		hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(o.Goal))
 		if possible {
 			hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(o.Goal))
 		}
-		l.problem(it.label("GOAL"), text, hint)
+		l.problem(from.label("GOAL"), text, hint)
 		return
 	}
 	advice := fmt.Sprintf("raise qps to %.10g", leastRate(o.Goal))
 	if possible {
-		advice = fmt.Sprintf("set %s=%.10g, or %s", it.setting("GOAL"), goal, advice)
+		advice = fmt.Sprintf("set %s=%.10g, or %s", from.setting("GOAL"), goal, advice)
 	}
 	l.warn(fmt.Sprintf("the alert of objective %s, goal %v by default, is not reliable", quote(o.Name), o.Goal),
 		text+"; "+advice)

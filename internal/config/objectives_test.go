@@ -60,8 +60,10 @@ func TestObjectivesOfFlags(t *testing.T) {
 
 // budgetHint is the hint about a goal that so many probes a second cannot measure; empty if they can.
 func budgetHint(qps, goal float64) string {
-	l, given := &loader{}, values{"QPS": {}, "GOAL": {}}
-	l.measure(Objective{Goal: goal}, item{values: given}, []entry{{&Target{Settings: Settings{QPS: qps}}, item{values: given}}})
+	l := &loader{}
+	goalGiven := origin{sources: []*source{{values: map[string]string{"GOAL": fmt.Sprint(goal)}}}}
+	goalGiven.sources[0].place = func(name string) string { return name }
+	l.measure(Objective{Goal: goal}, goalGiven, []entry{{&Target{Settings: Settings{QPS: Rate(qps)}}, origin{}}})
 	if len(l.problems) == 0 {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"text/template"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -57,18 +58,35 @@ func TestNamesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "for", "topic"}
+	known := []string{"env", "envDefault", "yaml", "oneof", "above", "min", "max", "format"}
 	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	var got strings.Builder
 	for _, k := range Reference() {
-		for _, found := range tag.FindAllStringSubmatch(string(k.field.Tag), -1) {
-			if help := k.field.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || !slices.Contains(known, found[1]) {
-				t.Errorf("%s has the help %q and the tag %s", k.name, help, found[1])
+		for _, found := range tag.FindAllStringSubmatch(string(k.tag), -1) {
+			if !slices.Contains(known, found[1]) {
+				t.Errorf("%s has the tag %s", k.name, found[1])
 			}
+		}
+		if k.keyName() != strings.ToLower(k.name) {
+			t.Errorf("%s has the key %q", k.name, k.keyName())
+		}
+		if k.Help == "" || k.Topic == "" {
+			t.Errorf("%s is not described", k.name)
 		}
 		got.WriteString(strings.TrimSpace(k.Variable+" "+k.Flag) + "\n")
 		if _, ok := settings().shared.find(k.name); ok {
 			got.WriteString(strings.Replace(k.Variable, prefix, prefix+"TARGETS_n_", 1) + "\n")
+		}
+	}
+	for _, heading := range descriptions() {
+		for _, d := range heading.settings {
+			name := strings.TrimPrefix(d.name, objectiveList+"_")
+			if !slices.ContainsFunc(Reference(), func(k Key) bool { return k.name == name }) {
+				t.Errorf("%s is described, but no setting", d.name)
+			}
+			if strings.ContainsAny(d.help, "`|\n") || utf8.RuneCountInString(d.help) > 80 {
+				t.Errorf("%s has the help %q: want one short line", d.name, d.help)
+			}
 		}
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {

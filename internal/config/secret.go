@@ -85,7 +85,7 @@ var ownHeaders = []string{
 func (h Headers) add(name, value string) (wrong string) {
 	same := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {
-	case !forms["header"].MatchString(name):
+	case !formats["header"].pattern.MatchString(name):
 		return "has a name that no HTTP header can have"
 	case slices.ContainsFunc(ownHeaders, same):
 		return "names a header that the prober sets itself"

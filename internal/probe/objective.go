@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -22,10 +23,10 @@ const (
 
 // An Objective is a promise: at least Goal of all probes are good. Its tags are those of package config.
 type Objective struct {
-	Name   string        `env:"NAME" otherwise:"the signal" is:"identifier" want:"a-z, 0-9 and _ only" help:"label objective of the metrics; unique; a-z, 0-9 and _"`
-	Signal Signal        `env:"SIGNAL" envDefault:"availability" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability" help:"what is judged"`
-	Limit  time.Duration `env:"LIMIT" want:"a duration with its unit, for example 2s" help:"largest good value of the signal, a duration with its unit; not for availability"` // 0 for availability
-	Goal   float64       `env:"GOAL" envDefault:"0.99" is:"ratio" want:"a ratio between 0 and 1, for example 0.99" help:"ratio of probes that shall be good, between 0 and 1"`
+	Name   string        `env:"NAME" yaml:"name" format:"identifier"`
+	Signal Signal        `env:"SIGNAL" envDefault:"availability" yaml:"signal" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability"`
+	Limit  time.Duration `env:"LIMIT" yaml:"limit"` // 0 for availability
+	Goal   float64       `env:"GOAL" envDefault:"0.99" yaml:"goal" format:"ratio"`
 }
 
 // Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see
@@ -75,11 +76,15 @@ func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
 	return value, ok
 }
 
-// String is o as the flag --objective takes it: "ttft<2s@95%".
-func (o Objective) String() string {
-	text := string(o.Signal)
+// String returns o as the flag --objective takes it: "ttft<2s@95%".
+func (o Objective) String() string { return o.promise(string(o.Signal)) }
+
+// Title returns o by its name, which is also the label of its metrics: "fast_start<2s@95%". Without a name it is the signal's.
+func (o Objective) Title() string { return o.promise(cmp.Or(o.Name, string(o.Signal))) }
+
+func (o Objective) promise(subject string) string {
 	if o.Limit > 0 {
-		text += "<" + o.Limit.String()
+		subject += "<" + o.Limit.String()
 	}
-	return text + "@" + format.Goal(o.Goal)
+	return subject + "@" + format.Goal(o.Goal)
 }

@@ -2,8 +2,14 @@ package promquery
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // TestBudgets checks what is made of two objectives, one of which missed the hour before the last of the range.
@@ -32,5 +38,36 @@ func TestBudgets(t *testing.T) {
 		" {{availability@99% 0.99 0 0 0} 0 2.592e+06 0 0 0 1 []}]"
 	if got := fmt.Sprint(q.Document.Summaries[0].Budgets); got != want {
 		t.Errorf("%s, want\n%s", got, want)
+	}
+}
+
+// TestBudgetOfItsHours holds the arithmetic, that the worst five hours are in it, the latest of equal ones first, and that the
+// hours are only read: a second budget of them is the same.
+func TestBudgetOfItsHours(t *testing.T) {
+	hours := make([]report.BadHour, 720)
+	for i := range hours {
+		hours[i] = report.BadHour{Start: midnight.Add(time.Duration(i) * time.Hour), Outcomes: map[probe.Outcome]int{}}
+	}
+	for i, bad := range []int{3, 0, 17, 2, 9, 9, 1} {
+		hours[i].Judged, hours[i].Bad = 360, bad
+	}
+	objective := probe.Objective{Name: "fast_start", Signal: probe.SignalTTFT, Limit: 2050 * time.Millisecond, Goal: 0.95}
+	got := newBudget(objective, hours)
+	want := report.Budget{
+		Attainment: report.Attainment{Objective: "fast_start<2.05s@95%", Goal: 0.95, Good: 2479, Judged: 2520},
+		Limit:      2.05, Window: 30 * 86400, Covered: 7 * 3600, Due: 259_200,
+		Spent: report.Number(41 / (0.05 * 259_200)), Left: report.Number(1 - 41/(0.05*259_200)),
+		Hours: []report.BadHour{hours[2], hours[5], hours[4], hours[0], hours[3]},
+	}
+	near := cmp.Comparer(func(a, b report.Number) bool { return math.Abs(float64(a-b)) < 1e-12 })
+	if diff := cmp.Diff(want, got, near); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(got, newBudget(objective, hours)); diff != "" {
+		t.Errorf("a second one (-first +second):\n%s", diff)
+	}
+	bare := newBudget(objective, hours[100:])
+	if bare.Due != 0 || bare.Spent != 0 || bare.Left != 1 || !bare.Missed() {
+		t.Errorf("without data: %+v", bare)
 	}
 }

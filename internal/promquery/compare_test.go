@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -82,20 +81,5 @@ func TestCompareRanges(t *testing.T) {
 		if !slices.Equal(c.Warnings, []string{needed + test.has}) {
 			t.Errorf("%q", c.Warnings)
 		}
-	}
-}
-
-func TestPage(t *testing.T) {
-	q, _ := run(t, sides(), Request{})
-	page, err := q.Page(t.Context())
-	if err != nil || len(page.Charts) != 2 || !strings.HasPrefix(page.Settings[0], "Prometheus at ") {
-		t.Fatalf("%+v, %v", page, err)
-	}
-	spread, course := page.Charts[0].Series, page.Charts[1].Series
-	if got := fmt.Sprint(len(spread), spread[0].Target, spread[0].Points); got != "2a[{0.25 0.75 250 ms: 75.00%} {0.5 1 500 ms: 100.00%}]" {
-		t.Error(got)
-	}
-	if len(course) != 2 || len(course[0].Points) != 72 || course[0].Points[0].X != float64(midnight.Unix()+150) || course[0].Points[0].Y != 0.1 || course[1].Points != nil {
-		t.Errorf("%+v", course)
 	}
 }

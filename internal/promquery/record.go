@@ -57,6 +57,7 @@ type record struct {
 	span       timeRange
 	summary    report.Summary
 	quantities [len(latencies)]quantity
+	promises   []*promise
 	tainted    int           // requests that were read late
 	present    time.Duration // how much of the range has data
 }
@@ -125,7 +126,7 @@ func (r reader) records(ctx context.Context) (records []*record, err error) {
 	}
 	r.latencies(ctx, found)
 	r.presence(ctx, found)
-	r.budgets(ctx, maps.Clone(found))
+	r.promises(ctx, maps.Clone(found))
 	made := map[string]int{} // of each target, how many series have requests
 	for id, one := range found {
 		made[id.target] += min(one.summary.Sent(), 1)
@@ -138,8 +139,8 @@ func (r reader) records(ctx context.Context) (records []*record, err error) {
 			one.summary.Target = fmt.Sprintf("%s (model %s, prompt %s)", id.target, id.model, id.prompt)
 		}
 		one.doubts()
-		for i := range one.summary.Budgets {
-			one.summary.Budgets[i].Settle()
+		for _, p := range one.promises {
+			one.summary.Budgets = append(one.summary.Budgets, newBudget(p.objective, p.hours))
 		}
 		records = append(records, one)
 	}

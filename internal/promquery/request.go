@@ -30,9 +30,8 @@ type Request struct {
 type Query struct {
 	Document report.Document // as of [Query.Run]
 
-	reader  reader
-	other   *reader // of what to compare with, another range or another target; nil if with nothing
-	records []*record
+	reader reader
+	other  *reader // of what to compare with, another range or another target; nil if with nothing
 }
 
 // Parse reads a request. The problems are all that is wrong with it.
@@ -138,8 +137,9 @@ func (r Request) parseSpans(q *Query, now time.Time, problems *usage.Problems) {
 func (q *Query) twoRanges() bool { return q.other != nil && q.other.span != q.reader.span }
 
 // Run asks Prometheus.
-func (q *Query) Run(ctx context.Context) (err error) {
-	if q.records, err = q.reader.records(ctx); err != nil {
+func (q *Query) Run(ctx context.Context) error {
+	records, err := q.reader.records(ctx)
+	if err != nil {
 		return err
 	}
 	d := &q.Document
@@ -150,19 +150,19 @@ func (q *Query) Run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, side := range [][]*record{q.records, others} {
+		for _, side := range [][]*record{records, others} {
 			if len(side) > 1 {
 				return fmt.Errorf("%s and %s have data %s: choose one with --match model=… or --match prompt=…",
 					side[0].summary.Target, side[1].summary.Target, side[0].span)
 			}
 		}
-		q.records = append(q.records, others...)
-		if others[0].span.from.Before(q.records[0].span.from) { // differences are new − old
-			slices.Reverse(q.records)
+		records = append(records, others...)
+		if others[0].span.from.Before(records[0].span.from) { // differences are new − old
+			slices.Reverse(records)
 		}
-		d.Comparisons = []report.Comparison{q.reader.compare(ctx, q.records[0], q.records[1])}
+		d.Comparisons = []report.Comparison{q.reader.compare(ctx, records[0], records[1])}
 	}
-	for _, r := range q.records {
+	for _, r := range records {
 		if q.twoRanges() {
 			r.summary.Load = r.span.String()
 		}

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Budget is how many requests may be bad for an objective in a window of time, and how many were.
+// A Budget is how many requests may be bad for an objective in a window of time, and how many were. Only stored data has one.
 type Budget struct {
 	Attainment
 
@@ -23,7 +21,7 @@ type Budget struct {
 	Due     int       `json:"due_requests"`    // in the whole window, at the mean rate of the hours with data
 	Spent   Number    `json:"budget_spent"`    // ratio
 	Left    Number    `json:"budget_left"`     // ratio, below 0 if it is overspent
-	Hours   []BadHour `json:"worst_hours"`     // the worst first
+	Hours   []BadHour `json:"worst_hours"`     // the worst five, the worst first
 }
 
 // A BadHour is an hour with bad requests.
@@ -34,25 +32,7 @@ type BadHour struct {
 	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed, without refusals
 }
 
-// Settle makes a budget of an objective's name and of all hours of the window, of which the worst five are kept. So many
-// requests may be bad that time without data has spent nothing, however many probers there are:
-//
-//	(1 − goal) × requests judged × window ÷ time with data
-func (b *Budget) Settle() {
-	b.Objective = probe.Objective{Signal: probe.Signal(b.Objective), Limit: time.Duration(math.Round(float64(b.Limit) * 1e9)), Goal: float64(b.Goal)}.String()
-	for _, h := range b.Hours {
-		b.Good += h.Judged - h.Bad
-		b.Judged += h.Judged
-		b.Covered += Number(min(h.Judged, 1) * 3600)
-	}
-	b.Due = int(math.Round(float64(Number(b.Judged) * b.Window / max(b.Covered, 1))))
-	b.Spent = Number(b.Judged-b.Good) / ((1 - b.Goal) * Number(max(b.Due, 1)))
-	b.Left = 1 - b.Spent
-	b.Hours = slices.DeleteFunc(b.Hours, func(h BadHour) bool { return h.Bad == 0 })
-	slices.SortFunc(b.Hours, func(x, y BadHour) int { return cmp.Or(cmp.Compare(y.Bad, x.Bad), y.Start.Compare(x.Start)) })
-	b.Hours = slices.Clip(b.Hours[:min(len(b.Hours), 5)])
-}
-
+// budget writes an error budget and its worst hours.
 func (b *block) budget(of Budget) {
 	length := func(n Number) string {
 		if n < 2*86400 {

@@ -23,11 +23,7 @@ func document() Document {
 	failed.Load, failed.AtOnce = "1 at once", 1
 	untold := stored(0.02)
 	untold.Output, untold.Warnings = 0, []string{"a\x1b[31m warning\nof two lines"}
-	wide.Budgets = []Budget{
-		budget(Budget{Attainment: Attainment{Objective: "ttft", Goal: 0.95}, Limit: 2.05}, 3, 0, 17, 2, 9, 9),
-		budget(Budget{Attainment: Attainment{Objective: "availability", Goal: 0.99}}, 100),
-		budget(Budget{Attainment: Attainment{Objective: "tpot", Goal: 0.9}, Limit: 0.05}),
-	}
+	wide.Budgets = budgets()
 	first := step32()
 	first.Requests = first.Requests[:2]
 	return Document{
@@ -37,18 +33,32 @@ func document() Document {
 	}
 }
 
-// budget is b of 30 days, with bad requests in some hours.
-func budget(b Budget, bad ...int) Budget {
-	b.Window, b.Hours = 30*86400, []BadHour{}
-	for i, n := range bad {
-		hour := BadHour{Start: noon().Add(time.Duration(i) * time.Hour), Bad: n, Judged: 360, Outcomes: map[probe.Outcome]int{}}
-		if n > 10 {
-			hour.Outcomes = map[probe.Outcome]int{probe.Timeout: 2, probe.Connect: n - 5}
-		}
-		b.Hours = append(b.Hours, hour)
+// budgets are of 30 days: with some bad hours, with one, and without data.
+func budgets() []Budget {
+	const month = 30 * 86400
+	hour := func(after, bad int, outcomes map[probe.Outcome]int) BadHour {
+		return BadHour{Start: noon().Add(time.Duration(after) * time.Hour), Bad: bad, Judged: 360, Outcomes: outcomes}
 	}
-	b.Settle()
-	return b
+	none := map[probe.Outcome]int{}
+	return []Budget{
+		{
+			Attainment: Attainment{Objective: "ttft<2.05s@95%", Goal: 0.95, Good: 2120, Judged: 2160}, Limit: 2.05,
+			Window: month, Covered: 6 * 3600, Due: 259_200, Spent: 0.00308642, Left: 0.99691358,
+			Hours: []BadHour{
+				hour(2, 17, map[probe.Outcome]int{probe.Timeout: 2, probe.Connect: 12}),
+				hour(5, 9, none), hour(4, 9, none), hour(0, 3, none), hour(3, 2, none),
+			},
+		},
+		{
+			Attainment: Attainment{Objective: "availability@99%", Goal: 0.99, Good: 260, Judged: 360},
+			Window:     month, Covered: 3600, Due: 259_200, Spent: 0.038580247, Left: 0.961419753,
+			Hours: []BadHour{hour(0, 100, map[probe.Outcome]int{probe.Timeout: 2, probe.Connect: 95})},
+		},
+		{
+			Attainment: Attainment{Objective: "tpot<50ms@90%", Goal: 0.9}, Limit: 0.05,
+			Window: month, Left: 1, Hours: []BadHour{},
+		},
+	}
 }
 
 func TestDocuments(t *testing.T) {

@@ -23,25 +23,26 @@ type Gate struct {
 
 // A Judgement is what an objective says of one request.
 type Judgement struct {
-	Good, OK bool   // as [probe.Objective.Judge] says
-	Value    Number // seconds; NaN without a sample of the signal
+	Good, Bad int    // events, see [probe.Objective.Events]
+	Value     Number // seconds; NaN without a sample of the signal
 }
 
-func judge(o probe.Objective, r *probe.Result) Judgement {
+// Judge returns what o says of r.
+func Judge(o probe.Objective, r *probe.Result) Judgement {
 	j := Judgement{Value: none}
 	if r.Outcome == probe.OK {
 		j.Value = secondsOf(o.Value(r))
 	}
-	j.Good, j.OK = o.Judge(r)
+	j.Good, j.Bad = o.Events(r)
 	return j
 }
 
 // An Attainment is how many requests met an objective.
 type Attainment struct {
-	Objective string `json:"objective"` // "ttft<2s@95%"
+	Objective string `json:"objective"` // see [probe.Objective.Title]
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
-	// all but refusals and those that succeeded without a sample of the signal
+	// all but refusals and those that succeeded without a sample of the signal; with the slots that failed ones blocked
 	Judged int    `json:"judged_requests"`
 	Worst  Number `json:"worst_seconds,omitzero"` // of the requests that succeeded; NaN without a sample, 0 of stored data
 }
@@ -50,19 +51,18 @@ type Attainment struct {
 func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 	var few []string
 	for i, o := range objectives {
-		a := Attainment{
-			Objective: o.String(), Goal: Number(o.Goal), Worst: none,
-			Good:   number(samples, func(s Sample) bool { return s.Judged[i].Good }),
-			Judged: number(samples, func(s Sample) bool { return s.Judged[i].OK }),
-		}
+		a := Attainment{Objective: o.Title(), Goal: Number(o.Goal), Worst: none}
 		for _, sample := range samples {
-			if v := sample.Judged[i].Value; finite(v) && !(v <= a.Worst) {
-				a.Worst = v
+			j := sample.Judged[i]
+			a.Good += j.Good
+			a.Judged += j.Good + j.Bad
+			if finite(j.Value) && !(j.Value <= a.Worst) {
+				a.Worst = j.Value
 			}
 		}
 		s.Objectives = append(s.Objectives, a)
 		if need := math.Ceil(math.Log(1-confidence) / math.Log(o.Goal)); float64(a.Judged) < need {
-			few = append(few, fmt.Sprintf("%s takes %.0f", o, need))
+			few = append(few, fmt.Sprintf("%s takes %.0f", a.Objective, need))
 		}
 	}
 	if few != nil {
@@ -70,7 +70,7 @@ func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 			100*confidence, format.List(few)))
 	}
 	s.Met = number(samples, func(s Sample) bool {
-		missed := func(j Judgement) bool { return j.OK && !j.Good }
+		missed := func(j Judgement) bool { return j.Bad > 0 }
 		return !s.Outcome.Refusal() && !slices.ContainsFunc(s.Judged, missed)
 	})
 }

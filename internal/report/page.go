@@ -62,7 +62,7 @@ func RunCharts(steps []*Step) []plot.Chart {
 		if q.name == nameITL {
 			of, course = "tokens", "ITL, median of a request"
 		}
-		spread, timeline := LatencyCharts(q.name, of, course)
+		spread, timeline := latencyCharts(q.name, of, course)
 		for _, step := range steps {
 			if step.Len() == 0 {
 				continue
@@ -95,8 +95,8 @@ func drawn(charts []plot.Chart) []plot.Chart {
 	return slices.DeleteFunc(charts, func(c plot.Chart) bool { return len(c.Series) == 0 })
 }
 
-// LatencyCharts are empty charts of a quantity: its distribution over requests or tokens, and what the label names over time.
-func LatencyCharts(name, of, label string) (spread, timeline plot.Chart) {
+// latencyCharts returns empty charts of a quantity: its distribution over requests or tokens, and what the label names over time.
+func latencyCharts(name, of, label string) (spread, timeline plot.Chart) {
 	return plot.Chart{
 			Title: name + " distribution (CDF)", X: plot.Axis{Label: name, Unit: plot.Second},
 			Y: plot.Axis{Label: "share of " + of, Unit: plot.Share},

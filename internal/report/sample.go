@@ -63,7 +63,7 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 		Frames: len(r.Tokens), Bursts: r.Bursts(), Joined: r.JoinedTokens(),
 	}
 	for _, o := range objectives {
-		s.Judged = append(s.Judged, judge(o, r))
+		s.Judged = append(s.Judged, Judge(o, r))
 	}
 	for _, w := range r.Warnings {
 		if warning, ok := errors.AsType[probe.Warning](w); ok && !warning.Derived {

@@ -89,13 +89,19 @@ func (s *Step) itl() Distribution {
 // Interim sums up what is there so far, at the cost of a few milliseconds however much that is: without objectives,
 // failures, warnings and single requests, and with the quantiles of histograms.
 func (s *Step) Interim() Summary {
-	i := Summary{
-		Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
-		Start: s.began, Duration: s.ended.Sub(s.began), Input: s.input, Output: s.output,
-	}
-	maps.Copy(i.Outcomes, s.counts)
+	i := s.totals()
 	for k, q := range quantities {
 		*q.in(&i) = s.spreads[k].distribution()
 	}
 	return i
+}
+
+// totals returns a summary of what was counted, without latencies.
+func (s *Step) totals() Summary {
+	t := Summary{
+		Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
+		Start: s.began, Duration: s.ended.Sub(s.began), Input: s.input, Output: s.output,
+	}
+	maps.Copy(t.Outcomes, s.counts)
+	return t
 }

@@ -52,6 +52,7 @@ type Summary struct {
 	Budgets []Budget `json:"budgets,omitempty"` // of stored data
 
 	Warnings Texts     `json:"warnings"` // sentences
+	Excluded Texts     `json:"-"`        // of the warnings those about requests that are in no number, and why
 	Requests []Request `json:"requests"` // that succeeded, by round; nil where it was stored
 }
 
@@ -96,7 +97,7 @@ func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 // Summary sums up a step. What was canceled counts for nothing. The objectives are those of [SampleOf]. Load,
 // PromptTokens, AtOnce and Skipped are the caller's to say.
 func (s *Step) Summary(objectives ...probe.Objective) Summary {
-	result := s.Interim()
+	result := s.totals()
 	counted, canceled := split(s.samples, notCanceled)
 	good, failed := split(counted, succeeded)
 	if len(s.samples) > 0 {
@@ -107,7 +108,8 @@ func (s *Step) Summary(objectives ...probe.Objective) Summary {
 	}
 	result.ITL = s.itl()
 	result.Failures = failuresOf(failed)
-	result.Warnings = warningsOf(good, len(canceled))
+	result.Excluded = excludedOf(good)
+	result.Warnings = warningsOf(good, result.Excluded, len(canceled))
 	result.Requests = requestsOf(good)
 	result.attain(counted, objectives)
 	return result

@@ -160,7 +160,7 @@ func TestThroughputOfARate(t *testing.T) {
 // TestAttained holds what is said of requests that were good, bad, or had no sample, a second in all, of which three slots
 // were skipped: by the gate, by the block, and as goodput.
 func TestAttained(t *testing.T) {
-	good, bad, unknown := Judgement{Good: true, OK: true, Value: none}, Judgement{OK: true, Value: none}, Judgement{Value: none}
+	good, bad, unknown := Judgement{Good: 1, Value: none}, Judgement{Bad: 1, Value: none}, Judgement{Value: none}
 	for want, judged := range map[string][]Judgement{
 		"met by a: 100% (1,500 of 1,500), 3 skipped|Met|1500.00":             slices.Repeat([]Judgement{good}, 1500),
 		"missed by a: 99.996% (29,999 of 30,000), 3 skipped|Missed|29999.00": append(slices.Repeat([]Judgement{good}, 29_999), bad),

@@ -33,17 +33,23 @@ var limits = []struct {
 
 const grouped = "and chunk gaps show how the server groups tokens, not how fast the engine generates them"
 
-// warningsOf says what limits the numbers of successful samples, each thing once. Canceled ones are only counted.
-func warningsOf(good []Sample, canceled int) []string {
-	var list []string
-	if canceled > 0 {
-		list = append(list, format.Count(canceled, "request")+" canceled at the end of the run: not counted")
-	}
+// excludedOf says how many successful samples are excluded from which number, and why.
+func excludedOf(good []Sample) (list []string) {
 	for _, limit := range limits {
 		if n := number(good, limit.is); n > 0 {
 			list = append(list, of(n, len(good), "request")+" "+limit.text)
 		}
 	}
+	return list
+}
+
+// warningsOf says what limits the numbers of successful samples, each thing once. Canceled ones are only counted.
+func warningsOf(good []Sample, excluded []string, canceled int) []string {
+	var list []string
+	if canceled > 0 {
+		list = append(list, format.Count(canceled, "request")+" canceled at the end of the run: not counted")
+	}
+	list = append(list, excluded...)
 	timed := 0 // requests on which ITL rests
 	var joined, tokens, told, carried int
 	for _, s := range good {

@@ -43,7 +43,8 @@ func (s *Server) accept(c call, q question, origin time.Time) *answer {
 	return a
 }
 
-// length is how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide, or the limit.
+// length is how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide, or
+// the limit.
 func (q question) length(p Profile, seed uint64) (tokens int, finish string) {
 	if q.endless || p.MaxAnswer <= 0 {
 		return q.max, "length"
@@ -57,7 +58,8 @@ func (q question) length(p Profile, seed uint64) (tokens int, finish string) {
 	return q.max, "length"
 }
 
-// textOf is the visible text of the tokens [from, to). The first of the reasoning and of the answer have no space before them.
+// textOf is the visible text of the tokens [from, to). The first of the reasoning and of the answer have no space
+// before them.
 func (a *answer) textOf(from, to int) string {
 	var b strings.Builder
 	for k := from; k < to && !a.ends(k); k++ {

@@ -22,7 +22,8 @@ type Endpoint struct {
 // URL is the endpoint's base URL.
 func (e Endpoint) URL() string { return "http://" + e.listener.Addr().String() }
 
-// Open makes an endpoint for each profile, all of them like c, on consecutive ports from that of first on, or on any free ones.
+// Open makes an endpoint for each profile, all of them like c, on consecutive ports from that of first on, or on any
+// free ones.
 func Open(ctx context.Context, first net.TCPAddr, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
 	var endpoints []Endpoint
 	for i, p := range profiles {

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong. All fields combine; the zero value of a field is off, the zero Fault is none. The json tags are the
-// keys of the control API and of ParseFault; durations are strings such as "350ms" there.
+// Fault is what goes wrong. All fields combine; the zero value of a field is off, the zero Fault is none. The json
+// tags are the keys of the control API and of ParseFault; durations are strings such as "350ms" there.
 type Fault struct {
 	// Of those that answer in place of the stream the first of hang, status, html is taken.
 	Hang        bool     `json:"hang,omitzero" help:"no answer at all"`
 	Status      int      `json:"status,omitzero" help:"this HTTP status, 400 to 599"`
 	HTML        bool     `json:"html,omitzero" help:"a page of HTML in place of the stream"`
-	SlowHeaders Duration `json:"slow_headers,omitzero" help:"the headers, and all that follows, come so much later, for example 350ms"`
+	SlowHeaders Duration `json:"slow_headers,omitzero" help:"headers and answer come so much later, for example 350ms"`
 
-	// An answer with no more tokens than stall, reset or error_frame is not harmed. In a stall the connection stays open until
-	// the client leaves.
+	// An answer with no more tokens than stall, reset or error_frame is not harmed. In a stall the connection stays
+	// open until the client leaves.
 	Stall      int      `json:"stall,omitzero" help:"silence after so many tokens"`
-	StallFor   Duration `json:"stall_for,omitzero" help:"that silence ends after so long, for example 400ms; endless if not given"`
+	StallFor   Duration `json:"stall_for,omitzero" help:"how long it lasts, for example 400ms; endless if not given"`
 	Reset      int      `json:"reset,omitzero" help:"the connection breaks after so many tokens"`
 	ErrorFrame int      `json:"error_frame,omitzero" help:"an error inside the stream after so many tokens"`
 
@@ -60,7 +60,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText is the reverse.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// ParseFault reads the flag syntax "itl=1.15,stall=10": keys as in JSON, a key alone is true, an empty string is no fault.
+// ParseFault reads the flag syntax "itl=1.15,stall=10": keys as in JSON, a key alone is true, an empty string is no
+// fault.
 func ParseFault(text string) (Fault, error) {
 	object := map[string]json.RawMessage{}
 	for item := range strings.SplitSeq(text, ",") {
@@ -109,7 +110,8 @@ func (f Fault) validate() error {
 	upToAnHour := func(d Duration) bool { return d >= 0 && time.Duration(d) <= time.Hour }
 	factor := func(v float64) bool { return v == 0 || v >= 0.001 && v <= 1000 }
 	check(f.Status == 0 || f.Status >= 400 && f.Status <= 599, "status: want an error, 400 to 599")
-	check(min(f.Stall, f.Reset, f.ErrorFrame, f.TokensPerFrame) >= 0, "stall, reset, error_frame, tokens_per_frame: want numbers of tokens")
+	check(min(f.Stall, f.Reset, f.ErrorFrame, f.TokensPerFrame) >= 0,
+		"stall, reset, error_frame, tokens_per_frame: want numbers of tokens")
 	check(f.StallFor == 0 || f.Stall > 0, "stall_for: needs stall")
 	check(upToAnHour(f.StallFor) && upToAnHour(f.SlowHeaders), "stall_for, slow_headers: want 0 to 1h")
 	check(factor(f.ITL) && factor(f.TTFT), "itl, ttft: want a factor of 0.001 to 1000 (1.15 is 15% slower)")

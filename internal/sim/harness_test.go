@@ -160,10 +160,11 @@ func millis(of ...float64) []time.Duration {
 
 // Requests that most tests send.
 const (
-	chatFour = `{"messages":[{"role":"user","content":"count, do not stop"}],"max_tokens":4,"ignore_eos":true,"stream":true,
-		"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`
-	completionFour = `{"prompt":"1 2","max_tokens":4,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}}`
-	tgiFour        = `{"inputs":"count, do not stop","parameters":{"max_new_tokens":4,"details":true}}`
+	chatFour = `{"messages":[{"role":"user","content":"count, do not stop"}],"max_tokens":4,"ignore_eos":true,
+		"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`
+	completionFour = `{"prompt":"1 2","max_tokens":4,"ignore_eos":true,
+		"stream":true,"stream_options":{"include_usage":true}}`
+	tgiFour = `{"inputs":"count, do not stop","parameters":{"max_new_tokens":4,"details":true}}`
 )
 
 // words is a text of so many tokens.

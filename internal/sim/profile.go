@@ -16,8 +16,9 @@ const (
 	TGI    API = "tgi"    // TGI's own, /generate_stream
 )
 
-// Profile is a named set of measured figures: which API the simulated server speaks and how fast it is. MaxBatch decides between
-// the two latency models of queue.go: 0 is a server that is always alone, above 0 one with continuous batching.
+// Profile is a named set of measured figures: which API the simulated server speaks and how fast it is. MaxBatch
+// decides between the two latency models of queue.go: 0 is a server that is always alone, above 0 one with continuous
+// batching.
 type Profile struct {
 	Name        string // what ParseProfile knows it by
 	Help        string // where the figures come from
@@ -25,8 +26,9 @@ type Profile struct {
 	Model       string // its name
 	MaxModelLen int    // largest sum of prompt and answer, in tokens; 0: 131072
 
-	// TTFT is the mean time to first token of one request of PromptTokens tokens. The jitters are standard deviations: of TTFT
-	// (clipped at three of them; the queue model has none), and of a token's moment as a share of TPOT, which does not add up.
+	// TTFT is the mean time to first token of one request of PromptTokens tokens. The jitters are standard
+	// deviations: of TTFT (clipped at three of them; the queue model has none), and of a token's moment as a share of
+	// TPOT, which does not add up.
 	TTFT         time.Duration
 	PromptTokens int
 	TTFTJitter   time.Duration
@@ -43,8 +45,8 @@ type Profile struct {
 	StepTokens      int           // budget of one engine step, decoded and prefilled tokens together
 	StepPerSequence time.Duration // what each further sequence of the batch adds to a decode step
 	PrefillFixed    time.Duration // what a step with prefill takes besides its tokens; a part of TTFT
-	// PrefillShare is how many prompts must wait, as a share of the answers that run, before these are stopped for a prefill,
-	// rounded down; after PrefillEvery steps without prefill fewer will do.
+	// PrefillShare is how many prompts must wait, as a share of the answers that run, before these are stopped for a
+	// prefill, rounded down; after PrefillEvery steps without prefill fewer will do.
 	PrefillShare float64
 	PrefillEvery int
 	MaxRequests  int // most requests at once, waiting and running; further ones are refused at once; 0: no limit
@@ -55,8 +57,8 @@ const (
 	llama405B = "meta-llama/Llama-3.1-405B-Instruct"
 )
 
-// Profiles lists what was measured of real systems. The first is the one that stands first in every list. The slice is the
-// caller's.
+// Profiles lists what was measured of real systems. The first is the one that stands first in every list. The slice
+// is the caller's.
 func Profiles() []Profile {
 	return []Profile{
 		{
@@ -69,8 +71,9 @@ func Profiles() []Profile {
 			MinAnswer: 58, MaxAnswer: 400,
 		},
 		{
-			Name:  "ray-serve",
-			Help:  "Ray Serve LLM, Llama-3.1-8B: TTFT 823 ms at 21,000 prompt tokens, TPOT 7.36 ms, headers with the first chunk",
+			Name: "ray-serve",
+			Help: "Ray Serve LLM, Llama-3.1-8B: TTFT 823 ms at 21,000 prompt tokens, TPOT 7.36 ms, " +
+				"headers with the first chunk",
 			API:   OpenAI,
 			Model: llama8B,
 			TTFT:  822600 * time.Microsecond, PromptTokens: 21000, TTFTJitter: 2500 * time.Microsecond, PrefillRate: 28000,
@@ -100,9 +103,10 @@ func Profiles() []Profile {
 	}
 }
 
-// vllmLadder is fitted to a recorded ladder of 1 to 2,048 simultaneous prompts of 80 tokens with answers of 58 tokens in the
-// mean (85 for the single one). Its formula stands at engine (queue.go). PrefillCurve comes from the same system's single
-// prompts of 10,000 to 128,000 tokens; StepTokens from the 800 ms gaps that a long prefill tore into running answers.
+// vllmLadder is fitted to a recorded ladder of 1 to 2,048 simultaneous prompts of 80 tokens with answers of 58 tokens
+// in the mean (85 for the single one). Its formula stands at engine (queue.go). PrefillCurve comes from the same
+// system's single prompts of 10,000 to 128,000 tokens; StepTokens from the 800 ms gaps that a long prefill tore into
+// running answers.
 func vllmLadder() Profile {
 	return Profile{
 		Name:  "vllm-ladder",
@@ -116,15 +120,16 @@ func vllmLadder() Profile {
 	}
 }
 
-// tgiLadder is fitted to a recorded ladder of 1 to 4,096 simultaneous prompts of 80 tokens with answers of 58 tokens in the
-// mean. TGI prefills whole prompts, as many as fit (StepTokens is out of their reach), and meanwhile the running answers stand
-// still: at 2,048 the median gap between tokens was 0.55 s, its P99 7.4 s. The first prompt to arrive was served alone and all
-// others after it, hence PrefillFixed. PrefillShare and PrefillEvery are its waiting_served_ratio and max_waiting_tokens;
-// MaxRequests, its max_concurrent_requests, is what succeeded of 4,096.
+// tgiLadder is fitted to a recorded ladder of 1 to 4,096 simultaneous prompts of 80 tokens with answers of 58 tokens
+// in the mean. TGI prefills whole prompts, as many as fit (StepTokens is out of their reach), and meanwhile the
+// running answers stand still: at 2,048 the median gap between tokens was 0.55 s, its P99 7.4 s. The first prompt to
+// arrive was served alone and all others after it, hence PrefillFixed. PrefillShare and PrefillEvery are its
+// waiting_served_ratio and max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of 4,096.
 func tgiLadder() Profile {
 	return Profile{
-		Name:  "tgi-ladder",
-		Help:  "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
+		Name: "tgi-ladder",
+		Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, " +
+			"saturates near 14 requests/s",
 		API:   TGI,
 		Model: llama405B,
 		TTFT:  123500 * time.Microsecond, PromptTokens: 80, PrefillRate: 2900,

@@ -15,10 +15,15 @@ import (
 //
 //	step = PrefillFixed (if there is any prefill) + Σ prefill(chunk) + (B > 0 ? TPOT + (B − 1)·StepPerSequence : 0)
 //
-// where B is the number of sequences in decode and the chunks fill up what B leaves of StepTokens, for as many waiting prompts as
-// MaxBatch has room for. At its end every sequence in decode, and each prefilled prompt, has one more token. So one alone has
+// where B is the number of sequences in decode and the chunks fill up what B leaves of StepTokens, for as many
+// waiting prompts as MaxBatch has room for. At its end every sequence in decode, and each prefilled prompt, has one
+// more token. So one alone has
 //
-//	TTFT = base + PrefillFixed + prefill(prompt)    TPOT = TPOT    and many: throughput → 1/(prefill(prompt) + answer·step(B)/B)
+//	TTFT = base + PrefillFixed + prefill(prompt)    TPOT = TPOT
+//
+// and many:
+//
+//	throughput → 1/(prefill(prompt) + answer·step(B)/B)
 //
 // With PrefillShare and PrefillEvery a step may have no chunks although prompts wait. run owns all but the inbox.
 type engine struct {
@@ -196,7 +201,8 @@ func (p Profile) prefill(from, to int) time.Duration {
 	return time.Duration(math.Round(linear + square))
 }
 
-// base is the part of TTFT that nothing changes: TTFT = base + PrefillFixed + prefill, exact at PromptTokens. Never negative.
+// base is the part of TTFT that nothing changes: TTFT = base + PrefillFixed + prefill, exact at PromptTokens. Never
+// negative.
 func (p Profile) base() time.Duration {
 	return max(0, p.TTFT-p.PrefillFixed-p.prefill(0, p.PromptTokens))
 }

@@ -39,12 +39,13 @@ type ladder struct {
 //
 // vLLM with prompts of 80 tokens does not follow a straight line: between 32 and 64 its decode step more than doubled.
 //
-// With prompts of 10,000 tokens its decode step took 20 ms longer behind so long a prompt, which the engine does not know
-// and which only shows while few are served. Throughput is from the duration, which was recorded with more
+// With prompts of 10,000 tokens its decode step took 20 ms longer behind so long a prompt, which the engine does not
+// know and which only shows while few are served. Throughput is from the duration, which was recorded with more
 // digits.
 //
-// TGI sent 4,096 prompts at the last rung. At 32 it stood still for about 1.4 s before the first tokens and never again.
-// Its first prompt was always served before the others: the median of TTFT is above the mean, and close to the P99.
+// TGI sent 4,096 prompts at the last rung. At 32 it stood still for about 1.4 s before the first tokens and never
+// again. Its first prompt was always served before the others: the median of TTFT is above the mean, and close to the
+// P99.
 var ladders = []ladder{
 	{"vLLM, 80 tokens", "vllm-ladder", 80, [2]int{32, 85}, 85, 0,
 		factors{1.25, 1.15, 1.25}, map[int]factors{64: {1.25, 1.7, 1.7}}, []rung{
@@ -131,7 +132,8 @@ func TestTheLadderHasTheRecordedShape(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d at once", l.name, want.requests), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					got := l.climb(t, want.requests)
-					if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) ||
+					if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) ||
+						!near(got.throughput, want.throughput, most.throughput) ||
 						!near(got.gap, want.gap, 1.25) || !near(got.p99, want.p99, 1.25) {
 						t.Errorf("want within factors %+v\n got %+v\nwant %+v", most, got, want)
 					}

@@ -1,7 +1,7 @@
-// Package sim is a simulated LLM server for the demo, for measurements and for tests. It speaks vLLM's OpenAI API (chat and
-// completions) or TGI's own, answers with the timing of measured systems or of a queue under load, has a prefix cache and a
-// tokenizer, fails on demand, and logs when it sent each frame. It imports no other package of ours, so that it and the prober
-// check each other.
+// Package sim is a simulated LLM server for the demo, for measurements and for tests. It speaks vLLM's OpenAI API
+// (chat and completions) or TGI's own, answers with the timing of measured systems or of a queue under load, has a
+// prefix cache and a tokenizer, fails on demand, and logs when it sent each frame. It imports no other package of
+// ours, so that it and the prober check each other.
 package sim
 
 import (
@@ -106,8 +106,8 @@ func (s *Server) Sent() []Sent { return s.sentLog.all() }
 // ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// controlRoutes registers the simulator's own API: GET, PUT and DELETE /sim/fault, and GET /sim/sent. It answers JSON; errors
-// are {"error":"…"}.
+// controlRoutes registers the simulator's own API: GET, PUT and DELETE /sim/fault, and GET /sim/sent. It answers
+// JSON; errors are {"error":"…"}.
 func (s *Server) controlRoutes() {
 	show := func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.fault.Load()) }
 	s.mux.HandleFunc("GET /sim/fault", show)
@@ -195,9 +195,9 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, d dialect, 
 	if err != nil {
 		return err
 	}
-	if status := c.fault.Status; status != 0 {
-		message := strings.TrimSpace(fmt.Sprintf("Simulated fault: %d %s", status, http.StatusText(status)))
-		s.refuse(w, refusal{status, message})
+	if c.fault.Status != 0 {
+		message := fmt.Sprintf("Simulated fault: %d %s", c.fault.Status, http.StatusText(c.fault.Status))
+		s.refuse(w, refusal{c.fault.Status, strings.TrimSpace(message)})
 		return nil
 	}
 	if c.fault.HTML {
@@ -219,4 +219,5 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, d dialect, 
 	return a.stream(ctx, w, d.encoder(a))
 }
 
-const proxyPage = "<!DOCTYPE html>\n<html><head><title>Gateway</title></head><body><h1>Please sign in</h1></body></html>\n"
+const proxyPage = "<!DOCTYPE html>\n<html><head><title>Gateway</title></head>" +
+	"<body><h1>Please sign in</h1></body></html>\n"

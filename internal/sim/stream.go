@@ -50,7 +50,8 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter, e encoder) e
 func (s *stream) run(ctx context.Context) error {
 	err := s.headers()
 	for k := 0; k < s.want && err == nil; k++ {
-		if why := s.fault.breaks(k); why != "" {
+		why := s.fault.breaks(k)
+		if why != "" {
 			return s.breakOff(ctx, why, k)
 		}
 		err = s.token(ctx, k)

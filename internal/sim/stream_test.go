@@ -24,12 +24,13 @@ func TestFramesComeWhenTheyAreDue(t *testing.T) {
 		{"fast", "", chat, chatFour, 0, millis(20, 20, 21, 22, 23, 23, 23)},
 		{"fast", "", completions, completionFour, 0, millis(20, 21, 22, 23, 23, 23)},
 		{"fast", "itl=1.15", completions, completionFour, 0, millis(20, 21.15, 22.3, 23.45, 23.45, 23.45)},
-		{"fast", "ttft=2,itl=3,slow_headers=1s", completions, completionFour, time.Second, millis(1040, 1043, 1046, 1049, 1049, 1049)},
+		{"fast", "ttft=2,itl=3,slow_headers=1s", completions, completionFour, time.Second,
+			millis(1040, 1043, 1046, 1049, 1049, 1049)},
 		{"fast", "tokens_per_frame=3", completions, completionFour, 0, millis(22, 23, 23, 23)},
 		{"fast", "stall=2,stall_for=400ms", completions, completionFour, 0, millis(20, 21, 422, 423, 423, 423)},
 		{"fast", "error_frame=2", completions, completionFour, 0, millis(20, 21, 21, 21)},
 		{"fast", "error_frame=2,tokens_per_frame=4", completions, completionFour, 0, millis(21, 21, 21)},
-		{"fast", "error_frame=4", completions, completionFour, 0, millis(20, 21, 22, 23, 23, 23)}, // the answer is over by then
+		{"fast", "error_frame=4", completions, completionFour, 0, millis(20, 21, 22, 23, 23, 23)}, // it is over by then
 		{"vllm-ladder", "", completions, queued, 0, millis(315, 365, 415, 465, 465)},
 		{"vllm-ladder", "ttft=2,itl=1.5", completions, queued, 0, millis(630, 705, 780, 855, 855)},
 		{"tgi-ladder", "", tgi, alone, 0, millis(123.5, 167, 210.5, 254)},
@@ -50,8 +51,8 @@ func TestFramesComeWhenTheyAreDue(t *testing.T) {
 	}
 }
 
-// TestTheLogIsTheTruth holds that the log has every token frame with the moment at which it came, also of an answer that a
-// fault breaks off.
+// TestTheLogIsTheTruth holds that the log has every token frame with the moment at which it came, also of an answer
+// that a fault breaks off.
 func TestTheLogIsTheTruth(t *testing.T) {
 	for _, test := range []struct{ profile, path, body string }{
 		{"production-stack", "/v1/chat/completions", chatFour},
@@ -137,7 +138,8 @@ func TestBeyondTheLimitIsRefusedAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		got := r.post(t, "/generate_stream", tgiFour)
-		if want := `data: {"error":"Model is overloaded","error_type":"overloaded"}` + "\n"; got.text() != want || got.ended != 0 {
+		const want = `data: {"error":"Model is overloaded","error_type":"overloaded"}` + "\n"
+		if got.text() != want || got.ended != 0 {
 			t.Errorf("after %v status %d: %s", got.ended, got.status, got.text())
 		}
 		taken.Wait()

@@ -71,8 +71,8 @@ func (f tgiFrames) token(k int) string {
 		generated = quoted(f.textOf(0, f.want))
 		details = f.details()
 	}
-	return event(fmt.Sprintf(`{"index":%d,"token":{"id":%d,"text":%s,"logprob":-0.5,"special":%t},"generated_text":%s,"details":%s}`,
-		k+1, id, text, f.ends(k), generated, details))
+	token := fmt.Sprintf(`{"id":%d,"text":%s,"logprob":-0.5,"special":%t}`, id, text, f.ends(k))
+	return event(fmt.Sprintf(`{"index":%d,"token":%s,"generated_text":%s,"details":%s}`, k+1, token, generated, details))
 }
 
 // details are those of the last frame, if they were asked for.

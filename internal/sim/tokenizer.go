@@ -66,7 +66,8 @@ func (p prompt) asks(phrase string) bool {
 	return strings.Contains(strings.ToLower(last[max(0, len(last)-300):]), phrase)
 }
 
-// codeWords are the three words of the first sentence "The code words are: A B C." (or "A B C and …") if the text asks for them.
+// codeWords are the three words of the first sentence "The code words are: A B C." (or "A B C and …") if the text
+// asks for them.
 func (p prompt) codeWords() []string {
 	if !p.asks("code words") {
 		return nil

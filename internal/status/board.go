@@ -40,7 +40,7 @@ func (b *Board) Set(t probe.Description) {
 		h.target = t
 		return
 	}
-	b.histories = append(b.histories, &history{target: t, skipped: map[string]int{}, cache: &[3]atomic.Pointer[summarized]{}})
+	b.histories = append(b.histories, &history{target: t, skipped: map[string]int{}, cache: &atomic.Pointer[summarized]{}})
 }
 
 // Remove forgets a target and its results. An unknown name is no mistake.

@@ -124,7 +124,7 @@ func TestRecordKeepsNoPointer(t *testing.T) {
 	v := viewOf(r)
 	r.Timeline.Tokens[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty
-	equal(t, "account", v.past.last().account(), want)
+	equal(t, "result", v.past.last().whole(), want)
 }
 
 // TestFailuresOutliveTheRing, and are kept once while they are in it.
@@ -144,11 +144,11 @@ func TestFailuresOutliveTheRing(t *testing.T) {
 }
 
 func TestWhatAServerWritesIsCut(t *testing.T) {
-	a := viewOf(long("a", 5000)).past.last().account()
+	a := viewOf(long("a", 5000)).past.last().whole()
 	equal(t, "lengths", []int{len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)}, []int{maxList, maxList, maxList})
 	equal(t, "warnings", a.Warnings, []string{"the status page keeps the first 4096 numbers of each list; the longest had 5000"})
 
-	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last().account()
+	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last().whole()
 	equal(t, "error", *a.Error, strings.Repeat("é", 999)+"…")
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"time"
 )
 
 // mostCards is how many targets have a card each; more are rows of a table, whose names lead to their cards.
@@ -24,18 +23,6 @@ func chosen(views []*view, by url.Values) []*view {
 	})
 	return views
 }
-
-// lately is the age up to which results are what a target does at present. Older ones are the usual.
-const lately = 10 * time.Minute
-
-// Below fewest successes on either side, or this ratio, a comparison of the present with the usual says nothing.
-const (
-	fewest      = 5
-	leastChange = 1.1
-)
-
-// muchSlower reports whether a ratio is one of which the warning ProberSevereSlowdown would tell.
-func muchSlower(ratio float64) bool { return ratio >= 1.4 }
 
 // Worst is the objective that is furthest below its goal, or else the one nearest to it; nil if none was judged.
 func (v *view) Worst() *objective {

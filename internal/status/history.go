@@ -12,9 +12,10 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
-// What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 0.9 MB;
+// What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 1 MB;
 // maxBytes bounds the lists in it, whatever a server sends.
 const (
 	ringSize   = 512       // last results
@@ -25,7 +26,7 @@ const (
 	maxText    = 1000      // characters of a text that a server may have written
 )
 
-// What is kept of all targets together: about 70 MB with answers of 100 tokens. 1,000 targets have 40 results each,
+// What is kept of all targets together: about 75 MB with answers of 100 tokens. 1,000 targets have 40 results each,
 // which are the bars that the page shows, and 10 older ones.
 const (
 	allResults = 40_000
@@ -41,15 +42,17 @@ func shareOf(targets int) share {
 
 // An entry is one result as the board keeps it. It is made once and then only read, so it may be shared.
 type entry struct {
-	probe.ResultJSON                   // without Arrivals, ITL and TokensPerFrame
-	arrivals         packed            // in nanoseconds
-	itl              packed            // in nanoseconds, unless single
-	tokens           packed            // TokensPerFrame
-	single           bool              // ITL is the gaps: one token a frame, none in bursts
-	At               time.Time         // when it was recorded
-	Extra            bool              // see [probe.Result]
-	good, bad        []probe.Objective // that it met and that it missed, as they were at its time
-	blocked          int               // slots that this probe blocked as it failed; they count as missed
+	probe.ResultJSON        // without Arrivals, ITL and TokensPerFrame
+	arrivals         packed // in nanoseconds
+	itl              packed // in nanoseconds, unless single
+	tokens           packed // TokensPerFrame
+	single           bool   // ITL is the gaps: one token a frame, none in bursts
+
+	At    time.Time // when it was recorded
+	Extra bool      // see [probe.Result]
+
+	sample     report.Sample     // what it adds to statistics, without ITLs and texts
+	objectives []probe.Objective // by which it was judged; shared
 }
 
 // newEntry makes an entry with bounded lists and texts. A warning says so where a list was cut.
@@ -69,36 +72,43 @@ func newEntry(r *probe.Result) *entry {
 			*text = format.Shorten(format.Clean(*text), maxText)
 		}
 	}
-	e := &entry{ResultJSON: a, Extra: r.Extra, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
-	if e.single = slices.Equal(a.ITL, gaps(&a)); !e.single {
+	e := &entry{
+		ResultJSON: a, Extra: r.Extra, sample: report.SampleOf(r), single: slices.Equal(a.ITL, gaps(&a)),
+		arrivals: pack(a.Arrivals, nanoseconds),
+		tokens:   pack(a.TokensPerFrame, func(n int) int64 { return int64(n) }),
+	}
+	if !e.single {
 		e.itl = pack(a.ITL, nanoseconds)
 	}
+	e.sample.ITLs, e.sample.Warnings, e.sample.Error, e.sample.Hint = nil, nil, "", "" // e has them
 	e.Arrivals, e.ITL, e.TokensPerFrame = nil, nil, nil
 	return e
 }
 
-// judge notes which of the objectives of its time r met. It is recorded now.
+// judge judges e by the objectives of its time, which are now.
 func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
-	e.At = time.Now()
+	e.At, e.objectives = time.Now(), objectives
 	for _, o := range objectives {
-		good, bad := o.Events(r)
-		if good > 0 {
-			e.good = append(e.good, o)
-		}
-		if bad > 0 {
-			e.bad = append(e.bad, o)
-			e.blocked = bad - 1
-		}
+		e.sample.Judged = append(e.sample.Judged, report.Judge(o, r))
 	}
 }
 
-func (e *entry) account() probe.ResultJSON {
+// whole returns the result with its lists.
+func (e *entry) whole() probe.ResultJSON {
 	a := e.ResultJSON
-	a.Arrivals, a.TokensPerFrame = unpack(e.arrivals, inSeconds), unpack(e.tokens, func(n int64) int { return int(n) })
-	if a.ITL = unpack(e.itl, inSeconds); e.single {
-		a.ITL = gaps(&a)
-	}
+	a.Arrivals = unpack(e.arrivals, inSeconds)
+	a.TokensPerFrame = unpack(e.tokens, func(n int64) int { return int(n) })
+	a.ITL = e.itls()
 	return a
+}
+
+// itls returns the ITL of each token, in seconds.
+func (e *entry) itls() []float64 {
+	if !e.single {
+		return unpack(e.itl, inSeconds)
+	}
+	a := probe.ResultJSON{Arrivals: unpack(e.arrivals, inSeconds), Uncertain: e.Uncertain}
+	return gaps(&a)
 }
 
 // A packed is a list of whole numbers, by their differences as varints: the arrivals of 100 tokens take 400 bytes.
@@ -156,7 +166,7 @@ type history struct {
 	dropped bool     // the ring had no room for all
 	bytes   int      // of the lists of all entries in ring
 	skipped map[string]int
-	cache   *[3]atomic.Pointer[summarized] // by period; saves sorting the same results for every reader
+	cache   *atomic.Pointer[summarized] // the latest; shared by copies
 }
 
 // add keeps e, and of the others what the target's share has room for: of those older than the ring the ones of the

@@ -8,10 +8,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,15 +26,13 @@ var pageText string
 var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
-		"seconds": seconds, "short": format.Short, "elapsed": format.Elapsed, "attainment": format.Attainment,
+		"seconds": seconds, "latency": latency, "short": format.Short, "elapsed": format.Elapsed, "attainment": format.Attainment,
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
 		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
-		"half":  func(v float64) float64 { return v / 2 },
-		"late":  muchSlower,
-		"goal":  format.Goal,
-		"times": func(ratio float64) string { return strconv.FormatFloat(ratio, 'f', 2, 64) },
-		"age":   func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
+		"half": func(v float64) float64 { return v / 2 },
+		"goal": format.Goal,
+		"age":  func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
 	}).Parse(pageText))
 	pagePolicy = policy(pageText)
 )
@@ -122,44 +120,35 @@ func sections(views []*view) []section {
 // A metric is one row of a card's quantiles, which are of the last hour.
 type metric struct {
 	Key, Name, Long string
-	Last            *float64
+	Last            report.Number // of the last result; NaN if it has none
 	quantiles
-	Ratio *float64 // of the median of the last ten minutes to that of the results before; nil below leastChange
 }
 
 // Metrics are the rows of a card's quantiles. A row of the table of targets has the first three.
 func (v *view) Metrics() []metric {
-	last, q := cmp.Or(v.Last, &entry{}), v.rows()
-	list := []metric{
-		{"ttft", "TTFT", "time to first token", last.TTFT, q[0], nil},
-		{"tpot", "TPOT", "time per output token", last.TPOT, q[1], nil},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q[2], nil},
-		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q[3], nil},
+	last := cmp.Or(v.Last, &entry{})
+	return []metric{
+		{"ttft", "TTFT", "time to first token", numberOf(last.TTFT), v.Quantiles.TTFT},
+		{"tpot", "TPOT", "time per output token", numberOf(last.TPOT), v.Quantiles.TPOT},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.itls()), v.Quantiles.ITL},
+		{"e2el", "E2EL", "end-to-end latency", numberOf(last.E2EL), v.Quantiles.E2EL},
 	}
-	recent := v.past.since(time.Now().Add(-lately))
-	now, before := v.past.summarize(present, recent), v.past.summarize(usual, v.recent[:len(v.recent)-len(recent)])
-	if min(now.OKResults, before.OKResults) < fewest {
-		return list
-	}
-	old := before.rows()
-	for i, q := range now.rows() {
-		if q.P50 != nil && old[i].P50 != nil && *q.P50 >= leastChange**old[i].P50 && *old[i].P50 > 0 {
-			list[i].Ratio = new(*q.P50 / *old[i].P50)
-		}
-	}
-	return list
 }
 
-// Remarks are the target's notes and what the last hour's results give reason for.
+// numberOf returns NaN for what is absent.
+func numberOf(v *float64) report.Number {
+	if v == nil {
+		return report.Number(math.NaN())
+	}
+	return report.Number(*v)
+}
+
+// Remarks are the target's notes, and what is not in the numbers of the last hour.
 func (v *view) Remarks() []string {
 	notes := slices.Clone(v.Notes)
-	remark := func(n int, what string) {
-		if n > 0 {
-			notes = append(notes, fmt.Sprintf("%s of %s "+what, format.Grouped(n), format.Grouped(v.Results), v.Span()))
-		}
+	for _, text := range v.summary.Excluded {
+		notes = append(notes, fmt.Sprintf("last %s: %s", v.Span(), text))
 	}
-	remark(v.contaminated, "prompts of the last %s were in the server's cache although they were cold: excluded from TTFT")
-	remark(v.tainted, "probes of the last %s were read too late by the prober: excluded from ITL")
 	return notes
 }
 
@@ -178,9 +167,13 @@ func (v *view) Span() string {
 	return "hour"
 }
 
-func seconds(v *float64) string {
-	if v == nil {
+// seconds writes a latency of a result, if it has one.
+func seconds(v *float64) string { return latency(numberOf(v)) }
+
+// latency writes a latency, or a dash where there is none.
+func latency(v report.Number) string {
+	if math.IsNaN(float64(v)) {
 		return "–"
 	}
-	return format.Seconds(*v)
+	return format.Seconds(float64(v))
 }

@@ -61,7 +61,7 @@ func (v *view) Bars() []bar {
 		const slot = 100.0 / slots
 		x := slot * float64(slots-len(shown)+i)
 		b := bar{entry: e, X: x, Left: coordinate(x + 0.11*slot), Middle: coordinate(x + slot/2)}
-		whole := e.account()
+		whole := e.whole()
 		parts := report.Phases(&whole)
 		if !e.OK() {
 			parts = []report.Phase{{Name: "failure", To: max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}
@@ -121,7 +121,7 @@ func newStrip(e *entry, end float64) *strip {
 	if e == nil {
 		return nil
 	}
-	e = &entry{ResultJSON: e.account(), At: e.At, good: e.good, bad: e.bad}
+	e = &entry{ResultJSON: e.whole(), At: e.At}
 	phases := report.Phases(&e.ResultJSON)
 	gaps := longGaps(e)
 	if !e.OK() && len(phases) > 0 {
@@ -143,9 +143,9 @@ func newStrip(e *entry, end float64) *strip {
 }
 
 func longGaps(e *entry) (list []report.Phase) {
-	usual := median(gaps(&e.ResultJSON))
+	usual := float64(median(gaps(&e.ResultJSON)))
 	for frame, gap := range e.Gaps() {
-		if *usual > 0 && gap > 5**usual {
+		if usual > 0 && gap > 5*usual {
 			list = append(list, report.Phase{Name: "silence", From: e.Arrivals[frame-1], To: e.Arrivals[frame]})
 		}
 	}
@@ -176,8 +176,8 @@ func scalesOf(group []*view) scales {
 			bare = max(bare, end)
 		}
 	}
-	if q := quantilesOf(good); q.N > 0 {
-		bad = min(good[q.N-1], 3**q.P50)
+	if len(good) > 0 {
+		bad = min(slices.Max(good), 3*float64(median(good)))
 	}
 	return scales{nice(bad), nice(cmp.Or(tokens, bare))}
 }
@@ -187,7 +187,7 @@ func extent(e *entry) (end float64, seen bool) {
 	if e == nil {
 		return 0, false
 	}
-	whole := e.account()
+	whole := e.whole()
 	switch end = report.LastToken(&whole); {
 	case end == 0:
 		return e.Elapsed, false

@@ -118,7 +118,7 @@ func TestLateReadsAreTold(t *testing.T) {
 	r.Taint = probe.TaintLate
 	b := boardOf(success("a", 500*ms, 1000*ms, 2000*ms), r)
 	v := b.views()[0]
-	equal(t, "remarks", v.Remarks(), []string{"1 of 2 probes of the last hour were read too late by the prober: excluded from ITL"})
+	equal(t, "remarks", v.Remarks(), []string{"last hour: 1 of 2 requests were read too late by this prober: excluded from ITL"})
 	equal(t, "values of ITL", v.Quantiles.ITL.N, 2)
 	v.past.last().E2EL = nil
 	equal(t, "marks of failures in the sparkline, without the last E2EL", v.Spark().Failures, "")

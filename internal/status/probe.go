@@ -49,7 +49,7 @@ func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, forgotten)
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"status": "success", "data": e.account()})
+	answer(w, http.StatusOK, map[string]any{"status": "success", "data": e.whole()})
 }
 
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {

@@ -101,7 +101,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 		if i > 0 {
 			_, _ = io.WriteString(w, between)
 		}
-		if encoder.Encode(e.account()) != nil {
+		if encoder.Encode(e.whole()) != nil {
 			return // the client is gone
 		}
 	}

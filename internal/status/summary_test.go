@@ -1,11 +1,13 @@
 package status
 
 import (
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // TestQuantiles holds what counts: one value a probe, and one a token for ITL. Failed
@@ -17,20 +19,25 @@ func TestQuantiles(t *testing.T) {
 	contaminated.Cache = probe.CacheContaminated
 	extra := success("a", time.Second, 2*time.Second)
 	extra.Extra = true
-	s := viewOf(success("a", 20*ms, 70*ms), success("a", 10*ms, 20*ms, 30*ms, 40*ms), extra, stalled, contaminated).summary
-	equal(t, "results and successes", []int{s.Results, s.OKResults, s.contaminated}, []int{4, 3, 1})
+	s := viewOf(success("a", 20*ms, 70*ms), success("a", 10*ms, 20*ms, 30*ms, 40*ms), extra, stalled, contaminated)
+	equal(t, "results and successes", []int{s.Results, s.OKResults}, []int{4, 3})
+	equal(t, "remarks", s.Remarks(), []string{"last hour: 1 of 3 requests had a prompt that was in the server's cache: excluded from TTFT"})
 	for name, test := range map[string]struct {
 		q        quantiles
 		n        int
-		p50, p95 float64
+		p50, p95 report.Number
 	}{
 		"TTFT": {s.Quantiles.TTFT, 2, 0.015, 0.0195},
 		"ITL":  {s.Quantiles.ITL, 5, 0.01, 0.042},
 		"E2EL": {s.Quantiles.E2EL, 3, 0.04, 0.067},
 	} {
-		equal(t, name, test.q, quantiles{test.n, &test.p50, &test.p95})
+		equal(t, name, test.q, quantiles{test.n, test.p50, test.p95})
 	}
-	equal(t, "quantiles of nothing", quantilesOf(nil), quantiles{})
+	for _, v := range []any{viewOf().Quantiles.ITL, viewOf(stalled).Quantiles.E2EL} {
+		text, err := json.Marshal(v)
+		equal(t, "quantiles of nothing", string(text), `{"n":0,"p50":null,"p95":null}`)
+		equal(t, "error", err, nil)
+	}
 }
 
 func TestOnlyTheLastHourCounts(t *testing.T) {
@@ -42,8 +49,8 @@ func TestOnlyTheLastHourCounts(t *testing.T) {
 		time.Sleep(59 * time.Minute)
 		equal(t, "results at the end of the hour", b.views()[0].Quantiles.TTFT.N, 2)
 		time.Sleep(time.Nanosecond)
-		v, third := b.views()[0], 0.3
-		equal(t, "TTFT after the hour", v.Quantiles.TTFT, quantiles{1, &third, &third})
+		v := b.views()[0]
+		equal(t, "TTFT after the hour", v.Quantiles.TTFT, quantiles{1, 0.3, 0.3})
 		equal(t, "results that are kept", len(v.past.kept()), 2)
 		time.Sleep(time.Hour)
 		equal(t, "state after two hours", b.views()[0].State, fine)

@@ -1,7 +1,7 @@
 package status
 
 import (
-	"slices"
+	"math"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -41,15 +41,40 @@ type view struct {
 	PausedUntil *time.Time     `json:"paused_until"` // null if it is not paused
 	Skipped     map[string]int `json:"skipped"`      // by reason, since the target was added
 
-	Window float64 `json:"window_seconds"`
-	summary
-	Objectives []objective `json:"objectives"`
+	Window     float64               `json:"window_seconds"`
+	Results    int                   `json:"results"`
+	OKResults  int                   `json:"ok_results"`
+	OKRatio    report.Number         `json:"ok_ratio"` // null without a result
+	Outcomes   map[probe.Outcome]int `json:"outcomes"` // only those that happened
+	Quantiles  allQuantiles          `json:"quantiles_seconds"`
+	Objectives []objective           `json:"objectives"`
 
 	Controlled bool   `json:"-"` // the page shows buttons
 	Last       *entry `json:"-"` // the latest result; nil if there is none
 	Scales     scales `json:"-"` // of the group; for the page only
 	past       history
-	recent     []*entry // those of the window that count, without what outlived the ring
+	summary    report.Summary // of the results of the window that count, without those that outlived the ring
+}
+
+// allQuantiles are those of the quantities that are summed up.
+type allQuantiles struct {
+	TTFT quantiles `json:"ttft"`
+	TPOT quantiles `json:"tpot"`
+	ITL  quantiles `json:"itl"` // every token weighs the same
+	E2EL quantiles `json:"e2el"`
+}
+
+// Quantiles of n values, in seconds; null in JSON without a value.
+type quantiles struct {
+	N   int           `json:"n"`
+	P50 report.Number `json:"p50"`
+	P95 report.Number `json:"p95"`
+}
+
+// quantilesOf returns what is shown of d, in whole nanoseconds, as the values are.
+func quantilesOf(d report.Distribution) quantiles {
+	at := func(share float64) report.Number { return report.Number(math.Round(float64(d.At(share))*1e9) / 1e9) }
+	return quantiles{N: d.Count, P50: at(0.5), P95: at(0.95)}
 }
 
 type objective struct {
@@ -84,8 +109,8 @@ func newView(h history, now time.Time) *view {
 	v := &view{
 		Description: t, Interval: t.Interval.Seconds(),
 		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]probe.Ability{},
-		Skipped: h.skipped, Window: window.Seconds(), Objectives: []objective{},
-		Last: h.last(), past: h, recent: h.since(now.Add(-window)),
+		Skipped: h.skipped, Window: window.Seconds(),
+		Last: h.last(), past: h, summary: h.summarize(h.since(now.Add(-window))),
 	}
 	for _, a := range t.Abilities {
 		v.HeldTo[a.Name] = a
@@ -96,10 +121,7 @@ func newView(h history, now time.Time) *view {
 	if h.dropped && h.ring[0].At.After(now.Add(-window)) {
 		v.Window = now.Sub(h.ring[0].At).Seconds() // there was no room for older ones
 	}
-	v.summary = h.summarize(wholeHour, v.recent)
-	for _, o := range t.Objectives {
-		v.Objectives = append(v.Objectives, v.judged(o))
-	}
+	v.sumUp()
 	if t.InFlight != nil {
 		n, oldest := t.InFlight()
 		if v.InFlight = n; n > 0 {
@@ -115,24 +137,23 @@ func newView(h history, now time.Time) *view {
 	return v
 }
 
-// judged counts the results that were judged by the signal and limit of the objective as it is now. Its goal and name
-// say nothing about a single result, so results from before a reload that changed only these count as well.
-func (v *view) judged(o probe.Objective) objective {
-	t := objective{Name: o.Name, Signal: o.Signal, Goal: o.Goal}
-	if o.Signal != probe.SignalAvailability {
-		t.Limit = new(o.Limit.Seconds())
+// sumUp shows the summary in the fields of v.
+func (v *view) sumUp() {
+	s := &v.summary
+	v.Results, v.OKResults, v.Outcomes = s.Sent(), s.Succeeded(), s.Outcomes
+	v.OKRatio = report.Number(float64(v.OKResults) / float64(v.Results)) // NaN without a result
+	v.Quantiles = allQuantiles{
+		TTFT: quantilesOf(s.TTFT), TPOT: quantilesOf(s.TPOT), ITL: quantilesOf(s.ITL), E2EL: quantilesOf(s.E2EL),
 	}
-	same := func(of probe.Objective) bool { return of.Signal == o.Signal && of.Limit == o.Limit }
-	for _, e := range v.recent {
-		switch {
-		case slices.ContainsFunc(e.good, same):
-			t.Good++
-			t.Total++
-		case slices.ContainsFunc(e.bad, same):
-			t.Total += 1 + e.blocked
+	v.Objectives = make([]objective, 0, len(s.Objectives))
+	for i, a := range s.Objectives {
+		of := v.Description.Objectives[i]
+		o := objective{Name: of.Name, Signal: of.Signal, Goal: of.Goal, Good: a.Good, Total: a.Judged}
+		if of.Signal != probe.SignalAvailability {
+			o.Limit = new(of.Limit.Seconds())
 		}
+		v.Objectives = append(v.Objectives, o)
 	}
-	return t
 }
 
 func (v *view) judge() state {
@@ -154,14 +175,14 @@ func (v *view) judge() state {
 // not hang, and one that hangs shows it in the first probe after the fault. It is 10 s without a success in the last
 // hour.
 func (v *view) patience() float64 {
-	least, p95 := longWait.Seconds(), v.Quantiles.E2EL.P95
-	if p95 == nil {
+	least := longWait.Seconds()
+	if v.Quantiles.E2EL.N == 0 {
 		return least
 	}
 	if v.Interval > 0 {
 		least = min(least, v.Interval/2)
 	}
-	return max(least, 2**p95)
+	return max(least, 2*float64(v.Quantiles.E2EL.P95))
 }
 
 func orNull(s string) *string {

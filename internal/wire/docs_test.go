@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheTableOfServers holds the table of docs/servers.md to servers.yaml: the same types in the order of recognition, by
-// what they are recognized, and what can be measured of each.
+// TestTheTableOfServers holds the table of docs/servers.md to servers.yaml: the same types in the order of
+// recognition, by what they are recognized, and what can be measured of each.
 func TestTheTableOfServers(t *testing.T) {
 	page, err := os.ReadFile("../../docs/servers.md")
 	if err != nil {

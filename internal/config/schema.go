@@ -1,0 +1,113 @@
+package config
+
+import (
+	_ "embed" // of the example
+	"encoding/json"
+	"reflect"
+	"strconv"
+)
+
+// schemaURL is where each release has [Schema]. Editors take it from the first line of [Example].
+const schemaURL = "https://github.com/llm-prober/prober/releases/latest/download/targets.schema.json"
+
+//go:embed example.yaml
+var example string
+
+// Example returns a targets file with the most used settings and what they mean.
+func Example() string { return example }
+
+// A node is a part of a JSON Schema.
+type node map[string]any
+
+// Schema returns the JSON Schema of the targets file, draft 2020-12, for editors.
+func Schema() []byte {
+	s := settings()
+	all, target, objective := s.shared.properties(), s.own.properties(), s.objective.properties()
+	for name := range all {
+		target[name] = node{"$ref": "#/properties/" + name}
+	}
+	entry := object(target)
+	entry["required"] = []string{"url"}
+	all["targets"] = node{"type": "array", "items": entry}
+	all["objectives"] = node{"type": "array", "items": object(objective)}
+	root := object(all)
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["$id"] = schemaURL
+	root["title"] = "targets file of prober"
+	text, _ := json.MarshalIndent(root, "", "  ") // of maps and texts
+	return append(text, '\n')
+}
+
+func object(properties node) node {
+	return node{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+func (ks keys) properties() node {
+	all := node{}
+	for _, k := range ks {
+		all[k.keyName()] = k.schema()
+	}
+	return all
+}
+
+// schema returns what the values of a key look like.
+func (k Key) schema() node {
+	p := k.valueSchema()
+	if k.optional() {
+		p = node{"anyOf": []any{p, node{"const": none}}}
+	}
+	p["description"] = k.Help
+	if k.Type == "number" && json.Valid([]byte(k.Default)) {
+		p["default"] = json.Number(k.Default)
+	} else if k.Default != "" {
+		p["default"] = k.Default
+	}
+	return p
+}
+
+func (k Key) valueSchema() node {
+	switch {
+	case k.kind == reflect.TypeFor[Headers]():
+		return node{"type": "object", "additionalProperties": node{"type": "string"}}
+	case k.Switch:
+		return node{"enum": []any{true, false, "on", "off"}}
+	case len(k.words) > 0:
+		return node{"enum": spellings(k.words)}
+	case k.isDuration():
+		return node{"type": "string", "pattern": "^([0-9.]+(ns|us|µs|ms|s|m|h))+$"}
+	case k.isNumber():
+		return k.numberSchema()
+	}
+	p := node{"type": "string"}
+	if pattern := formats[k.format].pattern; pattern != nil {
+		p["pattern"] = pattern.String()
+	}
+	return p
+}
+
+// spellings returns words, and those that YAML takes for a number as numbers too.
+func spellings(words []string) (all []any) {
+	for _, word := range words {
+		all = append(all, word)
+		if _, err := strconv.ParseFloat(word, 64); err == nil {
+			all = append(all, json.Number(word))
+		}
+	}
+	return all
+}
+
+func (k Key) numberSchema() node {
+	p := node{"type": "integer"}
+	if k.kind.Kind() == reflect.Float64 {
+		p["type"] = "number"
+	}
+	if k.format == "ratio" {
+		p["exclusiveMinimum"], p["exclusiveMaximum"] = 0, 1
+	}
+	for tag, keyword := range map[string]string{"min": "minimum", "above": "exclusiveMinimum", "max": "maximum"} {
+		if bound := k.tag.Get(tag); bound != "" {
+			p[keyword] = json.Number(bound)
+		}
+	}
+	return p
+}
