@@ -268,7 +268,7 @@ func sidesSeries() (all series) {
 func TestTargetsTable(t *testing.T) {
 	t.Parallel()
 	var all series
-	for target, success := range map[string]string{"fine": "7195", "failing": "3600", "paused": "7195"} {
+	for target, success := range map[string]string{"fine": "7195", "failing": "3600"} {
 		labels := fmt.Sprintf(`target=%q,model="llama",prompt="cold"`, target)
 		ours := `{job="prober",instance="p:9464",` + labels
 		all.add("llm_probe_target_info"+ours+"}", "1x120")
@@ -279,7 +279,6 @@ func TestTargetsTable(t *testing.T) {
 		all.add("llm_probe_probes_total"+ours+`,outcome="connect"}`, "0x110 1x10")
 		all.add(fmt.Sprintf(`target:llm_probe_silence_seconds:limit{target=%q,prompt="cold"}`, target), "60x120")
 	}
-	all.add(`llm_probe_paused_until_timestamp_seconds{job="prober",instance="p:9464",target="paused",model="llama",prompt="cold"}`, "9000x120")
 	for alert, severity := range map[string]string{"ProberTargetDown": "critical", "ProberErrorBudgetBurn": "warning"} {
 		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",prompt="cold"}`,
 			alert, severity), "1x120")
@@ -289,14 +288,14 @@ func TestTargetsTable(t *testing.T) {
 		expr := "(" + fill(q.expr, everything("30m", "1h")) + ")"
 		switch q.panel + q.ref {
 		case "TargetsA":
-			for target, state := range map[string]int{"fine": 0, "failing": 2, "paused": -1} {
+			for target, state := range map[string]int{"fine": 0, "failing": 2} {
 				asked = append(asked, asks(fmt.Sprintf("sum(%s and on (target) llm_probe_target_info{target=%q})", expr, target), state))
 			}
 		case "TargetsB":
 			for target, outcome := range map[string]string{"fine": "ok", "failing": "connect"} {
 				asked = append(asked, asks(fmt.Sprintf("count(%s and on (target, outcome) llm_probe_probes_total{target=%q,outcome=%q})", expr, target, outcome), 1))
 			}
-			asked = append(asked, asks("count"+expr, 3))
+			asked = append(asked, asks("count"+expr, 2))
 		}
 	}
 	if len(asked) != 6 {

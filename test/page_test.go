@@ -66,7 +66,7 @@ func card(target, state string) chromedp.CSS {
 // width, and takes a target down.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	demo := start(t, []string{"PROBER_ADMIN_API=on"}, "demo", "--listen-address", "127.0.0.1:0")
+	demo := start(t, nil, "demo", "--listen-address", "127.0.0.1:0")
 	page := demo.After(t, "page")
 	server := demo.After(t, "production-stack")
 	ctx, console := browser(t)
@@ -110,13 +110,6 @@ func TestPage(t *testing.T) {
 	}
 	do("a bar is a link for the keyboard", chromedp.Focus(chromedp.CSS("svg a")), chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS(".tall")),
 		chromedp.Navigate(page), chromedp.WaitVisible(card("ray-serve", "ok")))
-
-	button := func(text string) chromedp.Search {
-		return chromedp.Search(`//*[@data-target="ray-serve"]//button[text()="` + text + `"]`)
-	}
-	do("pause", chromedp.Click(button("pause for")), chromedp.WaitVisible(card("ray-serve", "paused")))
-	do("probe now, which leads to the probe", chromedp.Click(button("probe now")), chromedp.WaitVisible(chromedp.CSS(".tall")), chromedp.Navigate(page))
-	do("resume", chromedp.Click(button("resume")), chromedp.WaitVisible(card("ray-serve", "ok")))
 
 	injected := setFault(t, server, `{"status":503}`)
 	// As soon as there is a result of a probe after the fault, the page says so.

@@ -263,18 +263,12 @@ func TestInhibitRules(t *testing.T) {
 		slices.Sort(all)
 		silenced[source] = slices.Compact(all)
 	}
-	var all []string
-	for _, alert := range ours {
-		all = append(all, name(alert))
-	}
-	slices.Sort(all)
 	regressions := []string{"ProberITLRegression warning", "ProberTPOTRegression warning", "ProberTTFTRegression warning"}
 	if want := map[string][]string{
 		"ProberTargetDown critical": {
 			"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
 			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning", "ProberTargetRefuses warning",
 		},
-		"ProberTargetPaused info": slices.Compact(all),
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",

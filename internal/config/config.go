@@ -36,7 +36,6 @@ type Config struct {
 	Shard           Shard            `env:"SHARD" yaml:"shard"`
 	MaxTokensPerDay Tokens           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" yaml:"max_tokens_per_day" min:"1" max:"1000000000000000"`
 	DrainEndpoint   bool             `env:"DRAIN_ENDPOINT" envDefault:"off" yaml:"drain_endpoint"`
-	AdminAPI        bool             `env:"ADMIN_API" envDefault:"off" yaml:"admin_api"`
 	GenAISemconv    bool             `env:"GENAI_SEMCONV" envDefault:"on" yaml:"genai_semconv"`
 
 	// Each target and each objective is filled by itself, with a prefix of its own.
@@ -51,7 +50,6 @@ type Config struct {
 type Settings struct {
 	QPS     Rate   `env:"QPS" envDefault:"0.1" yaml:"qps" above:"0" max:"1000"`
 	Arrival string `env:"ARRIVAL" envDefault:"constant" yaml:"arrival" oneof:"constant poisson"`
-	Active  Window `env:"ACTIVE" yaml:"active"`
 
 	Prompt        string  `env:"PROMPT" envDefault:"cold" yaml:"prompt" oneof:"cold warm sessions dataset canary"`
 	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" yaml:"prompt_tokens" min:"16" max:"1000000"`

@@ -33,13 +33,11 @@ func descriptions() []topic {
 		}},
 		{"Special cases", []description{
 			{"DRAIN_ENDPOINT", serving, "for sidecars: serve /-/drain, and run although the configuration is invalid"},
-			{"ADMIN_API", serving, "pause, resume and probe targets by POST and on the page"},
 			{"GENAI_SEMCONV", "run demo bench", "also emit the OpenTelemetry GenAI metrics on OTLP"},
 		}},
 		{"Rate", []description{
 			{"QPS", "run demo check bench", "probes per second and target; above 0, at most 1000"},
 			{"ARRIVAL", "run demo check bench", "how the starts of probes are spread over time"},
-			{"ACTIVE", "run", "when targets are probed: Mon-Fri 08:00-18:00 Europe/Berlin; default: always"},
 		}},
 		{"Prompts", []description{
 			{"PROMPT", "", "workload: cold (no cache helps), warm, sessions, dataset or canary"},

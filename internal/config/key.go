@@ -182,8 +182,6 @@ func (k Key) hint() string {
 		want = "number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3"
 	case k.kind == reflect.TypeFor[Headers]():
 		want = "NAME=value,NAME=value (a value with a comma in it goes into the targets file)"
-	case k.kind == reflect.TypeFor[Window]():
-		want = "days, a time and a time zone, for example Mon-Fri 08:00-18:00 Europe/Berlin"
 	case k.kind == reflect.TypeFor[Rate]():
 		want = "probes per second, for example 0.1"
 	case k.kind == reflect.TypeFor[Tokens]():

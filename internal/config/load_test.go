@@ -53,7 +53,7 @@ func TestSourcesAgree(t *testing.T) {
 		CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1 ARRIVAL=poisson
 		PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10 SYSTEM_TOKENS=0 CANARY_DEPTH=1
 		DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2 TOKEN_BUDGET_PER_DAY=1000000
-		CONNECTION=reuse HTTP_VERSION=2 STAMP=user BACKOFF_LIMIT=none WAIT_FOR_READY=30m ACTIVE=08:00-18:00
+		CONNECTION=reuse HTTP_VERSION=2 STAMP=user BACKOFF_LIMIT=none WAIT_FOR_READY=30m
 		API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id`
 	want := Target{
 		Name: "one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "70",
@@ -66,9 +66,6 @@ func TestSourcesAgree(t *testing.T) {
 			Timeout: Duration(time.Minute), StallTimeout: Duration(time.Minute), MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
 			Connection: "reuse", HTTPVersion: "2", Stamp: "user", APIKey: NewSecret("sk"),
 		},
-	}
-	if err := want.Active.UnmarshalText([]byte("08:00-18:00")); err != nil {
-		t.Fatal(err)
 	}
 	variables, flags := map[string]string{prefix + "TARGETS_0_HEADERS": "X-A=1=2, X-B = 3"}, map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
 	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n"

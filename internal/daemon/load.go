@@ -29,7 +29,7 @@ func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if problems := append(checkAdmin(c), assets.Validate(c.Targets)...); problems != nil {
+	if problems := assets.Validate(c.Targets); problems != nil {
 		return nil, problems
 	}
 	return c, nil

@@ -29,9 +29,6 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http
 		mux.HandleFunc("POST /-/drain", d.beginDrain)
 		mux.HandleFunc("DELETE /-/drain", d.endDrain)
 	}
-	if d.Config.AdminAPI {
-		d.observers.Board.Control(mux, d.controls())
-	}
 	scrapes, _ := zap.NewStdLogAt(d.Log, zap.WarnLevel) // the error is of levels that do not exist
 	scrapes.SetPrefix("scrape failed: ")
 	mux.Handle("/metrics", d.observers.Metrics.Handler(scrapes))

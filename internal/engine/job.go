@@ -86,7 +86,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 			UserStamps: t.Stamp == "user",
 		}),
 		Timeout: time.Duration(t.Timeout), Stall: time.Duration(t.StallTimeout),
-		Backoff: time.Duration(t.BackoffLimit), DayLimit: int(t.TokenBudgetPerDay), Opens: t.Active.Opens,
+		Backoff: time.Duration(t.BackoffLimit), DayLimit: int(t.TokenBudgetPerDay),
 		Version: t.APIVersion, Priority: t.Priority.Value, Session: t.SessionHeader,
 	}
 	for name, value := range t.Headers {

@@ -137,7 +137,7 @@ func (o *Observers) forget(target string) {
 
 // A description is what the observers were told about a target.
 type description struct {
-	probe.Description // InFlight and Paused are nil: functions cannot be compared
+	probe.Description // InFlight is nil: functions cannot be compared
 	member            *probe.Member
 	changes           string // a note on what the server was before, and until when; empty if it has not changed
 }
@@ -197,7 +197,7 @@ func (o *Observers) describe(j *Job) {
 			continue
 		}
 		o.described[t.Name] = now
-		d.InFlight, d.Paused = member.InFlight, member.Paused
+		d.InFlight = member.InFlight
 		o.Metrics.Set(d)
 		o.Board.Set(d)
 	}

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
-	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -28,7 +25,7 @@ const (
 	fitWait    = 30 * time.Second
 )
 
-// A Runner runs jobs. Its methods are called by one goroutine, but for SetDraining, Draining, Pause and Probe.
+// A Runner runs jobs. Its methods are called by one goroutine, but for SetDraining and Draining.
 type Runner struct {
 	RunnerOptions
 
@@ -46,8 +43,6 @@ type Runner struct {
 	jobs    []*Job
 	ending  []*Job // that were stopped, and have probes under way
 	budgets Budgets
-	pauses  map[string]time.Time // by target, when they end
-	extra   uint64               // probes outside the slots so far
 }
 
 // RunnerOptions are what a runner needs beside a configuration.
@@ -63,7 +58,7 @@ type RunnerOptions struct {
 func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	r := &Runner{
 		RunnerOptions: o, owned: newOwnedTargets(o.Lookup, o.Log),
-		fits: semaphore.NewWeighted(fitsAtOnce), budgets: Budgets{}, pauses: map[string]time.Time{},
+		fits: semaphore.NewWeighted(fitsAtOnce), budgets: Budgets{},
 	}
 	r.starts, r.stop = context.WithCancel(ctx)
 	r.probes, r.drop = context.WithCancel(context.WithoutCancel(ctx))
@@ -162,7 +157,6 @@ func (r *Runner) replace(jobs []*Job) {
 		r.begin(j)
 	}
 	now := time.Now() // a target that comes back on the same day has spent what it spent
-	maps.DeleteFunc(r.pauses, func(_ string, until time.Time) bool { return until.Before(now) })
 	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool { return spent.Unspent(now) && !r.runs(target) })
 }
 
@@ -180,7 +174,6 @@ func (r *Runner) begin(j *Job) {
 	for i, m := range j.Members {
 		m.Draining.Store(r.Draining())
 		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
-		m.Pause(r.pauses[m.Name()])
 	}
 	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *Job) bool {
 		return !slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) })
@@ -232,54 +225,6 @@ func (r *Runner) SetDraining(draining bool) (changed bool) {
 
 // Draining reports whether slots are skipped because of [Runner.SetDraining].
 func (r *Runner) Draining() bool { return r.Observers.draining.Load() }
-
-// Pause makes a target's slots be skipped until then, whatever is reloaded meanwhile; the zero time resumes.
-func (r *Runner) Pause(target string, until time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if j, i := r.member(target); j != nil {
-		r.pauses[target] = until
-		j.Members[i].Pause(until)
-	}
-}
-
-// member finds a target among those that are probed; nil if there is none of that name. The lock is held.
-func (r *Runner) member(target string) (*Job, int) {
-	for _, j := range r.jobs {
-		if i := slices.IndexFunc(j.Members, func(m *probe.Member) bool { return m.Name() == target }); i >= 0 {
-			return j, i
-		}
-	}
-	return nil, 0
-}
-
-// Probe probes a target now, also while it is paused. The result is shown on the page, but is in no metric: probes that
-// are made because something looks wrong would bias them.
-func (r *Runner) Probe(ctx context.Context, target string) (*probe.Result, error) {
-	r.mu.Lock()
-	j, i := r.member(target)
-	r.extra++
-	round := 1<<32 + r.extra // no slot asks the same
-	r.mu.Unlock()
-	if j == nil {
-		return nil, fmt.Errorf("not probed: no target %s", target)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(r.probes, cancel)()
-	result, reason := j.Group(nil).Extra(ctx, i, round)
-	switch {
-	case reason == probe.SkipOverlap:
-		_, oldest := j.Members[i].InFlight()
-		return nil, fmt.Errorf("not probed: another probe has been in flight for %s", format.Duration(time.Since(oldest)))
-	case reason != "":
-		return nil, fmt.Errorf("not probed: %s", reason)
-	case result.Outcome == probe.Canceled:
-		return nil, errors.New("not probed: canceled")
-	}
-	r.Observers.Board.Record(result)
-	return result, nil
-}
 
 // probe probes one job as planned until starts is done. Members whose servers are waited for join when these are ready.
 func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {

@@ -139,5 +139,4 @@ type Description struct {
 	Objectives []Objective   `json:"-"`
 
 	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
-	Paused   func() time.Time                 `json:"-"` // [Member.Paused], called without a lock held
 }

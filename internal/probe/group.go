@@ -42,12 +42,11 @@ const (
 	SkipBackoff  Skip = "backoff"  // the server had asked for a pause
 	SkipWaiting  Skip = "waiting"  // the server was not ready yet, or the length of its prompts not known
 	SkipDraining Skip = "draining" // the servers are about to stop
-	SkipPaused   Skip = "paused"   // somebody paused the target, or it is not its time
 )
 
 // Skips returns every reason to skip.
 func Skips() []Skip {
-	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining, SkipPaused}
+	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining}
 }
 
 // Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it
@@ -106,7 +105,7 @@ func (g *Group) Turn(
 ) (r *Result, reason Skip) {
 	reason = g.Members[i].Skipping()
 	if reason == "" {
-		r, reason = g.attempt(ctx, i, question, round, 0)
+		r, reason = g.attempt(ctx, i, question, round)
 	}
 	if reason != "" {
 		g.Recorder.Skipped(g.Members[i].Name(), reason)
@@ -117,30 +116,12 @@ func (g *Group) Turn(
 	return r, ""
 }
 
-// extraPatience is how long [Group.Extra] waits for the end of a probe in flight: beside it neither would be timed
-// right.
-const extraPatience = 10 * time.Second
-
-// Extra asks member i the question of a round outside its slots, also while these are skipped. It records nothing. The
-// reason says why there is no result: [SkipOverlap], [SkipBudget] or [SkipWaiting].
-func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
-	question := func() Question { return g.Ask(round) }
-	r, reason = g.attempt(ctx, i, question, round, extraPatience)
-	if reason == SkipWaiting { // the length may be known by now
-		r, reason = g.attempt(ctx, i, question, round, extraPatience)
-	}
-	if r != nil {
-		r.Due, r.Round, r.Extra = r.Start, round, true
-	}
-	return r, reason
-}
-
 // attempt asks member i the question of a round, if it may have one more in flight by then and has tokens left of the
 // day.
 func (g *Group) attempt(
-	ctx context.Context, i int, question func() Question, round uint64, patience time.Duration,
+	ctx context.Context, i int, question func() Question, round uint64,
 ) (r *Result, reason Skip) {
-	probe, ok := g.Members[i].take(ctx, patience)
+	probe, ok := g.Members[i].take()
 	if !ok {
 		return nil, SkipOverlap
 	}

@@ -10,16 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Member is a target in a group and what its server has shown. It is safe for concurrent use.
 type Member struct {
 	target Target
-	model  string              // configured; empty to take the server's first
-	slots  *semaphore.Weighted // one for each probe that may be in flight
+	model  string // configured; empty to take the server's first
+
+	mostInFlight int // probes at a time, at least 1
 
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
@@ -30,13 +29,12 @@ type Member struct {
 	capabilities Capabilities
 	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.again]
 	rested       time.Time         // end of the pause that the server asked for; zero: none
-	paused       time.Time         // end of the pause that somebody asked for; zero: none
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
 func NewMember(t Target, model string, inFlight int) *Member {
 	return &Member{
-		target: t, model: model, slots: semaphore.NewWeighted(int64(inFlight)), Budget: new(Budget),
+		target: t, model: model, mostInFlight: inFlight, Budget: new(Budget),
 		capabilities: Capabilities{Findings: Findings{Dialect: t.Dialect, Server: t.Server, Model: model}},
 	}
 }
@@ -62,34 +60,17 @@ type flight struct {
 	blocked int // slots that were skipped because of it; see [Result.Blocked]
 }
 
-// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time; without patience,
-// that is a slot which the oldest probe in flight blocked.
-func (m *Member) take(ctx context.Context, patience time.Duration) (probe *flight, ok bool) {
-	if !m.slots.TryAcquire(1) {
-		if patience == 0 {
-			m.block()
-			return nil, false
-		}
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		if m.slots.Acquire(ctx, 1) != nil {
-			return nil, false
-		}
-	}
+// take takes a slot for a probe that starts now. ok is false if none is free: the oldest probe in flight blocks it.
+func (m *Member) take() (probe *flight, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.inFlight) == m.mostInFlight {
+		m.inFlight[0].blocked++
+		return nil, false
+	}
 	probe = &flight{start: time.Now()}
 	m.inFlight = append(m.inFlight, probe)
 	return probe, true
-}
-
-// block counts a slot that the oldest probe in flight blocked.
-func (m *Member) block() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.inFlight) > 0 {
-		m.inFlight[0].blocked++
-	}
 }
 
 // release gives back the slot of a probe that has ended, and returns how many others it blocked.
@@ -98,7 +79,6 @@ func (m *Member) release(probe *flight) (blocked int) {
 	defer m.mu.Unlock()
 	i := slices.Index(m.inFlight, probe)
 	m.inFlight = slices.Delete(m.inFlight, i, i+1)
-	m.slots.Release(1)
 	return probe.blocked
 }
 
@@ -243,40 +223,12 @@ func (m *Member) Skipping() Skip {
 	switch {
 	case m.Draining.Load():
 		return SkipDraining
-	case !m.pausedUntil().IsZero():
-		return SkipPaused
 	case m.Waiting.Load():
 		return SkipWaiting
 	case time.Now().Before(m.rested):
 		return SkipBackoff
 	}
 	return ""
-}
-
-// Pause makes the member's slots be skipped as [SkipPaused] until then.
-func (m *Member) Pause(until time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.paused = until
-}
-
-// Paused is the end of the pause; zero if there is none.
-func (m *Member) Paused() time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.pausedUntil()
-}
-
-// pausedUntil needs the lock.
-func (m *Member) pausedUntil() (until time.Time) {
-	now := time.Now()
-	if m.target.Opens != nil {
-		until = m.target.Opens(now)
-	}
-	if now.Before(m.paused) && m.paused.After(until) {
-		until = m.paused
-	}
-	return until
 }
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.

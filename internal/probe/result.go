@@ -16,7 +16,6 @@ type Result struct {
 
 	Round uint64    // results of one group with equal Round answered the same prompt
 	Due   time.Time // when the probe should have started, or when its turn in the group came
-	Extra bool      // somebody asked for it, outside the slots: it counts in no metric and no statistic
 
 	// Blocked is how many slots were skipped as [SkipOverlap] while this probe was the oldest in flight. If it failed, no
 	// answer would have come in them either.

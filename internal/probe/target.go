@@ -39,8 +39,6 @@ type Target struct {
 	Stall       time.Duration // longest gap between token frames
 	Backoff     time.Duration // longest pause that an overloaded server may ask for; 0 for none
 	DayLimit    int           // tokens of a day, prompts and answers; 0 for no limit
-
-	Opens func(now time.Time) time.Time // until when slots are skipped as [SkipPaused]; zero: they are not; nil: never
 }
 
 // Probe asks and times. It returns within t.Timeout, and as soon as ctx is done. The caller sets Due and Round.

@@ -18,8 +18,6 @@ type Board struct {
 	version string
 	ready   atomic.Bool
 
-	controlled bool // see Control
-
 	rejected  atomic.Pointer[Rejection] // nil: the configuration as it is now is right
 	mu        sync.Mutex                // guards histories
 	histories []*history                // in the order in which their targets were first set

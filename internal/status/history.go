@@ -48,8 +48,7 @@ type entry struct {
 	tokens           packed // TokensPerFrame
 	single           bool   // ITL is the gaps: one token a frame, none in bursts
 
-	At    time.Time // when it was recorded
-	Extra bool      // see [probe.Result]
+	At time.Time // when it was recorded
 
 	sample     report.Sample     // what it adds to statistics, without ITLs and texts
 	objectives []probe.Objective // by which it was judged; shared
@@ -73,7 +72,7 @@ func newEntry(r *probe.Result) *entry {
 		}
 	}
 	e := &entry{
-		ResultJSON: a, Extra: r.Extra, sample: report.SampleOf(r), single: slices.Equal(a.ITL, gaps(&a)),
+		ResultJSON: a, sample: report.SampleOf(r), single: slices.Equal(a.ITL, gaps(&a)),
 		arrivals: pack(a.Arrivals, nanoseconds),
 		tokens:   pack(a.TokensPerFrame, func(n int) int64 { return int64(n) }),
 	}
@@ -207,8 +206,8 @@ func (h *history) last() *entry {
 // kept is everything there is, oldest first, in a list of its own.
 func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
-// since is the results in the ring since t that count in statistics, in a list of its own.
+// since is the results in the ring since t, in a list of its own.
 func (h *history) since(t time.Time) []*entry {
 	from := sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
-	return slices.DeleteFunc(slices.Clone(h.ring[from:]), func(e *entry) bool { return e.Extra })
+	return slices.Clone(h.ring[from:])
 }

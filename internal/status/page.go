@@ -10,7 +10,6 @@ import (
 	"html/template"
 	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,6 @@ var (
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
 		"seconds": seconds, "latency": latency, "short": format.Short, "elapsed": format.Elapsed, "attainment": format.Attainment,
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
-		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half": func(v float64) float64 { return v / 2 },
 		"goal": format.Goal,

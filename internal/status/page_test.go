@@ -90,15 +90,15 @@ func TestManyTargets(t *testing.T) {
 		for i := range 5 {
 			b.Record(success("one", 200*ms, 300*ms, 400*ms))
 			name := fmt.Sprintf("more-%d", i)
-			b.Set(probe.Description{Name: name, Paused: func() time.Time { return time.Now().Add(time.Hour) }})
+			b.Set(probe.Description{Name: name})
 			b.Record(success(name, 100*ms, 200*ms))
 		}
 		_, rows, _ := strings.Cut(get(t, b, "/").Body.String(), "<main>")
 		rows, _, _ = strings.Cut(rows, "</main>")
 		golden(t, "rows.html", rows)
 		for path, want := range map[string]string{
-			"/": "two failing, hung hanging, lone waiting, more-0 paused, more-1 paused, more-2 paused, more-3 paused, more-4 paused, one ok", "/?state=failing": "two failing",
-			"/?state=ok&target=two": "", "/?target=more-1": "more-1 paused",
+			"/": "two failing, hung hanging, lone waiting, one ok, more-0 ok, more-1 ok, more-2 ok, more-3 ok, more-4 ok", "/?state=failing": "two failing",
+			"/?state=ok&target=two": "", "/?target=more-1": "more-1 ok",
 		} {
 			var shown []string
 			body := get(t, b, path).Body.String()

@@ -11,15 +11,13 @@ import (
 )
 
 // TestQuantiles holds what counts: one value a probe, and one a token for ITL. Failed
-// probes put no number into quantiles, and one on request counts nowhere. That of report interpolates.
+// probes put no number into quantiles. That of report interpolates.
 func TestQuantiles(t *testing.T) {
 	stalled := success("a", 500*ms, 900*ms)
 	stalled.Outcome = probe.Stalled
 	contaminated := success("a", 5*ms, 15*ms)
 	contaminated.Cache = probe.CacheContaminated
-	extra := success("a", time.Second, 2*time.Second)
-	extra.Extra = true
-	s := viewOf(success("a", 20*ms, 70*ms), success("a", 10*ms, 20*ms, 30*ms, 40*ms), extra, stalled, contaminated)
+	s := viewOf(success("a", 20*ms, 70*ms), success("a", 10*ms, 20*ms, 30*ms, 40*ms), stalled, contaminated)
 	equal(t, "results and successes", []int{s.Results, s.OKResults}, []int{4, 3})
 	equal(t, "remarks", s.Remarks(), []string{"last hour: 1 of 3 requests had a prompt that was in the server's cache: excluded from TTFT"})
 	for name, test := range map[string]struct {
@@ -80,9 +78,6 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	b.Record(success("a", 100*ms, 200*ms))
 	b.Record(success("a", 200*ms, 300*ms))
 	b.Record(broken("a", probe.DNS, "no such host"))
-	extra := broken("a", probe.DNS, "no such host")
-	extra.Extra = true
-	b.Record(extra)
 	limit := 0.15
 	got := b.views()[0].Objectives
 	equal(t, "objectives", got, []objective{{"quick", "ttft", &limit, 0.9, 1, 3}, {"availability", "availability", nil, 0.5, 2, 3}})

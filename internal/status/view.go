@@ -15,7 +15,6 @@ const (
 	failing state = "failing" // the last result is not ok
 	hanging state = "hanging" // a probe has been under way for too long
 	waiting state = "waiting" // there is no result yet
-	paused  state = "paused"  // somebody paused it
 	fine    state = "ok"      // the last result is ok
 )
 
@@ -38,8 +37,7 @@ type view struct {
 	LastResult  *time.Time     `json:"last_result_time"`
 	InFlight    int            `json:"in_flight"`
 	Oldest      *float64       `json:"oldest_in_flight_seconds"`
-	PausedUntil *time.Time     `json:"paused_until"` // null if it is not paused
-	Skipped     map[string]int `json:"skipped"`      // by reason, since the target was added
+	Skipped     map[string]int `json:"skipped"` // by reason, since the target was added
 
 	Window     float64               `json:"window_seconds"`
 	Results    int                   `json:"results"`
@@ -49,11 +47,10 @@ type view struct {
 	Quantiles  allQuantiles          `json:"quantiles_seconds"`
 	Objectives []objective           `json:"objectives"`
 
-	Controlled bool   `json:"-"` // the page shows buttons
-	Last       *entry `json:"-"` // the latest result; nil if there is none
-	Scales     scales `json:"-"` // of the group; for the page only
-	past       history
-	summary    report.Summary // of the results of the window that count, without those that outlived the ring
+	Last    *entry `json:"-"` // the latest result; nil if there is none
+	Scales  scales `json:"-"` // of the group; for the page only
+	past    history
+	summary report.Summary // of the results of the window that count, without those that outlived the ring
 }
 
 // allQuantiles are those of the quantities that are summed up.
@@ -97,9 +94,7 @@ func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
 func (b *Board) views() []*view {
 	now, list := time.Now(), []*view{}
 	for _, h := range b.copies() {
-		v := newView(h, now)
-		v.Controlled = b.controlled
-		list = append(list, v)
+		list = append(list, newView(h, now))
 	}
 	return list
 }
@@ -128,11 +123,6 @@ func newView(h history, now time.Time) *view {
 			v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
 		}
 	}
-	if t.Paused != nil {
-		if until := t.Paused().UTC(); !until.IsZero() {
-			v.PausedUntil = &until
-		}
-	}
 	v.State = v.judge()
 	return v
 }
@@ -158,8 +148,6 @@ func (v *view) sumUp() {
 
 func (v *view) judge() state {
 	switch {
-	case v.PausedUntil != nil:
-		return paused
 	case v.Oldest != nil && *v.Oldest > v.patience():
 		return hanging
 	case v.Last == nil:

@@ -89,7 +89,7 @@ func counters() []Instrument {
 		{Name: skipped, Unit: "{probe}", Kind: Counter, Scope: ScopeTarget, Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
 			Help: "Probes that were due and not sent: overlap if too many were in flight, budget if the daily tokens were " +
 				"spent, late if the next one was due already, backoff after Retry-After, waiting before the server was ready or " +
-				"the length of its prompts known, draining after /-/drain, paused by the admin API."},
+				"the length of its prompts known, draining after /-/drain."},
 	}
 }
 
@@ -115,9 +115,6 @@ func gauges() []Instrument {
 		{Name: "llm.probe.last_success_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastSuccess }),
 			Help:     "Unix time in seconds when the last successful probe ended; no sample before the first."},
-		{Name: "llm.probe.paused_until_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			ofTarget: moment(func(f facts) time.Time { return f.target.Paused() }),
-			Help:     "Unix time in seconds when the target's pause will end; no sample while it is not paused."},
 		{Name: "llm.probe.objective_goal", Unit: "1", Kind: Gauge, Scope: ScopeTarget, Labels: []Label{objectiveLabel()}, ofTarget: objectiveGoals,
 			Help: "Share of probes that must be good to meet the objective, between 0 and 1."},
 		{Name: "llm.probe.objective_limit", Unit: "s", Kind: Gauge, Scope: ScopeTarget, Labels: []Label{objectiveLabel()}, ofTarget: objectiveLimits,

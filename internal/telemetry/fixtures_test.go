@@ -27,7 +27,6 @@ func fixedTarget() probe.Description {
 			{Name: "fast", Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.95},
 		},
 		InFlight: func() (int, time.Time) { return 0, time.Time{} },
-		Paused:   func() time.Time { return time.Time{} },
 	}
 }
 
