@@ -25,8 +25,8 @@ const classicFile = "rules-classic.yaml"
 // Rules returns the rule file of Prometheus, as it is committed, comments and all. The caller owns it.
 func Rules() []byte { return mustRead(RulesFile) }
 
-// ClassicRules returns the rules without native histograms, for back ends that do not know their functions. An alert that
-// is about native histograms is left out. The caller owns them.
+// ClassicRules returns the rules without native histograms, for back ends that do not know their functions. The alert
+// about missing native histograms is left out. The caller owns them.
 func ClassicRules() []byte { return mustRead(classicFile) }
 
 // Runbooks are the names of the alerts that have a runbook, sorted: all of them.

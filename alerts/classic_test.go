@@ -18,11 +18,10 @@ const classicHeader = `# Generated from rules.yaml by "make generate"; do not ed
 # They are those of rules.yaml without native histograms. docs/slo.md and docs/regression.md explain them.
 `
 
-// nativeHalf matches the native half of an expression, and the "or" before the classic half.
+// nativeHalf matches the native half of an expression, such as histogram_avg(sum by (job) (rate(x[1h]))), and the "or"
+// before the classic half.
 var nativeHalf = regexp.MustCompile(
-	`histogram_\w+\((?:[0-9.]+, )?sum by \([a-z, ]+\) \(\w+\(\w+\[\w+\]\)\)\)` + // such as histogram_avg(sum by (job) (rate(x[1h])))
-		`( > 2\^-13)?` +
-		`\n\s+or `)
+	`histogram_\w+\((?:[0-9.]+, )?sum by \([a-z, ]+\) \(\w+\(\w+\[\w+\]\)\)\)( > 2\^-13)?\n\s+or `)
 
 // classicOf returns rules without native histograms, and without the alert about those that are missing.
 func classicOf(rules []byte) []byte {

@@ -34,7 +34,11 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 				page, ok := alerts.Runbook(names[0])
 				switch {
 				case toFiles || classic || cmd.Flags().Changed("format"):
-					return usage.Problems{{Place: "alerts " + names[0], Text: "a runbook has neither --output nor --format nor --classic", Hint: "give the name alone"}}
+					return usage.Problems{{
+						Place: "alerts " + names[0],
+						Text:  "a runbook has neither --output nor --format nor --classic",
+						Hint:  "give the name alone",
+					}}
 				case !ok:
 					return usage.Problems{usage.Unknown(fmt.Sprintf("alerts %q", names[0]), names[0], alerts.Runbooks())}
 				}
@@ -64,8 +68,11 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", formatPrometheus, "prometheus: a rule file; alertmanager: inhibit rules for its configuration")
-	cmd.Flags().BoolVar(&classic, "classic", false, "without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know histogram_avg()")
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "`directory` to write the rules and the runbooks to; created if missing")
+	cmd.Flags().StringVar(&format, "format", formatPrometheus,
+		"prometheus: a rule file; alertmanager: inhibit rules for its configuration")
+	cmd.Flags().BoolVar(&classic, "classic", false,
+		"without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know histogram_avg()")
+	cmd.Flags().StringVarP(&dir, "output", "o", "",
+		"`directory` to write the rules and the runbooks to; created if missing")
 	return cmd
 }

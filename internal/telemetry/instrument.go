@@ -44,7 +44,7 @@ type Scope string
 const (
 	ScopeTarget Scope = "target" // what probes measured: labels target, model and prompt
 	ScopeProber Scope = "prober" // the state of the prober itself: no labels
-	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions and on OTLP only: target and their attributes
+	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions, on OTLP only: target, their attributes
 )
 
 // A Label is a label that only some instruments have.

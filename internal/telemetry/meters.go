@@ -16,9 +16,9 @@ import (
 
 const instrumentation = "github.com/llm-prober/prober"
 
-// An otelBackend keeps the series for OTLP in the OpenTelemetry SDK. A provider of the SDK keeps every attribute set that
-// it ever saw, and replicas behind a name may come and go for a year: so each target has providers of its own, and its
-// series end with them.
+// An otelBackend keeps the series for OTLP in the OpenTelemetry SDK. A provider of the SDK keeps every attribute set
+// that it ever saw, and replicas behind a name may come and go for a year: so each target has providers of its own, and
+// its series end with them.
 type otelBackend struct {
 	version string // of the prober
 	options []sdkmetric.ManualReaderOption
@@ -131,7 +131,8 @@ func must[T any](made T, err error) T {
 	return made
 }
 
-// attributes returns the labels of one series as OpenTelemetry has them. Empty ones of the GenAI conventions are left out.
+// attributes returns the labels of one series as OpenTelemetry has them. Empty ones of the GenAI conventions are left
+// out.
 func (i Instrument) attributes(t probe.Description, p point) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {

@@ -44,8 +44,8 @@ func TestBothRecordersAgree(t *testing.T) {
 	}
 }
 
-// TestOutliersCostNoResolution: between the shortest value that a clock gives and the longest that a probe may take there
-// are more buckets than OpenTelemetry's SDK has unless told so, and it would merge them for ever.
+// TestOutliersCostNoResolution: between the shortest value that a clock gives and the longest that a probe may take
+// there are more buckets than the SDK of OpenTelemetry has unless told so, and it would merge them for ever.
 func TestOutliersCostNoResolution(t *testing.T) {
 	r := newRecording(t)
 	r.Set(fixedTarget())

@@ -60,6 +60,7 @@ func newPromBackend(registry prometheus.Registerer, recorded []*Instrument) *pro
 				NativeHistogramBucketFactor:    nativeFactor,
 				NativeHistogramZeroThreshold:   i.zero(),
 				NativeHistogramMaxBucketNumber: nativeBuckets,
+				NativeHistogramMaxExemplars:    -1, // scrapers take those of the classic buckets; twice would be half of a scrape
 			}, i.labelNames())
 			registry.MustRegister(histogram)
 			b.histograms[i.Name] = histogram
