@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
 )
 
 // Levels of Pod Security: what is ours keeps the first, of others we ask nothing.
