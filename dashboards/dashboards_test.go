@@ -177,7 +177,7 @@ func checkQuery(t *testing.T, where, expr string) {
 
 // TestLinks holds that links between dashboards lead to dashboards.
 func TestLinks(t *testing.T) {
-	known := []string{"vllm-overview"} // vLLM's own
+	var known []string
 	for _, b := range All() {
 		known = append(known, b.UID)
 	}
@@ -189,7 +189,7 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
-	if links < 6 {
+	if links < 3 {
 		t.Errorf("%d links: the test does not see them", links)
 	}
 }

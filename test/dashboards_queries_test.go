@@ -102,18 +102,8 @@ func fill(expr string, values map[string]string) string {
 func everything(window, shown string) map[string]string {
 	return map[string]string{
 		"job": ".*", "instance": ".*", "target": ".*", "model": ".*", "prompt": ".*", "group": ".*",
-		"a": "a", "b": "b", "split": "instance", "min_probes": "1",
-		"server_label": "job", "server_a": ".*", "server_b": ".*",
+		"a": "a", "b": "b", "min_probes": "1",
 		"window": window, "__rate_interval": window, "__range": shown,
-	}
-}
-
-// serverHistograms are those of model servers that dashboards show.
-func serverHistograms() []string {
-	return []string{
-		"vllm:time_to_first_token_seconds", "vllm:inter_token_latency_seconds", "vllm:request_time_per_output_token_seconds",
-		"vllm:e2e_request_latency_seconds", "vllm:request_queue_time_seconds",
-		"sglang:time_to_first_token_seconds", "sglang:inter_token_latency_seconds", "sglang:e2e_request_latency_seconds", "sglang:queue_time_seconds",
 	}
 }
 
@@ -122,11 +112,11 @@ func serverHistograms() []string {
 func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	t.Helper()
 	metrics, labels = map[string]bool{}, map[string]bool{}
-	for _, name := range append(serverHistograms(), strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds go_goroutines "+
-		"process_resident_memory_bytes process_open_fds process_max_fds process_cpu_seconds_total")...) {
+	for _, name := range strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds go_goroutines " +
+		"process_resident_memory_bytes process_open_fds process_max_fds process_cpu_seconds_total") {
 		metrics[name] = true
 	}
-	for name := range strings.FieldsSeq("job instance target model prompt group objective signal severity alertname alertstate model_name le __name__") {
+	for name := range strings.FieldsSeq("job instance target model prompt group objective signal severity alertname alertstate le") {
 		labels[name] = true
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\s*- record: (\S+)$`).FindAllStringSubmatch(shippedRules(t), -1) {
@@ -210,57 +200,6 @@ func TestRulesLeadToDashboards(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestSidesHaveTheirOwnServers runs the queries that compare client and server, of
-// two stacks that serve one model. The server of A takes 0.1 to 0.2 s for
-// everything, that of B 0.4 to 0.8 s: each side must be told of its own, and not of
-// both together.
-func TestSidesHaveTheirOwnServers(t *testing.T) {
-	t.Parallel()
-	values := everything("30m", "1h")
-	values["server_a"], values["server_b"] = "stack-a", "stack-b"
-	var asked []any
-	for _, q := range dashboardQueries(t) {
-		if q.dashboard != "compare" || !strings.Contains(q.expr, "vllm:") && !strings.Contains(q.expr, "sglang:") || q.panel == "variable" {
-			continue
-		}
-		// Halfway up the only bucket; of p95 nearly at its top.
-		median := map[bool]float64{true: 0.15, false: 0.6}
-		a := strings.Contains(q.expr, `"$server_a"`)
-		if a == strings.Contains(q.expr, `"$server_b"`) {
-			t.Errorf("%s is of neither side, or of both:\n%s", q, q.expr)
-			continue
-		}
-		want := median[a]
-		switch {
-		case strings.Contains(q.expr, "histogram_quantile(0.95"):
-			want = map[bool]float64{true: 0.195, false: 0.78}[a]
-		case q.panel == "TTFT p50: client − server":
-			want = 1.5 - want
-		}
-		asked = append(asked, asks(fmt.Sprintf("round(max((\n%s\n)), 0.005)", fill(q.expr, values)), want))
-	}
-	if len(asked) != 26 {
-		t.Fatalf("%d queries of servers: the test does not see them", len(asked))
-	}
-	returns(t, sidesSeries(), asked)
-}
-
-// sidesSeries are two targets of one model, with 1 to 2 s until the first token, and
-// the histograms of a server each.
-func sidesSeries() (all series) {
-	for _, target := range []string{"a", "b"} {
-		labels := fmt.Sprintf(`job="prober",instance="p:9464",target=%q,model="llama",prompt="cold"`, target)
-		all.add("llm_probe_target_info{"+labels+"}", "1x120")
-		all.add("llm_probe_probes_total{"+labels+`,outcome="ok"}`, "0+6x120")
-		all.classic("llm_probe_server_ttft_seconds", labels, 1, 2)
-	}
-	for _, name := range serverHistograms() {
-		all.classic(name, `job="stack-a",instance="a:8000",model_name="llama"`, 0.1, 0.2)
-		all.classic(name, `job="stack-b",instance="b:8000",model_name="llama"`, 0.4, 0.8)
-	}
-	return all
 }
 
 // TestTargetsTable holds the state and the last outcome of each target on Overview: the highest severity of its alerts, and the

@@ -2,16 +2,12 @@ package test
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,7 +72,7 @@ func (q dashboardQuery) reason(m mode) string {
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	vllm := llmd(t, "--time-to-first-token", "20ms", "--inter-token-latency", "4ms")
-	config := scrapeServers(vllm, modelServers(t))
+	config := recordingConfig()
 	otlp := startPrometheus(t, config)
 	base := probeForDashboards(t, vllm, otlp)
 	prober := "- {job_name: prober, static_configs: [{targets: ['" + strings.Trim(strings.TrimPrefix(base, "http://"), "/") + "']}]%s}\n"
@@ -225,12 +221,10 @@ objectives:
 	return base
 }
 
-// scrapeServers is a configuration that has the rules, and scrapes the model
-// servers.
-func scrapeServers(vllm, others string) string {
-	scrape := "- {job_name: %s, static_configs: [{targets: ['%s']}]}\n"
-	return "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 1s}\nrule_files: [rules.yaml]\nscrape_configs:\n" +
-		fmt.Sprintf(scrape, "vllm", strings.TrimPrefix(vllm, "http://")) + fmt.Sprintf(scrape, "others", strings.TrimPrefix(others, "http://"))
+// recordingConfig is a configuration that has the rules, to which jobs are added.
+func recordingConfig() string {
+	return "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 1s}\n" +
+		"rule_files: [rules.yaml]\nscrape_configs:\n"
 }
 
 // fastRules are the rules of the repository, evaluated every two seconds, the alerts
@@ -247,31 +241,3 @@ const (
 	llmdModel      = "llmd"
 	simulatedModel = "meta-llama/Llama-3.1-8B-Instruct"
 )
-
-// modelServers serves histograms that grow with each scrape: SGLang's, of both
-// models, and vLLM's, of the simulated model; those of the other come from llmd,
-// which has no queue and no time per token of a request. Its URL.
-func modelServers(t *testing.T) (url string) {
-	t.Helper()
-	var scrapes atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n := scrapes.Add(1)
-		for _, name := range serverHistograms() {
-			fmt.Fprintf(w, "# TYPE %s histogram\n", name)
-			growing(w, name, simulatedModel, n)
-			if strings.HasPrefix(name, "sglang:") {
-				growing(w, name, llmdModel, n)
-			}
-		}
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// growing writes a histogram of n samples up to 0.1 s.
-func growing(w io.Writer, name, model string, n int64) {
-	for _, le := range []string{"0.1", "1", "+Inf"} {
-		fmt.Fprintf(w, "%s_bucket{model_name=%q,le=%q} %d\n", name, model, le, n)
-	}
-	fmt.Fprintf(w, "%s_sum{model_name=%q} %v\n%s_count{model_name=%q} %d\n", name, model, float64(n)/20, name, model, n)
-}
