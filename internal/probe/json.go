@@ -66,8 +66,6 @@ type ResultJSON struct {
 	TraceID      string     `json:"trace_id"`
 	RetryAfter   *float64   `json:"retry_after_seconds"` // pause that the server asked for
 	Warnings     []string   `json:"warnings"`
-
-	TTFTValid bool `json:"-"` // see [Result.TTFTValid]
 }
 
 // JSON returns r as JSON has it, with what to do about a failure. It shares nothing with r.
@@ -77,7 +75,7 @@ func (r *Result) JSON() ResultJSON {
 		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
 		Outcome: r.Outcome, Hint: text(r.Hint()), HTTPStatus: optional(r.Status, r.Status != 0), Start: t.Start, Round: r.Round, TraceID: r.TraceID,
 		ScheduleDelay: r.ScheduleDelay().Seconds(), Elapsed: r.Elapsed.Seconds(),
-		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()), TTFTValid: r.TTFTValid(),
+		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()),
 		TPOT: seconds(r.TPOT()), E2EL: seconds(r.E2EL()), MaxGap: seconds(r.MaxGap()),
 		Uncertain: t.uncertain(),
 		Frames:    len(t.Tokens), Coalesced: t.Coalesced(), JoinedTokens: t.JoinedTokens(), JoinedPerFrame: t.Joined(),
