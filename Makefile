@@ -120,7 +120,7 @@ buildah:
 	  echo "On Debian: apt-get install buildah"; \
 	  exit 1; }
 
-kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart, Kustomize and inject in a real Kubernetes, whose first build takes ten minutes
+kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart and Kustomize in a real Kubernetes, whose first build takes ten minutes
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) KUBE_TOOLS=$(KUBE_TOOLS) KUBE_CRDS=$(CRDS) $(GO) test -count=1 ./kube
 
 # What computes goes before what measures.

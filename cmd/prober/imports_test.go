@@ -15,7 +15,7 @@ const module = "github.com/llm-prober/prober/"
 var imports = map[string][]string{
 	"cmd/prober": {
 		"alerts", "dashboards", "daemon", "engine", "telemetry", "prompt", "probe", "wire", "stream",
-		"config", "check", "bench", "report", "promquery", "inject", "sim", "format", "usage",
+		"config", "check", "bench", "report", "promquery", "sim", "format", "usage",
 	},
 	"internal/daemon":    {"engine", "discovery", "telemetry", "status", "probe", "wire", "config", "usage"},
 	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
@@ -33,7 +33,6 @@ var imports = map[string][]string{
 	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/promquery": {"probe", "report", "format", "usage"},
 	"internal/report":    {"probe", "wire", "plot", "format", "usage"},
-	"internal/inject":    {"config", "usage"},
 	"internal/sim":       {},
 	"internal/plot":      {"format"},
 	"internal/usage":     {"format"},

@@ -95,7 +95,7 @@ as native histograms on /metrics and over OTLP.`,
 	root.SetHelpFunc(help)
 	root.PersistentFlags().Bool("help-all", false, "help with all flags")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newConfig(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newDrain(), newVersion())
+	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newConfig(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newDrain(), newVersion())
 	root.InitDefaultHelpCmd()
 	topics, _, _ := root.Find([]string{"help"}) // it is there by now
 	topics.Args = func(_ *cobra.Command, topic []string) error {

@@ -152,7 +152,7 @@ func TestExitCodes(t *testing.T) {
 			"help nope", "frob", "version x", "once --nope", "once --format xml http://a", "once --qps fast http://a", "run", "bench --ladder 1,x",
 			"alerts Nonsense", "alerts --format xml", "alerts a b", "dashboards nope", "dashboards overview target",
 			"drain localhost:9464", "drain ftp://127.0.0.1", "simulate --profile nope", "demo --fault speed=1",
-			"inject", "inject -f .", "inject -f testdata/script/inject.txtar", "report",
+			"report",
 		},
 	} {
 		for _, args := range lines {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"net"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,25 +16,6 @@ import (
 
 const maxName = 100 // characters of a target or group: names are labels
 
-// A form is what a text must look like.
-type form struct {
-	pattern     *regexp.Regexp // nil where an expression cannot judge it
-	wrong, want string
-}
-
-// formats are the values of the tag format, but for file.
-var formats = map[string]form{
-	"address":    {nil, "", "host:port, for example :9464"},
-	"ratio":      {nil, "", "a ratio between 0 and 1, for example 0.99"},
-	"url":        {nil, "", "http:// or https://, a host and perhaps a port and path, for example http://localhost:8000"},
-	"name":       {regexp.MustCompile(`^.{1,100}$`), "has more than 100 characters", "1 to 100 printable characters"},
-	"identifier": {regexp.MustCompile(`^[a-z0-9_]{1,100}$`), "not an identifier", "a-z, 0-9 and _ only"},
-	"path": {regexp.MustCompile(`^/[^?# ]*$`), "not the path of a URL",
-		"a path from the host's root on, without query, for example /v1/chat/completions"},
-	"header": {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), // token of RFC 9110, section 5.6.2
-		"not a valid name of an HTTP header", "the name of a header, for example x-user-id"},
-}
-
 // printable reports whether s can stand in a metric label, an HTTP header or the line of a problem.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
@@ -45,15 +25,15 @@ func printable(s string) bool {
 // [usage.Problem] without a place, which never quotes the text; without a hint of its own, that of the setting stands.
 func (k Key) check(v reflect.Value, text string, err error) error {
 	switch {
-	case k.kind != reflect.TypeFor[Headers]() && !printable(text):
+	case v.Type() != reflect.TypeFor[Headers]() && !printable(text):
 		return usage.Problem{Text: "has unprintable characters"}
 	case k.format == "ratio":
 		return checkRatio(v.Float(), text, err)
 	case err != nil:
 		return err
-	case k.isDuration():
+	case k.Type == "duration":
 		return k.checkDuration(time.Duration(v.Int()), text)
-	case k.isNumber():
+	case k.Type == "number":
 		return k.checkNumber(v, text)
 	case v.Kind() == reflect.String:
 		return k.checkText(text)
@@ -75,7 +55,7 @@ func (k Key) checkNumber(v reflect.Value, text string) error {
 	if text == none {
 		return nil
 	}
-	if optional, ok := v.Interface().(OptionalInt); ok {
+	if optional, ok := reflect.TypeAssert[OptionalInt](v); ok {
 		v = reflect.ValueOf(*optional.Value)
 	}
 	number := 0.0
@@ -122,10 +102,9 @@ func checkRatio(ratio float64, text string, err error) error {
 }
 
 func (k Key) checkText(s string) error {
-	form := formats[k.format]
 	switch {
-	case form.pattern != nil && !form.pattern.MatchString(s):
-		return usage.Problem{Text: form.wrong}
+	case k.kind.pattern != nil && !k.kind.pattern.MatchString(s):
+		return usage.Problem{Text: k.kind.wrong}
 	case k.format == "address":
 		return checkAddress(s)
 	case k.format == "url":

@@ -71,7 +71,7 @@ type Settings struct {
 	WaitForReady      OptionalDuration `env:"WAIT_FOR_READY" yaml:"wait_for_ready"`
 
 	APIKey        Secret      `env:"API_KEY" yaml:"api_key"`
-	APIKeyFile    string      `env:"API_KEY_FILE" yaml:"api_key_file"` // [loader.readKey] checks it
+	APIKeyFile    string      `env:"API_KEY_FILE" yaml:"api_key_file" format:"file"`
 	Priority      OptionalInt `env:"PRIORITY" yaml:"priority" min:"-2147483648" max:"2147483647"`
 	SessionHeader string      `env:"SESSION_HEADER" yaml:"session_header" format:"header"`
 }
@@ -95,7 +95,7 @@ type Target struct {
 	Settings `yaml:",inline"`
 
 	EachAddress bool   `yaml:"-"` // stands for one target for each address of the URL's host: the URL was given with dns+
-	Address     string `yaml:"-"` // IP address that is dialled whatever the URL's host; "" means: that host. Load leaves it empty
+	Address     string `yaml:"-"` // IP address that is dialled in place of the URL's host, if it is not empty. Load leaves it empty
 }
 
 // An Objective is the ratio of probes that shall be good.

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// variableList returns what the numbered variables of a list say. It ends before the first number that nothing is given for.
+// variableList returns what the numbered variables of a list say, up to the first number that nothing is given for.
 func (l *loader) variableList(list string, ks keys) (entries []*source) {
 	for {
 		s := l.variables(fmt.Sprintf("%s%s_%d_", prefix, list, len(entries)), ks)
@@ -89,7 +89,8 @@ func (l *loader) unknownVariable(variable string) {
 	}
 }
 
-// nearVariable returns the variable that is not given and that name, without PROBER_, probably stands for; "" if none is near.
+// nearVariable returns the variable that name, without PROBER_, probably stands for, among those that are not given.
+// Without one it returns "".
 func (l *loader) nearVariable(name string) string {
 	if _, own := l.own.find(name); own {
 		return prefix + targetList + "_0_" + name

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,7 +138,8 @@ func (d document) broken(err error) {
 		}
 		if shape := yamlShape.FindStringSubmatch(found[2]); shape != nil {
 			text = "is " + cmp.Or(map[string]string{"seq": "a list", "map": "a mapping"}[shape[1]], "a single value")
-			hint = "want " + map[string]string{"string": "one value", "[]yaml.Node": "a list", "map[string]yaml.Node": "a mapping"}[shape[2]]
+			wanted := map[string]string{"string": "one value", "[]yaml.Node": "a list", "map[string]yaml.Node": "a mapping"}
+			hint = "want " + wanted[shape[2]]
 		}
 		d.problem(strings.TrimSuffix(d.path+":"+found[1], ":"), text, hint)
 	}
@@ -201,7 +201,7 @@ func (d document) setting(name string, n yaml.Node, into *source, known keys, al
 	}
 	k := known[at]
 	into.lines[k.name] = n.Line
-	if k.kind == reflect.TypeFor[Headers]() {
+	if k.name == "HEADERS" {
 		d.headers(n, into)
 		return
 	}
@@ -216,7 +216,8 @@ func (d document) setting(name string, n yaml.Node, into *source, known keys, al
 	}
 }
 
-// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a secret.
+// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a
+// secret.
 func (d document) unknownKey(name string, n yaml.Node, known keys, words []string) {
 	hint, word, upper := "", keyStart.FindString(name), strings.ToUpper(name)
 	if name == "objectives" {
@@ -249,7 +250,7 @@ var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 // headers reads a mapping of headers, as lines of NAME=value.
 func (d document) headers(n yaml.Node, into *source) {
 	found, before, all := Headers{}, len(d.problems), d.mapping(n)
-	lines := ""
+	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var text string
 		value := all[name]
@@ -257,9 +258,9 @@ func (d document) headers(n yaml.Node, into *source) {
 		if wrong := found.add(name, strings.TrimSpace(text)); wrong != "" {
 			d.problem(d.at(value), wrong, "want name: value")
 		}
-		lines += name + "=" + text + "\n"
+		lines = append(lines, name+"="+text+"\n")
 	}
-	into.values["HEADERS"] = lines
+	into.values["HEADERS"] = strings.Join(lines, "")
 	if len(d.problems) > before {
 		into.values["HEADERS"], into.wrong["HEADERS"] = "", true
 	}

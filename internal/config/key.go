@@ -1,11 +1,9 @@
 package config
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -31,7 +29,7 @@ type Key struct {
 	name      string // without PROBER_ and TARGETS_n_, in upper case
 	fieldName string
 	tag       reflect.StructTag
-	kind      reflect.Type
+	kind      kind
 	words     []string // what is allowed; nil for any
 	format    string   // see [formats]
 	secret    bool     // its value is never to be shown
@@ -69,7 +67,8 @@ func Reference() []Key {
 	return slices.Concat(s.prober, s.target, s.objective)
 }
 
-// keysOf returns the settings that are fields of T. Their variables begin with before. In known, their names begin with list.
+// keysOf returns the settings that are fields of T. Their variables begin with before. known has their descriptions, by names
+// that begin with list.
 func keysOf[T any](before, list string, known map[string]Key) keys {
 	var all keys
 	for f := range reflect.TypeFor[T]().Fields() {
@@ -79,7 +78,7 @@ func keysOf[T any](before, list string, known map[string]Key) keys {
 		}
 		k := known[list+name]
 		k.Variable, k.Default, k.Switch = before+name, f.Tag.Get("envDefault"), f.Type.Kind() == reflect.Bool
-		k.name, k.fieldName, k.tag, k.kind = name, f.Name, f.Tag, f.Type
+		k.name, k.fieldName, k.tag, k.kind = name, f.Name, f.Tag, kindOf(f)
 		k.format, k.words = f.Tag.Get("format"), strings.Fields(f.Tag.Get("oneof"))
 		k.secret = f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers]()
 		switch name {
@@ -92,7 +91,10 @@ func keysOf[T any](before, list string, known map[string]Key) keys {
 		if list == "" && name != "URL" && !k.secret {
 			k.Flag = flagName(name)
 		}
-		k.Type = k.typeName()
+		k.Type = k.kind.name
+		if len(k.words) > 0 {
+			k.Type = "word"
+		}
 		k.Help += k.allowed()
 		all = append(all, k)
 	}
@@ -101,15 +103,14 @@ func keysOf[T any](before, list string, known map[string]Key) keys {
 
 // allowed returns the end of the help: which words or numbers are allowed, and none.
 func (k Key) allowed() string {
-	isBounded := k.kind.Kind() == reflect.Int || k.kind == reflect.TypeFor[float64]()
 	switch {
 	case len(k.words) > 0 && strings.Contains(k.Help, k.words[len(k.words)-1]): // the help names them
 		return ""
 	case len(k.words) > 0:
 		return "; one of " + strings.Join(k.words, ", ")
-	case k.optional():
-		return "; or none"
-	case isBounded && k.tag.Get("max") != "":
+	case k.kind.optional:
+		return "; or " + none
+	case k.tag.Get("min") != "" && k.tag.Get("max") != "":
 		return "; " + k.tag.Get("min") + " to " + k.tag.Get("max")
 	}
 	return ""
@@ -118,7 +119,7 @@ func (k Key) allowed() string {
 // described returns what [descriptions] say, by name.
 func described() map[string]Key {
 	all := map[string]Key{}
-	for _, t := range descriptions() {
+	for _, t := range descriptions {
 		for _, d := range t.settings {
 			all[d.name] = Key{Topic: t.heading, For: strings.Fields(d.commands), Help: d.help}
 		}
@@ -128,82 +129,6 @@ func described() map[string]Key {
 
 // usedBy reports whether a command has a use for the setting.
 func (k Key) usedBy(command string) bool { return len(k.For) == 0 || slices.Contains(k.For, command) }
-
-func (k Key) typeName() string {
-	switch {
-	case strings.HasSuffix(k.name, "_FILE"):
-		return "file"
-	case k.format == "address":
-		return "host:port"
-	case k.Switch:
-		return "on|off"
-	case len(k.words) > 0:
-		return "word"
-	case k.isDuration():
-		return "duration"
-	case k.isNumber():
-		return "number"
-	}
-	if slices.Contains([]string{"header", "name", "path"}, k.format) {
-		return k.format
-	}
-	return "text"
-}
-
-func (k Key) isDuration() bool {
-	return slices.Contains([]reflect.Type{
-		reflect.TypeFor[Duration](), reflect.TypeFor[OptionalDuration](), reflect.TypeFor[time.Duration](),
-	}, k.kind)
-}
-
-func (k Key) isNumber() bool {
-	whole := k.kind.Kind() == reflect.Int || k.kind == reflect.TypeFor[OptionalInt]()
-	return whole || k.kind.Kind() == reflect.Float64
-}
-
-// optional reports whether the word none is a value of the setting.
-func (k Key) optional() bool {
-	return slices.Contains([]reflect.Type{
-		reflect.TypeFor[OptionalDuration](), reflect.TypeFor[OptionalInt](), reflect.TypeFor[Tokens](),
-	}, k.kind)
-}
-
-// hint returns what a right value looks like; nothing for any text.
-func (k Key) hint() string {
-	orNone := ""
-	if k.optional() {
-		orNone = ", or none"
-	}
-	want := ""
-	switch last := len(k.words) - 1; {
-	case last > 0:
-		want = strings.Join(k.words[:last], ", ") + " or " + k.words[last]
-	case k.kind == reflect.TypeFor[Shard]():
-		want = "number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3"
-	case k.kind == reflect.TypeFor[Headers]():
-		want = "NAME=value,NAME=value (a value with a comma in it goes into the targets file)"
-	case k.kind == reflect.TypeFor[Rate]():
-		want = "probes per second, for example 0.1"
-	case k.kind == reflect.TypeFor[Tokens]():
-		want = "tokens a day, for example " + cmp.Or(k.Default, "50000000") + orNone
-	case k.Switch:
-		want = "on or off"
-	case k.isDuration():
-		want = "a duration with its unit, for example " + cmp.Or(k.Default, "30s") + orNone
-	case k.format != "" && k.format != "file":
-		want = formats[k.format].want
-	case k.kind.Kind() == reflect.Float64:
-		want = "a number, for example " + k.Default
-	case strings.HasSuffix(k.name, "_TOKENS"):
-		want = "a number of tokens, for example " + k.Default
-	case k.isNumber():
-		want = "a number, for example " + cmp.Or(k.Default, "-10") + orNone
-	}
-	if want == "" {
-		return ""
-	}
-	return "want " + want
-}
 
 // SecretFlag says what to use in place of a flag that would hold a secret. ok is false for all other words.
 func SecretFlag(flag string) (instead string, ok bool) {

@@ -54,49 +54,62 @@ func Load(o Options) (*Config, error) {
 	return c.Config, nil
 }
 
-// load fills the structs, each source over the weaker ones: the prober's own settings, then those that all targets share.
-// Each target begins as a copy of these.
+// load fills the structs with what the sources say, and validates the result.
 func (o Options) load() (*loaded, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
 	l := &loader{Options: o, schema: settings(), known: map[string]bool{}}
-	variables, flags := l.variables(prefix, slices.Concat(l.prober, l.shared)), l.flags()
+	variables := l.variables(prefix, slices.Concat(l.prober, l.shared))
+	flags := l.flags()
 
 	c := &loaded{Config: &Config{}}
 	c.prober = origin{own: variables, sources: []*source{flags, variables}, keys: l.prober}
 	l.fill(c.Config, c.prober)
-
 	file := l.file(c.TargetsFile, c.prober.label("TARGETS_FILE"))
-	targets := slices.Concat(l.variableList(targetList, l.target), file.targets)
-	objectives := slices.Concat(l.variableList(objectiveList, l.objective), file.objectives)
+	l.loadTargets(c, flags, variables, file)
+	l.loadObjectives(c, file)
 	l.unknownVariables()
-	if len(o.URLs) > 0 {
-		targets = l.arguments()
+	l.validate(c)
+	if len(l.problems) > 0 {
+		return nil, l.problems.Sorted()
 	}
-	if len(o.Objectives) > 0 {
-		objectives = l.promises()
-	}
+	c.Warnings, c.Unknown = l.warnings, l.unknown
+	return c, nil
+}
 
+// loadTargets fills the targets. Each begins as a copy of the settings that all share.
+func (l *loader) loadTargets(c *loaded, flags, variables *source, file targetsFile) {
 	shared := Target{}
 	l.defaults(&shared)
-	all := origin{own: variables, sources: []*source{flags, variables, file.shared}, keys: l.shared}
-	l.fill(&shared.Settings, all)
-	c.Targets = make([]Target, len(targets))
-	for i, own := range targets {
-		c.Targets[i] = shared
-		t := entry{&c.Targets[i], origin{own: own, sources: []*source{flags, own, variables, file.shared}, keys: l.target}}
-		l.apply(t.Target, own, l.target)
-		l.apply(t.Target, flags, l.target)
-		c.targets = append(c.targets, t)
+	l.fill(&shared.Settings, origin{own: variables, sources: []*source{flags, variables, file.shared}, keys: l.shared})
+
+	targets := slices.Concat(l.variableList(targetList, l.target), file.targets)
+	if len(l.URLs) > 0 {
+		targets = l.arguments()
 	}
 	if len(targets) == 0 && file.whole {
 		place := cmp.Or(c.TargetsFile, prefix+targetList+"_0_URL")
 		l.problem(place, "no targets", "want at least one, or a URL as argument")
 	}
+	c.Targets = make([]Target, len(targets))
+	for i, own := range targets {
+		t := entry{&c.Targets[i], origin{own: own, sources: []*source{flags, own, variables, file.shared}, keys: l.target}}
+		*t.Target = shared
+		l.apply(t.Target, own, l.target)
+		l.apply(t.Target, flags, l.target) // again: a flag beats what a single target says
+		c.targets = append(c.targets, t)
+	}
+}
 
-	isDefault := len(objectives) == 0
-	if isDefault {
+// loadObjectives fills the objectives. Where none is given, there is one of defaults.
+func (l *loader) loadObjectives(c *loaded, file targetsFile) {
+	objectives := slices.Concat(l.variableList(objectiveList, l.objective), file.objectives)
+	if len(l.Objectives) > 0 {
+		objectives = l.promises()
+	}
+	areGiven := len(objectives) > 0
+	if !areGiven {
 		objectives = []*source{l.variables(prefix+objectiveList+"_0_", nil)}
 	}
 	c.Objectives = make([]Objective, len(objectives))
@@ -105,15 +118,9 @@ func (o Options) load() (*loaded, error) {
 		l.fill(&c.Objectives[i], from)
 		c.objectives = append(c.objectives, from)
 	}
-	l.validate(c)
-	if len(l.problems) > 0 {
-		return nil, l.problems.Sorted()
-	}
-	if !isDefault {
+	if areGiven {
 		c.Given = c.Objectives
 	}
-	c.Warnings, c.Unknown = l.warnings, l.unknown
-	return c, nil
 }
 
 func (l *loader) problem(place, text, hint string) { l.problems.Add(place, text, hint) }
@@ -135,12 +142,13 @@ func (l *loader) fill(into any, from origin) {
 
 // defaults sets what the tags envDefault say.
 func (l *loader) defaults(into any) {
-	if err := env.ParseWithOptions(into, env.Options{Environment: map[string]string{}, FuncMap: parsers()}); err != nil {
+	err := env.ParseWithOptions(into, env.Options{Environment: map[string]string{}, FuncMap: parsers()})
+	if err != nil {
 		panic(err) // a tag or a type that env does not know
 	}
 }
 
-// apply sets those settings of a struct that a source says. Each that is wrong is reported and marked, and is zero then.
+// apply sets the settings of a struct that a source says. Each that is wrong is reported and marked, and is zero then.
 func (l *loader) apply(into any, s *source, ks keys) {
 	options := env.Options{
 		Environment: s.values, Prefix: s.prefix, FuncMap: parsers(),
@@ -164,7 +172,7 @@ func (l *loader) apply(into any, s *source, ks keys) {
 			k.field(into).SetZero() // a key and the file it is read from are one setting
 		case !ok:
 		case text == "":
-			k.reset(into)
+			l.reset(into, k)
 		default:
 			l.judge(into, s, k, failed[k.fieldName])
 			s.locate(k.field(into), k)
@@ -173,10 +181,10 @@ func (l *loader) apply(into any, s *source, ks keys) {
 }
 
 // reset sets the default of a setting.
-func (k Key) reset(into any) {
-	fresh := reflect.New(reflect.TypeOf(into).Elem())
-	_ = env.ParseWithOptions(fresh.Interface(), env.Options{Environment: map[string]string{}, FuncMap: parsers()}) // as in defaults
-	k.field(into).Set(k.field(fresh.Interface()))
+func (l *loader) reset(into any, k Key) {
+	fresh := reflect.New(reflect.TypeOf(into).Elem()).Interface()
+	l.defaults(fresh)
+	k.field(into).Set(k.field(fresh))
 }
 
 // judge reports what is wrong with a setting by itself. err is why it could not be parsed.

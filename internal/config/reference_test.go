@@ -42,6 +42,10 @@ func TestReferencePage(t *testing.T) {
 			t.Errorf("%s is not what the code says: run make generate (%v)\n%s", path, err, diff)
 		}
 	}
+	example := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": Example()})})
+	if diff := cmp.Diff(load(t, Options{URLs: []string{"http://a"}}).Targets[0].Settings, example.Targets[0].Settings, secrets); diff != "" {
+		t.Errorf("the example has other values than the defaults:\n%s", diff)
+	}
 	for text, targets := range map[string]int{exampleFile: 3, Example(): 1} {
 		c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": text})})
 		if len(c.Targets) != targets || len(c.Warnings) != 0 || !strings.HasPrefix(text, "# yaml-language-server: $schema="+schemaURL+"\n") {
@@ -78,7 +82,7 @@ func TestNamesStay(t *testing.T) {
 			got.WriteString(strings.Replace(k.Variable, prefix, prefix+"TARGETS_n_", 1) + "\n")
 		}
 	}
-	for _, heading := range descriptions() {
+	for _, heading := range descriptions {
 		for _, d := range heading.settings {
 			name := strings.TrimPrefix(d.name, objectiveList+"_")
 			if !slices.ContainsFunc(Reference(), func(k Key) bool { return k.name == name }) {

@@ -3,7 +3,7 @@ package config
 import (
 	_ "embed" // of the example
 	"encoding/json"
-	"reflect"
+	"maps"
 	"strconv"
 )
 
@@ -52,35 +52,30 @@ func (ks keys) properties() node {
 
 // schema returns what the values of a key look like.
 func (k Key) schema() node {
-	p := k.valueSchema()
-	if k.optional() {
+	p := node{"type": "string"}
+	switch {
+	case len(k.words) > 0:
+		p = node{"enum": spellings(k.words)}
+	case k.kind.pattern != nil:
+		p["pattern"] = k.kind.pattern.String()
+	case k.kind.schema != nil:
+		p = maps.Clone(k.kind.schema)
+	}
+	if k.Type == "number" {
+		for tag, keyword := range map[string]string{"min": "minimum", "above": "exclusiveMinimum", "max": "maximum"} {
+			if bound := k.tag.Get(tag); bound != "" {
+				p[keyword] = json.Number(bound)
+			}
+		}
+	}
+	if k.kind.optional {
 		p = node{"anyOf": []any{p, node{"const": none}}}
 	}
 	p["description"] = k.Help
-	if k.Type == "number" && json.Valid([]byte(k.Default)) {
+	if k.Type == "number" && k.Default != "" {
 		p["default"] = json.Number(k.Default)
 	} else if k.Default != "" {
 		p["default"] = k.Default
-	}
-	return p
-}
-
-func (k Key) valueSchema() node {
-	switch {
-	case k.kind == reflect.TypeFor[Headers]():
-		return node{"type": "object", "additionalProperties": node{"type": "string"}}
-	case k.Switch:
-		return node{"enum": []any{true, false, "on", "off"}}
-	case len(k.words) > 0:
-		return node{"enum": spellings(k.words)}
-	case k.isDuration():
-		return node{"type": "string", "pattern": "^([0-9.]+(ns|us|µs|ms|s|m|h))+$"}
-	case k.isNumber():
-		return k.numberSchema()
-	}
-	p := node{"type": "string"}
-	if pattern := formats[k.format].pattern; pattern != nil {
-		p["pattern"] = pattern.String()
 	}
 	return p
 }
@@ -94,20 +89,4 @@ func spellings(words []string) (all []any) {
 		}
 	}
 	return all
-}
-
-func (k Key) numberSchema() node {
-	p := node{"type": "integer"}
-	if k.kind.Kind() == reflect.Float64 {
-		p["type"] = "number"
-	}
-	if k.format == "ratio" {
-		p["exclusiveMinimum"], p["exclusiveMaximum"] = 0, 1
-	}
-	for tag, keyword := range map[string]string{"min": "minimum", "above": "exclusiveMinimum", "max": "maximum"} {
-		if bound := k.tag.Get(tag); bound != "" {
-			p[keyword] = json.Number(bound)
-		}
-	}
-	return p
 }

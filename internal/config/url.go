@@ -70,7 +70,8 @@ func (l *loader) base(t entry) {
 	text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", found[2], t.URL)
 	if t.API == "auto" {
 		api := map[string]string{
-			"/chat/completions": "openai-chat", "/completions": "openai-completions", "/messages": "anthropic", "/responses": "openai-responses",
+			"/chat/completions": "openai-chat", "/completions": "openai-completions",
+			"/messages": "anthropic", "/responses": "openai-responses",
 		}[found[2]]
 		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), api)
 	}

@@ -73,7 +73,8 @@ func (l *loader) readKey(t entry) {
 func (l *loader) missingFiles(of any, from origin) {
 	for _, k := range from.keys {
 		path := k.field(of)
-		if k.format != "file" || path.String() == "" || !from.right(k.name) {
+		isFile := k.format == "file" && k.name != "API_KEY_FILE" // [loader.readKey] reads that
+		if !isFile || path.String() == "" || !from.right(k.name) {
 			continue
 		}
 		if _, err := l.ReadFile(path.String()); err != nil {

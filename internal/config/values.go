@@ -118,7 +118,8 @@ func (i OptionalInt) MarshalText() ([]byte, error) { return []byte(i.String()), 
 
 const none = "none" // the word for an optional value that is not there
 
-// parsers stand in for those of env, whose errors are no problems that a user can read, and whose switches are neither on nor off.
+// parsers returns what stands in for the parsers of env. The errors of those are not for users, and their switches are not
+// on and off.
 func parsers() map[reflect.Type]env.ParserFunc {
 	return map[reflect.Type]env.ParserFunc{
 		reflect.TypeFor[bool]():          func(text string) (any, error) { return parseSwitch(text) },

@@ -1,4 +1,4 @@
-// The CRDs that the tests of the chart, of inject and of the pages install: YAML in modules of
+// The CRDs that the tests of the chart and of the pages install: YAML in modules of
 // which no Go is compiled. Not for go mod tidy, which would find nothing used. Most
 // are small; prometheus-engine is a download of 91 MB, for what else is in it.
 module github.com/llm-prober/prober/test/crds

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,17 +13,14 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/llm-prober/prober/test/program"
 )
 
 // Levels of Pod Security: what is ours keeps the first, of others we ask nothing.
 const restricted, anything = "restricted", "privileged"
 
 // deployedIsAdmitted holds that the API server admits each value set of the chart, a chart of somebody else that has
-// the sidecar from ours, the Kustomize base, and each example that uses the component beside a server that is not ours,
-// the sidecar injected into the manifests that the tests of inject have, and the manifests in the documentation,
-// which are pasted as they are.
+// the sidecar from ours, the Kustomize base, each example that uses the component beside a server that is not ours,
+// and the manifests in the documentation, which are pasted as they are.
 func deployedIsAdmitted(t *testing.T, c *cluster) {
 	admits := func(path, manifests, level string) {
 		t.Run(filepath.Base(path), func(t *testing.T) { admitted(t, c, manifests, level) })
@@ -38,15 +34,6 @@ func deployedIsAdmitted(t *testing.T, c *cluster) {
 	for _, path := range inputs(t, folder+"examples/*") {
 		admits(path, c.kubectl(t, "", "kustomize", path), anything)
 	}
-	for _, path := range inputs(t, "../../internal/inject/testdata/*.yaml") {
-		if !strings.HasSuffix(path, ".injected.yaml") { // what comes out
-			once := inject(t, read(t, path))
-			admits(path, once, anything)
-			if twice := inject(t, once); twice != once {
-				t.Errorf("%s: twice is not as once:\n%s", path, twice)
-			}
-		}
-	}
 	found := 0
 	for _, page := range slices.Concat(inputs(t, "../../docs/*.md"), inputs(t, "../../docs/integrations/*.md")) {
 		for _, block := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(read(t, page), -1) {
@@ -59,16 +46,6 @@ func deployedIsAdmitted(t *testing.T, c *cluster) {
 	if found < 7 {
 		t.Errorf("%d manifests found: the test does not see them", found)
 	}
-}
-
-// inject returns manifests with the sidecar.
-func inject(t *testing.T, manifests string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), "inject", "-f", "-")
-	cmd.Stdin = strings.NewReader(manifests)
-	out, err := cmd.Output()
-	must(t, err)
-	return string(out)
 }
 
 // admitted sends manifests to the API server, which must take them without a

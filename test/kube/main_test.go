@@ -1,5 +1,5 @@
 // Package kube_test runs what we deploy in a real Kubernetes with real Helm: the
-// chart, the Kustomize files, and manifests with an injected sidecar.
+// chart and the Kustomize files.
 package kube_test
 
 import (
