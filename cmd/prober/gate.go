@@ -35,7 +35,8 @@ func (g *gate) addFlags(cmd *cobra.Command, failOn string) {
 	addConfigFlags(cmd, cmd.Name())
 }
 
-// options are the configuration of a judged command. What ends needs no goal measurable in an hour; check says what run would.
+// options are the configuration of a judged command. What ends needs no goal measurable in an hour; check says what run
+// would.
 func (g *gate) options(cmd *cobra.Command, settings map[string]string, urls []string) config.Options {
 	return config.Options{Overrides: settings, URLs: urls, Objectives: g.promises, Finite: cmd.Name() != "check"}
 }
@@ -81,7 +82,9 @@ func (g *gate) loadCompared(
 var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
 
 // parseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
-func parseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g report.Gate, problems usage.Problems) {
+func parseGate(
+	failOn []string, objectives []probe.Objective, targets []config.Target,
+) (g report.Gate, problems usage.Problems) {
 	wrong := func(word, text, hint string) { problems.Add(usage.FlagPlace("fail-on", word), text, hint) }
 	words := "want objective"
 	if targets != nil {

@@ -25,7 +25,10 @@ type Screen struct {
 
 // NewScreen returns a screen that shows results on out if the layout is text, and everything else on errs.
 func NewScreen(out, errs io.Writer, layout string) *Screen {
-	s := &Screen{Width: format.TableWidth(out), results: io.Discard, live: errs, notes: errs, columns: format.TerminalWidth(errs)}
+	s := &Screen{
+		Width: format.TableWidth(out), columns: format.TerminalWidth(errs),
+		results: io.Discard, live: errs, notes: errs,
+	}
 	if layout == "text" {
 		s.results, s.live = out, out
 	}

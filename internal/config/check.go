@@ -55,7 +55,7 @@ func (k Key) checkNumber(v reflect.Value, text string) error {
 	if text == none {
 		return nil
 	}
-	if optional, ok := v.Interface().(OptionalInt); ok {
+	if optional, ok := reflect.TypeAssert[OptionalInt](v); ok {
 		v = reflect.ValueOf(*optional.Value)
 	}
 	number := 0.0

@@ -250,7 +250,7 @@ var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 // headers reads a mapping of headers, as lines of NAME=value.
 func (d document) headers(n yaml.Node, into *source) {
 	found, before, all := Headers{}, len(d.problems), d.mapping(n)
-	lines := ""
+	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var text string
 		value := all[name]
@@ -258,9 +258,9 @@ func (d document) headers(n yaml.Node, into *source) {
 		if wrong := found.add(name, strings.TrimSpace(text)); wrong != "" {
 			d.problem(d.at(value), wrong, "want name: value")
 		}
-		lines += name + "=" + text + "\n"
+		lines = append(lines, name+"="+text+"\n")
 	}
-	into.values["HEADERS"] = lines
+	into.values["HEADERS"] = strings.Join(lines, "")
 	if len(d.problems) > before {
 		into.values["HEADERS"], into.wrong["HEADERS"] = "", true
 	}

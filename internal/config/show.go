@@ -8,8 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Effective returns the configuration that [Load] returns, for people: as YAML, with the source of each value that is not
-// a default.
+// Effective returns what [Load] returns, for people: as YAML, with the source of each value that is not a default.
 func Effective(o Options) (text string, warnings []string, err error) {
 	c, err := o.load()
 	if err != nil {
@@ -30,7 +29,7 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	return b.String(), c.Warnings, nil
 }
 
-// show writes the settings of a struct that have a value. The first line begins with lead, the others are indented as far.
+// show writes the settings of a struct that have a value. The first line begins with lead, the others are as far in.
 func show(b *strings.Builder, lead string, ks keys, of any, from origin) {
 	for _, k := range ks {
 		v := k.field(of)
@@ -56,6 +55,9 @@ func shown(k Key, v reflect.Value) string {
 	}
 	if k.secret {
 		return "'***'"
+	}
+	if k.Type == "number" {
+		return fmt.Sprint(v.Interface())
 	}
 	value, _ := yaml.Marshal(v.Interface()) // of a single value
 	return strings.TrimSpace(string(value))

@@ -12,8 +12,8 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// A source is one place where settings are written: the variables with a prefix, the flags, an argument, or a mapping of
-// the targets file. It fills a struct as an environment of caarlos0/env.
+// A source is one place where settings are written: the variables with a prefix, the flags, an argument, or a mapping
+// of the targets file. It fills a struct as an environment of caarlos0/env.
 type source struct {
 	values map[string]string        // what is written, by prefix + name of the setting; "" stands for the default
 	prefix string                   // PROBER_TARGETS_3_; "" but for variables

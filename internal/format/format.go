@@ -40,7 +40,8 @@ func Short(seconds float64) string {
 	return number + " " + unit
 }
 
-// Elapsed writes a time that has passed, in whole units rounded down: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2 h".
+// Elapsed writes a time that has passed, in whole units rounded down: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2
+// h".
 func Elapsed(seconds float64) string {
 	minutes := int(seconds) / 60
 	hours, days := minutes/60, minutes/60/24
@@ -109,8 +110,8 @@ func Clean(s string) string {
 	}, printed)), " ")
 }
 
-// Wrap is a label and a text in lines of at most width columns. The text goes on below itself, or two columns further right.
-// A word that is longer has a line of its own.
+// Wrap is a label and a text in lines of at most width columns. The text goes on below itself, or two columns further
+// right. A word that is longer has a line of its own.
 func Wrap(label, text string, width int) string {
 	var b strings.Builder
 	line, empty := label, true

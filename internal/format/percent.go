@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Attainment writes how many of several events were good, in per cent with up to three decimals: "99.996%", "57%". It is
-// rounded down, so that 100% means all, and no attainment that is below its goal reads like the goal. All other percentages are
-// rounded to the nearest, see [Percent]. total is above 0.
+// Attainment writes how many of several events were good, in per cent with up to three decimals: "99.996%", "57%". It
+// is rounded down, so that 100% means all, and no attainment that is below its goal reads like the goal. All other
+// percentages are rounded to the nearest, see [Percent]. total is above 0.
 func Attainment(good, total int) string {
 	thousandths := 100_000 * good / total
 	return strconv.FormatFloat(float64(thousandths)/1000, 'f', -1, 64) + "%"
@@ -26,8 +26,8 @@ func Percent(share float64) string {
 	}
 }
 
-// Change writes a change relative to what was before, with its sign and three digits, rounded to the nearest: "+3.12%", "-12.3%",
-// "+163%".
+// Change writes a change relative to what was before, with its sign and three digits, rounded to the nearest: "+3.12%",
+// "-12.3%", "+163%".
 func Change(share float64) string {
 	percent := 100 * share
 	switch size := math.Abs(percent); {

@@ -23,9 +23,9 @@ type promise struct {
 	hours     []report.BadHour
 }
 
-// newBudget returns the error budget of an objective in a window of so many hours, each of which may have data or not. A budget is
-// what may be bad in the whole window at the mean rate of the hours with data, so that time without data has spent nothing,
-// however many probers there are:
+// newBudget returns the error budget of an objective in a window of so many hours, each of which may have data or not.
+// A budget is what may be bad in the whole window at the mean rate of the hours with data, so that time without data
+// has spent nothing, however many probers there are:
 //
 //	(1 − goal) × requests judged × window ÷ time with data
 func newBudget(objective probe.Objective, hours []report.BadHour) report.Budget {

@@ -69,8 +69,8 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// refusals is a connection on which an answer 401 or 403 is an error. Otherwise the API would ask again with GET, and its error
-// would say the status only in its text.
+// refusals is a connection on which an answer 401 or 403 is an error. Otherwise the API would ask again with GET, and
+// its error would say the status only in its text.
 type refusals struct{ api.Client }
 
 // A refusal is the status of an answer to wrong or missing credentials.
@@ -96,16 +96,18 @@ func (r refusals) Do(ctx context.Context, request *http.Request) (*http.Response
 
 // vector evaluates an expression at a time; nothing after an error.
 func (c *client) vector(ctx context.Context, expr string, at time.Time) model.Vector {
-	return query[model.Vector](ctx, c, expr, func(ctx context.Context) (model.Value, promv1.Warnings, promv1.Infos, error) {
+	ask := func(ctx context.Context) (model.Value, promv1.Warnings, promv1.Infos, error) {
 		return c.api.Query(ctx, expr, at)
-	})
+	}
+	return query[model.Vector](ctx, c, expr, ask)
 }
 
 // matrix evaluates an expression over a range of time; nothing after an error.
 func (c *client) matrix(ctx context.Context, expr string, over promv1.Range) model.Matrix {
-	return query[model.Matrix](ctx, c, expr, func(ctx context.Context) (model.Value, promv1.Warnings, promv1.Infos, error) {
+	ask := func(ctx context.Context) (model.Value, promv1.Warnings, promv1.Infos, error) {
 		return c.api.QueryRange(ctx, expr, over)
-	})
+	}
+	return query[model.Matrix](ctx, c, expr, ask)
 }
 
 // query asks within the time limit, and keeps the warnings and the error.
@@ -145,7 +147,8 @@ const (
 
 var errNoPrometheus = errors.New(notFromPrometheus)
 
-// fail keeps the error of a query, if it is one, with what to do. Only what Prometheus says about a query needs the query.
+// fail keeps the error of a query, if it is one, with what to do. Only what Prometheus says about a query needs the
+// query.
 func (c *client) fail(expr string, err error) {
 	if err == nil {
 		return

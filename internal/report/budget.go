@@ -11,7 +11,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Budget is how many requests may be bad for an objective in a window of time, and how many were. Only stored data has one.
+// A Budget is how many requests may be bad for an objective in a window of time, and how many were. Only stored data
+// has one.
 type Budget struct {
 	Attainment
 

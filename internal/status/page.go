@@ -25,9 +25,10 @@ var pageText string
 var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
-		"seconds": seconds, "latency": latency, "short": format.Short, "elapsed": format.Elapsed, "attainment": format.Attainment,
-		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
-		"phases": report.Phases, "place": report.GapPlace, "by": by,
+		"seconds": seconds, "latency": latency, "short": format.Short, "elapsed": format.Elapsed,
+		"attainment": format.Attainment,
+		"length":     func(p report.Phase) string { return format.Seconds(p.To - p.From) },
+		"phases":     report.Phases, "place": report.GapPlace, "by": by,
 		"half": func(v float64) float64 { return v / 2 },
 		"goal": format.Goal,
 		"age":  func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
@@ -90,7 +91,8 @@ func render(w http.ResponseWriter, page *template.Template, data any) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// sections puts the targets of a group beside each other, with the same scales. Lone targets that follow each other share one.
+// sections puts the targets of a group beside each other, with the same scales. Lone targets that follow each other
+// share one.
 func sections(views []*view) []section {
 	groups := map[string][]*view{}
 	for _, v := range views {
@@ -128,7 +130,8 @@ func (v *view) Metrics() []metric {
 	return []metric{
 		{"ttft", "TTFT", "time to first token", numberOf(last.TTFT), v.Quantiles.TTFT},
 		{"tpot", "TPOT", "time per output token", numberOf(last.TPOT), v.Quantiles.TPOT},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.itls()), v.Quantiles.ITL},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median",
+			median(last.itls()), v.Quantiles.ITL},
 		{"e2el", "E2EL", "end-to-end latency", numberOf(last.E2EL), v.Quantiles.E2EL},
 	}
 }

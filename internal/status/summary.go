@@ -36,8 +36,8 @@ func (h *history) summarize(entries []*entry) report.Summary {
 }
 
 // sampleFor returns what e adds to statistics, judged by the objectives as they are now. It was judged when it was
-// recorded, by the objectives of that time: of these, the one with the same signal and limit counts, whatever its name and
-// goal. An objective that there was not is not judged.
+// recorded, by the objectives of that time: of these, the one with the same signal and limit counts, whatever its name
+// and goal. An objective that there was not is not judged.
 func (e *entry) sampleFor(objectives []probe.Objective) report.Sample {
 	s := e.sample
 	s.ITLs = e.itls()

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown returns the problem of a word that is none of those known. An empty one among them stands for "may be left out".
+// Unknown returns the problem of a word that is none of those known. An empty one among them stands for "may be left
+// out".
 func Unknown(place, word string, known []string) Problem {
 	if suggestion := Suggestion(word, known); suggestion != "" {
 		return Problem{Place: place, Text: "unknown" + suggestion}
@@ -22,8 +23,8 @@ func Suggestion(word string, known []string) string {
 	return ""
 }
 
-// Nearest returns the known word at the smallest edit distance, which is at most three or a third of its letters; otherwise
-// the first known word that begins with word, if that has three letters; otherwise nothing.
+// Nearest returns the known word at the smallest edit distance, which is at most three or a third of its letters;
+// otherwise the first known word that begins with word, if that has three letters; otherwise nothing.
 func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	farthest := min(3, max(1, len(word)/3))
@@ -41,8 +42,8 @@ func Nearest(word string, known []string) string {
 	return known[begun]
 }
 
-// within reports whether at most n edits make b of a, where n is small. An edit inserts, deletes or replaces a letter, or swaps
-// two neighbours.
+// within reports whether at most n edits make b of a, where n is small. An edit inserts, deletes or replaces a letter,
+// or swaps two neighbours.
 func within(n int, a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -1,5 +1,6 @@
-// Package usage is the error for what a user got wrong: in the configuration, on the command line, or in a file that was given.
-// It says the place, what is wrong there and what would be right. Commands that end with it have exit code 2.
+// Package usage is the error for what a user got wrong: in the configuration, on the command line, or in a file that
+// was given. It says the place, what is wrong there and what would be right. Commands that end with it have exit code
+// 2.
 package usage
 
 import (
@@ -14,7 +15,8 @@ import (
 
 // A Problem is one thing that is wrong, on one line and without secrets.
 type Problem struct {
-	Place string `json:"place"`          // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
+	// PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
+	Place string `json:"place"`
 	Text  string `json:"text"`           // what is wrong
 	Hint  string `json:"hint,omitempty"` // what would be right; may be empty
 }

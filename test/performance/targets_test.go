@@ -24,7 +24,7 @@ import (
 
 // For other runs than the usual one, with -args.
 var (
-	targetsFlag = flag.String("targets", "1,10,100,1000", "numbers of targets")
+	targetsFlag = flag.String("targets", "1,10,100", "numbers of targets")
 	tokensFlag  = flag.Int("tokens", 21000, "tokens of a prompt")
 	profileFlag = flag.String("profile", "production-stack", "of the simulated server")
 	settleFlag  = flag.Duration("settle", time.Minute, "time before the measurement, in which each target is probed")
