@@ -61,3 +61,15 @@ func TestRefusalsAreNoEventsOfObjectives(t *testing.T) {
 		}
 	}
 }
+
+// TestTitle holds that reports call an objective by the name of its metrics, and the flag by its signal.
+func TestTitle(t *testing.T) {
+	o := Objective{Name: "fast_start", Signal: SignalTTFT, Limit: 2 * time.Second, Goal: 0.95}
+	if o.Title() != "fast_start<2s@95%" || o.String() != "ttft<2s@95%" {
+		t.Errorf("%q and %q", o.Title(), o.String())
+	}
+	o.Name = ""
+	if o.Title() != "ttft<2s@95%" {
+		t.Errorf("without a name: %q", o.Title())
+	}
+}

@@ -227,3 +227,19 @@ func TestFailuresAreGrouped(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestBlockedSlotsAreJudged holds that an attainment counts what the metrics count: also the slots behind a request that failed.
+func TestBlockedSlotsAreJudged(t *testing.T) {
+	up := probe.Objective{Name: "up", Signal: probe.SignalAvailability, Goal: 0.5}
+	hung := &probe.Result{Target: "a", Outcome: probe.Timeout, Blocked: 4}
+	refused := &probe.Result{Target: "a", Outcome: probe.RateLimited, Blocked: 4}
+	good := &probe.Result{Target: "a", Outcome: probe.OK}
+	var samples []Sample
+	for _, r := range []*probe.Result{good, hung, refused} {
+		samples = append(samples, SampleOf(r, up))
+	}
+	a := Summarize(samples, up).Objectives[0]
+	if a.Objective != "up@50%" || a.Good != 1 || a.Judged != 6 || !a.Missed() {
+		t.Errorf("%+v", a)
+	}
+}
