@@ -101,6 +101,10 @@ type Target struct {
 // An Objective is the ratio of probes that shall be good.
 type Objective = probe.Objective
 
+// Sidecar reports whether the prober runs in the pod of its server: only there is it drained by a hook. It must not end
+// for a mistake in its configuration, because the pod would not be ready without it.
+func (c *Config) Sidecar() bool { return c.DrainEndpoint }
+
 // reloaded are the settings of the prober that a reload changes. The others take effect with a restart only.
 var reloaded = []string{"TARGETS_FILE", "SHARD", "MAX_TOKENS_PER_DAY"}
 

@@ -34,7 +34,7 @@ func (n *nameServers) set(fail bool, addresses ...string) {
 	n.fail, n.addresses = fail, addresses
 }
 
-// lookup is a [discovery.Lookup].
+// lookup is a [engine.Lookup].
 func (n *nameServers) lookup(_ context.Context, family, _ string) (list []netip.Addr, _ error) {
 	n.asked.Add(1)
 	n.mu.Lock()

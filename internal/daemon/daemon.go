@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
@@ -36,7 +35,7 @@ type Daemon struct {
 	Files   *Files                                       // that Config and Assets were read from; nil without Load
 	Hangups <-chan os.Signal                             // each one reloads; nil for none
 	Dial    probe.Dial                                   // how targets are reached; nil: over the network
-	Lookup  discovery.Lookup                             // of the addresses behind names; nil: the system's
+	Lookup  engine.Lookup                                // of the addresses behind names; nil: the system's
 
 	observers *engine.Observers
 	runner    *engine.Runner
@@ -56,10 +55,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 	requests := make(chan chan<- error)
 	server, failed := d.serve(ctx, requests)
 	d.Log.Info("status page", zap.String("url", PageURL(d.Listener.Addr().String(), d.Config.WebConfigFile)))
-	d.ready(func() {})
+	d.updateReadiness()
 
 	err := d.work(ctx, requests, failed)
-	d.ready(func() {
+	d.changeReadiness(func() {
 		d.stopping = true
 		d.drainTimer.Stop()
 	})
@@ -132,11 +131,23 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- error, failed 
 	}
 }
 
-// ready changes what readiness is made of, and says whether the prober is ready by now.
-func (d *Daemon) ready(change func()) {
+// changeReadiness changes what readiness is made of, and publishes whether the prober is ready by now.
+func (d *Daemon) changeReadiness(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change()
+	d.publishReadiness()
+}
+
+// updateReadiness publishes whether the prober is ready by now.
+func (d *Daemon) updateReadiness() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.publishReadiness()
+}
+
+// publishReadiness tells the page and /-/ready whether the prober is ready. The lock is held.
+func (d *Daemon) publishReadiness() {
 	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
 }
 

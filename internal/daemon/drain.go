@@ -30,7 +30,7 @@ const drainExpired = "the drain ended by itself: the prober still runs 15 minute
 // and counted. Asking again only makes the drain last longer.
 func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
 	changed := false
-	d.ready(func() {
+	d.changeReadiness(func() {
 		changed = d.runner.SetDraining(true)
 		d.drainEnds = time.Now().Add(drainLimit)
 		d.drainTimer.Reset(drainLimit)
@@ -45,7 +45,7 @@ func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
 // endDrain serves DELETE /-/drain: probes start again.
 func (d *Daemon) endDrain(w http.ResponseWriter, r *http.Request) {
 	changed := false
-	d.ready(func() {
+	d.changeReadiness(func() {
 		d.drainTimer.Stop()
 		changed = d.runner.SetDraining(false)
 	})
@@ -58,7 +58,7 @@ func (d *Daemon) endDrain(w http.ResponseWriter, r *http.Request) {
 // expireDrain ends a drain that nobody has asked for within drainLimit.
 func (d *Daemon) expireDrain() {
 	changed := false
-	d.ready(func() {
+	d.changeReadiness(func() {
 		if time.Now().Before(d.drainEnds) { // somebody asked again as the timer fired
 			return
 		}

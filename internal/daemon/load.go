@@ -43,7 +43,7 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 		return nil, false
 	}
 	c, ok = WithoutTargets(environ, flags)
-	return c, ok && c.DrainEndpoint
+	return c, ok && c.Sidecar()
 }
 
 // WithoutTargets is a configuration of those settings of the prober itself that are right, each by itself. While where
@@ -95,7 +95,7 @@ func (d *Daemon) reload(ctx context.Context) error {
 		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
 	}
 	d.Config = next
-	d.ready(func() { d.Refused = nil })
+	d.changeReadiness(func() { d.Refused = nil })
 	d.loaded(nil)
 	d.Log.Info("reloaded", zap.Int("targets", d.runner.Targets()))
 	return nil

@@ -47,7 +47,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 		Build: build, GenAI: c.GenAISemconv,
 		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
-	if err != nil && !c.DrainEndpoint {
+	if err != nil && !c.Sidecar() {
 		return nil, err
 	} else if err != nil {
 		o.Metrics.Add(telemetry.ExportFailures, 1)

@@ -9,12 +9,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/discovery"
 )
 
 // ownedTargets are the targets of our shard, one for each address of dns+ URLs. The methods are called by one goroutine.
 type ownedTargets struct {
-	names *discovery.Directory
+	names *directory
 	log   *zap.Logger
 
 	lookups map[string]string // by host: what was wrong with the last lookup, empty if it found addresses
@@ -22,8 +21,8 @@ type ownedTargets struct {
 }
 
 // newOwnedTargets returns owned targets before any lookup. Lookup may be nil: the system's.
-func newOwnedTargets(lookup discovery.Lookup, log *zap.Logger) *ownedTargets {
-	return &ownedTargets{names: discovery.New(lookup), log: log, lookups: map[string]string{}, logged: -1}
+func newOwnedTargets(lookup Lookup, log *zap.Logger) *ownedTargets {
+	return &ownedTargets{names: newDirectory(lookup), log: log, lookups: map[string]string{}, logged: -1}
 }
 
 // Present returns the targets that c means at present, for commands that end: names are looked up once.
@@ -32,7 +31,7 @@ func Present(ctx context.Context, c *config.Config) []config.Target {
 }
 
 // present is [Present] with a lookup; nil: the system's.
-func present(ctx context.Context, c *config.Config, lookup discovery.Lookup) []config.Target {
+func present(ctx context.Context, c *config.Config, lookup Lookup) []config.Target {
 	o := newOwnedTargets(lookup, zap.NewNop())
 	_ = o.refresh(ctx, c.Targets) // a failure shows in the probes: see expand
 	return o.of(c)
@@ -41,14 +40,14 @@ func present(ctx context.Context, c *config.Config, lookup discovery.Lookup) []c
 // refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are logged.
 func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (failed int) {
 	hosts := hostsOf(targets)
-	failures := o.names.Refresh(ctx, hosts)
+	failures := o.names.refresh(ctx, hosts)
 	if ctx.Err() != nil { // we are told to stop
 		return 0
 	}
 	before := o.lookups
 	o.lookups = map[string]string{}
 	for _, host := range hosts {
-		addresses, state := len(o.names.Addresses(host)), ""
+		addresses, state := len(o.names.addresses(host)), ""
 		switch {
 		case failures[host] != nil:
 			state = "DNS lookup failed; keeping the last known addresses"
@@ -69,7 +68,7 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 }
 
 func (o *ownedTargets) of(c *config.Config) []config.Target {
-	own := expand(c.Targets, o.names.Addresses)
+	own := expand(c.Targets, o.names.addresses)
 	all := len(own)
 	own = slices.DeleteFunc(own, func(t config.Target) bool { return !c.Shard.Owns(t.Group) }) // groups as a whole
 	if c.Shard.Of > 0 && len(own) != o.logged {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -49,9 +48,9 @@ type Runner struct {
 type RunnerOptions struct {
 	Observers *Observers
 	Log       *zap.Logger
-	Version   string           // ours
-	Dial      probe.Dial       // how targets are reached; nil: over the network
-	Lookup    discovery.Lookup // of the addresses behind names; nil: the system's
+	Version   string     // ours
+	Dial      probe.Dial // how targets are reached; nil: over the network
+	Lookup    Lookup     // of the addresses behind names; nil: the system's
 }
 
 // NewRunner returns a runner without jobs. When ctx is done, no more probes begin.

@@ -1,4 +1,4 @@
-package discovery
+package engine
 
 import (
 	"context"
@@ -39,10 +39,10 @@ func (r *resolver) lookup(_ context.Context, family, _ string) (list []netip.Add
 }
 
 // expect compares what d knows of the host.
-func expect(t *testing.T, d *Directory, want string) {
+func expect(t *testing.T, d *directory, want string) {
 	t.Helper()
 	got := []string{}
-	for _, a := range d.Addresses(host) {
+	for _, a := range d.addresses(host) {
 		got = append(got, a.String())
 	}
 	if diff := cmp.Diff(strings.Fields(want), got); diff != "" {
@@ -53,7 +53,7 @@ func expect(t *testing.T, d *Directory, want string) {
 // TestAddressesComeAndGo goes through the life of a headless service.
 func TestAddressesComeAndGo(t *testing.T) {
 	var r resolver
-	d := New(r.lookup)
+	d := newDirectory(r.lookup)
 	for _, step := range []struct{ name, addresses, fails, want string }{
 		{"a service without pods", "", "", ""},
 		{"two pods, in no order", "10.1.2.10 10.1.2.9 ::ffff:10.1.2.9", "", "10.1.2.9 10.1.2.10"},
@@ -67,34 +67,34 @@ func TestAddressesComeAndGo(t *testing.T) {
 		{"and some again", "10.0.0.1", "", "10.0.0.1"},
 	} {
 		r = resolver{step.addresses, step.fails}
-		failures := d.Refresh(t.Context(), []string{host})
+		failures := d.refresh(t.Context(), []string{host})
 		t.Logf("%s: %v", step.name, failures)
 		expect(t, d, step.want)
 		if (failures[host] != nil) != (step.fails != "") || len(failures) > 1 {
 			t.Errorf("%s: failures %v", step.name, failures)
 		}
 	}
-	d.Refresh(t.Context(), nil)
+	d.refresh(t.Context(), nil)
 	expect(t, d, "") // a host that is not asked for is forgotten
 }
 
 // TestTooManyAddresses holds that a mistake does not become a bill.
 func TestTooManyAddresses(t *testing.T) {
 	r := resolver{addresses: "10.0.0.1"}
-	d := New(r.lookup)
-	d.Refresh(t.Context(), []string{host})
+	d := newDirectory(r.lookup)
+	d.refresh(t.Context(), []string{host})
 	r.addresses = "fd00::1"
-	for n := range MaxAddresses {
+	for n := range maxAddresses {
 		r.addresses += fmt.Sprintf(" 10.1.%d.%d", n/250, n%250)
 	}
 	want := "1001 addresses, and at most 1000 are probed"
-	if err := d.Refresh(t.Context(), []string{host})[host]; err == nil || err.Error() != want {
+	if err := d.refresh(t.Context(), []string{host})[host]; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	expect(t, d, "10.0.0.1")
 	r.addresses = strings.TrimPrefix(r.addresses, "fd00::1")
-	if failures := d.Refresh(t.Context(), []string{host}); len(failures) > 0 || len(d.Addresses(host)) != MaxAddresses {
-		t.Errorf("%d addresses, %v", len(d.Addresses(host)), failures)
+	if failures := d.refresh(t.Context(), []string{host}); len(failures) > 0 || len(d.addresses(host)) != maxAddresses {
+		t.Errorf("%d addresses, %v", len(d.addresses(host)), failures)
 	}
 }
 
@@ -107,11 +107,11 @@ func TestRefreshIsBounded(t *testing.T) {
 		answer, allowed, took time.Duration
 	}{
 		{1, 0, 5 * time.Second, never, 10 * time.Second},
-		{3 * concurrency, 3 * concurrency, never, never, 12 * time.Second},
-		{3 * concurrency, 3 * concurrency, never, 5 * time.Second, 5 * time.Second},
+		{3 * lookupsAtOnce, 3 * lookupsAtOnce, never, never, 12 * time.Second},
+		{3 * lookupsAtOnce, 3 * lookupsAtOnce, never, 5 * time.Second, 5 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := New(func(ctx context.Context, _, _ string) ([]netip.Addr, error) {
+			d := newDirectory(func(ctx context.Context, _, _ string) ([]netip.Addr, error) {
 				select {
 				case <-time.After(test.answer):
 				case <-ctx.Done():
@@ -125,7 +125,7 @@ func TestRefreshIsBounded(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), test.allowed)
 			defer cancel()
 			start := time.Now()
-			failures := d.Refresh(ctx, hosts)
+			failures := d.refresh(ctx, hosts)
 			if took := time.Since(start); took != test.took || len(failures) != test.failed ||
 				test.failed > 0 && !errors.Is(failures["0"], context.DeadlineExceeded) {
 				t.Errorf("%+v: %d failures after %v: %v", test, len(failures), took, failures["0"])
