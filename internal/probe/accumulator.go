@@ -35,8 +35,9 @@ type accumulator struct {
 
 	estimates bool // usage that comes before the prompt is evaluated is no count of it, see [wire.Server]
 
-	keeps bool   // text is kept, to be judged
-	text  []byte // the answer, reasoning included, up to maxText
+	keeps     bool   // text is kept, to be judged
+	text      []byte // the answer, reasoning included, up to maxText
+	reasoning bool   // the text ends with reasoning
 
 	err   *wire.ServerError // the first
 	errAt time.Duration
@@ -70,8 +71,8 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	if len(text) > 0 && a.Answer == 0 {
 		a.Answer = since
 	}
-	if a.keeps && len(a.text)+len(d.Reasoning)+len(text) <= maxText {
-		a.text = append(append(a.text, d.Reasoning...), text...)
+	if a.keeps && len(a.text)+len(d.Reasoning)+len(text) < maxText {
+		a.keep(d.Reasoning, text)
 	}
 	if at.Kernel {
 		a.Stamp = ByKernel
@@ -85,6 +86,18 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	}
 	a.Tokens = append(a.Tokens, arrival)
 	return true
+}
+
+// keep adds what a frame says to the text. The answer begins on a line of its own, so that its first word and the last of the
+// reasoning are two.
+func (a *accumulator) keep(reasoning, answer []byte) {
+	a.text = append(a.text, reasoning...)
+	a.reasoning = a.reasoning || len(reasoning) > 0
+	if a.reasoning && len(answer) > 0 {
+		a.text = append(a.text, '\n')
+		a.reasoning = false
+	}
+	a.text = append(a.text, answer...)
 }
 
 // addition returns what a frame adds whose text may be the whole answer so far. It is that only if it begins with

@@ -277,6 +277,8 @@ func TestExpectations(t *testing.T) {
 
 		{"right", says("The words: ", "River, ", "stone", "\nLAMP."), hidden, OK, ""},
 		{"right within the reasoning", after(ms, `{"choices":[{"delta":{"reasoning":"river stone lamp"}}]}`, stop, done), hidden, OK, ""},
+		{"right after reasoning", after(ms, `{"choices":[{"delta":{"reasoning":"I read four"}}]}`,
+			`{"choices":[{"delta":{"content":"river stone lamp"}}]}`, stop, done), hidden, OK, ""},
 		{"nothing but reasoning until the limit", after(ms, thought, thought, thought, thought, thought, limit, done), hidden, OK, ""},
 		{"in another order", says("stone river lamp"), hidden, WrongAnswer, ""},
 		{"parts of other words", says("driver stone lamps"), hidden, WrongAnswer, ""},
