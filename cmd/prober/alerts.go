@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/alerts"
@@ -29,31 +31,14 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(alerts.Runbooks(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			out, toFiles := cmd.OutOrStdout(), cmd.Flags().Changed("output")
+			toFiles := cmd.Flags().Changed("output")
 			if len(names) == 1 {
-				page, ok := alerts.Runbook(names[0])
-				switch {
-				case toFiles || classic || cmd.Flags().Changed("format"):
-					return usage.Problems{{
-						Place: "alerts " + names[0],
-						Text:  "a runbook has neither --output nor --format nor --classic",
-						Hint:  "give the name alone",
-					}}
-				case !ok:
-					return usage.Problems{usage.Unknown(fmt.Sprintf("alerts %q", names[0]), names[0], alerts.Runbooks())}
-				}
-				_, err := out.Write(page)
-				return err
+				alone := !toFiles && !classic && !cmd.Flags().Changed("format")
+				return printRunbook(cmd.OutOrStdout(), names[0], alone)
 			}
-			rules, file := alerts.Rules(), alerts.RulesFile
-			switch {
-			case format == formatAlertmanager:
-				rules, file = alerts.InhibitRules(), alerts.InhibitFile
-			case format != formatPrometheus:
-				formats := []string{formatPrometheus, formatAlertmanager}
-				return usage.Problems{usage.Unknown(usage.FlagPlace("format", format), format, formats)}
-			case classic:
-				rules = alerts.ClassicRules()
+			file, rules, err := chosenRules(format, classic)
+			if err != nil {
+				return err
 			}
 			switch {
 			case toFiles && dir == "":
@@ -64,7 +49,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 				}
 				rules = fmt.Appendf(nil, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), dir)
 			}
-			_, err := out.Write(rules)
+			_, err = cmd.OutOrStdout().Write(rules)
 			return err
 		},
 	}
@@ -75,4 +60,36 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 	cmd.Flags().StringVarP(&dir, "output", "o", "",
 		"`directory` to write the rules and the runbooks to; created if missing")
 	return cmd
+}
+
+// printRunbook writes the runbook of an alert. alone: no flag asks for something else.
+func printRunbook(out io.Writer, name string, alone bool) error {
+	place := fmt.Sprintf("alerts %q", name)
+	page, ok := alerts.Runbook(name)
+	switch {
+	case !alone:
+		return usage.Problems{{
+			Place: place,
+			Text:  "a runbook has neither --output nor --format nor --classic",
+			Hint:  "give the name alone",
+		}}
+	case !ok:
+		return usage.Problems{usage.Unknown(place, name, alerts.Runbooks())}
+	}
+	_, err := out.Write(page)
+	return err
+}
+
+// chosenRules returns the rules that the flags ask for, and the name of their file.
+func chosenRules(format string, classic bool) (file string, rules []byte, err error) {
+	switch {
+	case format == formatAlertmanager:
+		return alerts.InhibitFile, alerts.InhibitRules(), nil
+	case format != formatPrometheus:
+		formats := []string{formatPrometheus, formatAlertmanager}
+		return "", nil, usage.Problems{usage.Unknown(usage.FlagPlace("format", format), format, formats)}
+	case classic:
+		return alerts.RulesFile, alerts.ClassicRules(), nil
+	}
+	return alerts.RulesFile, alerts.Rules(), nil
 }

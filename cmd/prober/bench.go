@@ -49,14 +49,8 @@ exported as those of run are.
 				return g.loadCompared(cmd, settings, urls, assets)
 			}
 			plan, err := bench.Parse(o, cmd.Flags().Changed, overrides(cmd), urls, load)
-			problems := checkOutput(o.Format, o.Plot)
-			if more, ok := errors.AsType[usage.Problems](err); ok {
-				problems = append(problems, more...)
-			} else if err != nil {
+			if err := withOutputProblems(err, o.Format, o.Plot); err != nil {
 				return err
-			}
-			if problems != nil {
-				return problems
 			}
 			plan.Gate = g.fails
 			return runBench(cmd, plan, assets)
@@ -74,6 +68,20 @@ exported as those of run are.
 	flags.Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 	return cmd
+}
+
+// withOutputProblems adds what is wrong with --format and --plot to the problems among an error, so that a user sees all at
+// once. Another error stays as it is.
+func withOutputProblems(err error, format, plot string) error {
+	problems := checkOutput(format, plot)
+	more, ok := errors.AsType[usage.Problems](err)
+	if err != nil && !ok {
+		return err
+	}
+	if problems = append(problems, more...); problems == nil {
+		return nil
+	}
+	return problems
 }
 
 // runBench runs a plan, and exports its requests over OTLP if that is configured.
