@@ -116,7 +116,7 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 		"process_resident_memory_bytes process_open_fds process_max_fds process_cpu_seconds_total") {
 		metrics[name] = true
 	}
-	for name := range strings.FieldsSeq("job instance target model prompt group objective signal severity alertname alertstate le") {
+	for name := range strings.FieldsSeq("__name__ job instance target model prompt group objective signal severity alertname alertstate le") {
 		labels[name] = true
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\s*- record: (\S+)$`).FindAllStringSubmatch(shippedRules(t), -1) {

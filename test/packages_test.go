@@ -38,7 +38,7 @@ func TestManPages(t *testing.T) {
 	}
 	pages, _ := filepath.Glob(dir + "/man/*")
 	completions, _ := filepath.Glob(dir + "/prober.*sh")
-	if len(pages) < 14 || len(completions) != 3 {
+	if len(pages) < 13 || len(completions) != 3 {
 		t.Errorf("%q %q", pages, completions)
 	}
 }
