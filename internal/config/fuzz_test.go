@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func judge(t *testing.T, c *Config, err error, secret string) {
 	t.Helper()
 	if err == nil {
 		for _, target := range c.Targets {
-			promises(t, target, c.Objectives)
+			promises(t, target, c.Objectives, c.Warnings)
 		}
 		return
 	}
@@ -30,8 +31,13 @@ func judge(t *testing.T, c *Config, err error, secret string) {
 }
 
 // promises checks what the rest of the program relies on.
-func promises(t *testing.T, target Target, objectives []Objective) {
+func promises(t *testing.T, target Target, objectives []Objective, warnings []string) {
 	t.Helper()
+	canAlert := func(o Objective) bool {
+		unreliable := fmt.Sprintf("the alert of objective %q", o.Name)
+		warned := slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, unreliable) })
+		return warned || measurable(float64(target.QPS), o.Goal)
+	}
 	for promise, kept := range map[string]bool{
 		"labels print":   target.Name != "" && target.Group != "" && printable(target.Name+target.Group+target.Model),
 		"there is a URL": target.URL != "" && target.API != "",
@@ -44,7 +50,7 @@ func promises(t *testing.T, target Target, objectives []Objective) {
 		"a data set has a file": target.Prompt != "dataset" || target.DatasetFile != "",
 		"headers are such":      target.SessionHeader == "" || formats["header"].pattern.MatchString(target.SessionHeader),
 		"objectives are measured": len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
-			return !measurable(float64(target.QPS), o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability)
+			return !canAlert(o) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability)
 		}),
 	} {
 		if !kept {
@@ -65,6 +71,7 @@ func FuzzLoadEnv(f *testing.F) {
 	f.Add("CANARY_DEPTH", "1e-999", "TARGETS_0_PRIORITY", "-9999999999")
 	f.Add("SESSION_HEADER", "x-user-id", "HEADERS", "a=b")
 	f.Add("TIMEOUT", "0.1ns", "QPS", "1e-320")
+	f.Add("QPS", "1e-7", "OBJECTIVES_0_SIGNAL", "availability")
 	f.Fuzz(func(t *testing.T, name1, text1, name2, text2 string) {
 		const secret = "sk-f0rb1dden"
 		environment := map[string]string{"PROBER_TARGETS_0_URL": "http://one"}
