@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/sim"
 )
