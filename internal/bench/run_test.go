@@ -156,7 +156,7 @@ func TestTwoStacks(t *testing.T) {
 			var sent []time.Duration
 			for _, answer := range slices.Backward(r.servers[s.Target].Sent()) {
 				if len(sent) < 10 {
-					sent = append(sent, answer.Frames[0].At.Sub(answer.Start))
+					sent = append(sent, answer.Tokens[0].Sub(answer.Start))
 				}
 			}
 			slices.Sort(sent)
