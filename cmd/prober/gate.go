@@ -22,6 +22,7 @@ type gate struct {
 	format           string   // text or json; the same
 
 	objectives []probe.Objective
+	rejected   usage.Problems // of targets that cannot be probed, see check
 	fails      report.Gate
 	missed     bool
 	w          io.Writer // for the judgements
@@ -46,8 +47,8 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if g.format != "text" && g.format != "json" {
 		return nil, usage.Problems{{Place: usage.FlagPlace("format", g.format), Text: "unknown", Hint: "want text or json"}}
 	}
-	assets := engine.NewAssets(config.ReadFile)
-	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), assets)
+	files := engine.NewFiles()
+	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), files)
 	if err != nil {
 		return nil, err
 	}
@@ -55,18 +56,18 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if problems != nil {
 		return nil, problems
 	}
-	g.fails, g.objectives, g.w = fails, c.Given, cmd.ErrOrStderr()
+	g.fails, g.objectives, g.rejected, g.w = fails, c.Given, c.Problems(), cmd.ErrOrStderr()
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
-	return engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
+	return engine.Assemble(engine.Present(cmd.Context(), c), files, nil, buildInfo().Version)
 }
 
 // loadCompared reads the configuration of a command that compares targets, and checks --fail-on with it.
 func (g *gate) loadCompared(
-	cmd *cobra.Command, settings map[string]string, urls []string, assets *engine.Assets,
+	cmd *cobra.Command, settings map[string]string, urls []string, files *engine.Files,
 ) (*config.Config, error) {
-	c, err := loadConfig(g.options(cmd, settings, urls), assets)
+	c, err := loadConfig(g.options(cmd, settings, urls), files)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +130,8 @@ func (g *gate) judge(target string, results ...*probe.Result) []report.Attainmen
 // verdict is the error of a command whose probes and checks passed, or not.
 func (g *gate) verdict(passed bool) error {
 	switch {
+	case g.rejected != nil:
+		return g.rejected
 	case !passed:
 		return errFailed
 	case g.missed && g.fails.Objective:

@@ -44,20 +44,20 @@ Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) an
 of the targets file. A URL with dns+ in front (dns+http://vllm-headless:8000)
 stands for one target for each address of its host.
 
-It reloads when the targets file, or another file that was read, changes. An
-invalid configuration is rejected, and the previous one stays. When told to
+It reloads when the targets file, or another file that was read, changes. A
+target whose settings are wrong is not probed, and the page says why; the others
+are. If nothing is right, run ends, and a reload changes nothing. When told to
 stop, probes under way have ` + drainLimit.String() + ` to end; a second signal ends them at once.`,
 		Example: `  prober run http://localhost:8000
   prober run a=http://10.0.0.1:8000 b=http://10.0.0.2:8000 --qps 0.05
   PROBER_TARGETS_FILE=targets.yaml prober run`,
 		Annotations: map[string]string{mostUsed: "targets-file qps prompt prompt-tokens max-tokens model api-key-file timeout listen-address log-level"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			load := func(assets *engine.Assets) (*config.Config, error) {
-				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, assets)
+			load := func(files *engine.Files) (*config.Config, error) {
+				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, files)
 			}
-			files := daemon.NewFiles()
-			assets := engine.NewAssets(files.Read)
-			c, refused := load(assets)
+			files := engine.NewFiles()
+			c, refused := load(files)
 			if refused != nil {
 				var ok bool
 				if c, ok = daemon.Idle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {
@@ -75,10 +75,10 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 				defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 			}
 			d := daemon.Daemon{
-				Config: c, Assets: assets, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
+				Config: c, Files: files, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
 				Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat), Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
-				Load: load, Files: files, Hangups: hangups,
+				Load: load, Hangups: hangups,
 			}
 			return d.Run(cmd.Context())
 		},

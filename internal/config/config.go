@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Config is everything the prober was told. [Load] makes it; the caller owns it.
@@ -40,6 +41,7 @@ type Config struct {
 
 	// Each target and each objective is filled by itself, with a prefix of its own.
 	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
+	Rejected   []Rejected  `env:"-"` // that cannot be probed; never all: then Load fails
 	Objectives []Objective `env:"-"` // at least one
 	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
@@ -98,6 +100,12 @@ type Target struct {
 	Address     string `yaml:"-"` // IP address that is dialled in place of the URL's host, if it is not empty. Load leaves it empty
 }
 
+// A Rejected is a target that cannot be probed for what its settings say. The others are probed without it.
+type Rejected struct {
+	Name     string         // unlike that of any other target, rejected or not: the second one called a is "a (2)"
+	Problems usage.Problems // at least one
+}
+
 // An Objective is the ratio of probes that shall be good.
 type Objective = probe.Objective
 
@@ -107,6 +115,23 @@ func (c *Config) Sidecar() bool { return c.DrainEndpoint }
 
 // reloaded are the settings of the prober that a reload changes. The others take effect with a restart only.
 var reloaded = []string{"TARGETS_FILE", "SHARD", "MAX_TOKENS_PER_DAY"}
+
+// Reject takes targets out of c that cannot be probed, for problems that [Load] did not look for.
+func (c *Config) Reject(rejected []Rejected) {
+	c.Targets = slices.DeleteFunc(c.Targets, func(t Target) bool {
+		return slices.ContainsFunc(rejected, func(r Rejected) bool { return r.Name == t.Name })
+	})
+	c.Rejected = append(c.Rejected, rejected...)
+}
+
+// Problems returns the problems of all targets that cannot be probed; nil if there is none.
+func (c *Config) Problems() usage.Problems {
+	var all usage.Problems
+	for _, r := range c.Rejected {
+		all = append(all, r.Problems...)
+	}
+	return all.Sorted()
+}
 
 // NeedRestart returns the variables that differ in next and take effect with a restart only.
 func (c *Config) NeedRestart(next *Config) []string {
