@@ -95,7 +95,7 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 		t.Fatal(err)
 	}
 	return Setup{
-		Plan: plan, Assets: engine.NewAssets(config.ReadFile), Dial: r.dial,
+		Plan: plan, Files: engine.NewFiles(), Dial: r.dial,
 		Screen: NewScreen(out, errs, o.Format), Out: out,
 	}
 }
@@ -156,7 +156,7 @@ func TestTwoStacks(t *testing.T) {
 			var sent []time.Duration
 			for _, answer := range slices.Backward(r.servers[s.Target].Sent()) {
 				if len(sent) < 10 {
-					sent = append(sent, answer.Frames[0].At.Sub(answer.Start))
+					sent = append(sent, answer.Tokens[0].Sub(answer.Start))
 				}
 			}
 			slices.Sort(sent)
