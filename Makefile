@@ -139,7 +139,7 @@ e2e: programs build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) ## the 
 
 CHART ?= $(CURDIR)/deploy/helm/prober
 
-kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart (CHART=FILE.tgz for a packed one) and Kustomize in a real Kubernetes, whose first build takes ten minutes
+kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart, or that in the folder CHART, and Kustomize in a real Kubernetes, whose first build takes ten minutes
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) KUBE_TOOLS=$(KUBE_TOOLS) KUBE_CRDS=$(CRDS) KUBE_CHART=$(CHART) \
 	  $(GO) test -count=1 ./kube
 
@@ -147,8 +147,9 @@ helm: $(HELM) ## bin/helm, of the version that the tests use
 	@mkdir -p $(BIN) && ln -sf $(HELM) $(BIN)/helm
 
 generate: $(HELM) ## all generated files: documentation, schemas, classic rules, dashboards, golden files, also those of the chart
-	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./alerts ./dashboards/generate ./deploy -update
-	$(MAKE) --no-print-directory build # with these
+	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./alerts ./dashboards/generate -update
+	$(GO) test ./deploy -update # copies what the others write
+	$(MAKE) --no-print-directory build # with what they wrote
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) $(GO) test -count=1 ./chart -update
 
 bench: ## benchmarks with allocations
