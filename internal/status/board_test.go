@@ -34,7 +34,7 @@ func success(target string, at ...time.Duration) *probe.Result {
 	r.Due, r.TraceID = r.Start, traceID(len(at))
 	for i, t := range at {
 		r.Tokens = append(r.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
-		r.Timeline.Finish, r.Elapsed = t, t
+		r.FinishedAt, r.Elapsed = t, t
 	}
 	return r
 }

@@ -23,7 +23,7 @@ func TestTextsThatMayBeTheWholeAnswer(t *testing.T) {
 		"a stop sequence that is cut off":      {[]string{"The", "The code\nUser:", "The code"}, "The code\nUser:"},
 		"two increments":                       {[]string{"The code", " words"}, "The code words"},
 	} {
-		a := &accumulator{Result: &Result{}, keeps: true}
+		a := newAnswer(&Result{}, Question{Expect: Expectation{Answer: "words"}})
 		for i, text := range test.texts {
 			d := wire.Delta{Choice: true, Whole: true, Text: []byte(text)}
 			if i == len(test.texts)-1 {
@@ -31,8 +31,8 @@ func TestTextsThatMayBeTheWholeAnswer(t *testing.T) {
 			}
 			a.add(stream.Stamp{}, d)
 		}
-		if string(a.text) != test.want {
-			t.Errorf("%s: %q, want %q", name, a.text, test.want)
+		if string(a.text.bytes) != test.want {
+			t.Errorf("%s: %q, want %q", name, a.text.bytes, test.want)
 		}
 	}
 }
