@@ -41,8 +41,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestBudgetOfItsHours holds the arithmetic, that the worst five hours are in it, the latest of equal ones first, and that the
-// hours are only read: a second budget of them is the same.
+// TestBudgetOfItsHours holds the arithmetic, that the worst five hours are in it, the latest of equal ones first, and
+// that the hours are only read: a second budget of them is the same.
 func TestBudgetOfItsHours(t *testing.T) {
 	hours := make([]report.BadHour, 720)
 	for i := range hours {
