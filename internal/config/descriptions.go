@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // A description is what people read about a setting: in help, in docs/configuration.md and in editors.
 type description struct {
 	name     string // as in the tag env; those of objectives begin with OBJECTIVES_
@@ -92,4 +94,15 @@ var descriptions = []topic{
 		{"OBJECTIVES_LIMIT", "", "largest good value of the signal; not for availability"},
 		{"OBJECTIVES_GOAL", "", "ratio of probes that shall be good, between 0 and 1"},
 	}},
+}
+
+// described returns what [descriptions] say, by name.
+func described() map[string]Key {
+	all := map[string]Key{}
+	for _, t := range descriptions {
+		for _, d := range t.settings {
+			all[d.name] = Key{Topic: t.heading, For: strings.Fields(d.commands), Help: d.help}
+		}
+	}
+	return all
 }

@@ -60,14 +60,16 @@ func TestObjectivesOfFlags(t *testing.T) {
 
 // budgetHint is the hint about a goal that so many probes a second cannot measure; empty if they can.
 func budgetHint(qps, goal float64) string {
-	l := &loader{}
-	goalGiven := origin{sources: []*source{{values: map[string]string{"GOAL": fmt.Sprint(goal)}}}}
-	goalGiven.sources[0].place = func(name string) string { return name }
-	l.measure(Objective{Goal: goal}, goalGiven, []entry{{&Target{Settings: Settings{QPS: Rate(qps)}}, origin{}}})
-	if len(l.problems) == 0 {
+	slow := &target{origin: newOrigin(nil, variableAt(""))}
+	slow.QPS = qps
+	l := &loader{targets: []*target{slow}}
+	o := &objective{Objective: Objective{Goal: goal}, origin: newOrigin(nil, variableAt(""))}
+	o.says["GOAL"] = value{text: fmt.Sprint(goal)}
+	l.validateGoal(o)
+	if len(o.problems) == 0 {
 		return ""
 	}
-	return l.problems[0].Hint
+	return o.problems[0].Hint
 }
 
 func measurable(qps, goal float64) bool { return budgetHint(qps, goal) == "" }

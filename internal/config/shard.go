@@ -11,8 +11,8 @@ import (
 
 // A Shard is one of several probers that share the targets. The zero value is the only one.
 type Shard struct {
-	Index int `env:"-"` // from 0, below Of
-	Of    int `env:"-"` // how many there are; 0 for one
+	Index int // from 0, below Of
+	Of    int // how many there are; 0 for one
 }
 
 // UnmarshalText reads 2/3 or, with the name of a pod, prober-2/3.
