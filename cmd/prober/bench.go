@@ -44,16 +44,16 @@ one target after the other. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are
 exported as those of run are.
 `},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			assets := engine.NewAssets(config.ReadFile)
+			files := engine.NewFiles()
 			load := func(settings map[string]string) (*config.Config, error) {
-				return g.loadCompared(cmd, settings, urls, assets)
+				return g.loadCompared(cmd, settings, urls, files)
 			}
 			plan, err := bench.Parse(o, cmd.Flags().Changed, overrides(cmd), urls, load)
 			if err := withOutputProblems(err, o.Format, o.Plot); err != nil {
 				return err
 			}
 			plan.Gate = g.fails
-			return runBench(cmd, plan, assets)
+			return runBench(cmd, plan, files)
 		},
 	}
 	flags := cmd.Flags()
@@ -85,7 +85,7 @@ func withOutputProblems(err error, format, plot string) error {
 }
 
 // runBench runs a plan, and exports its requests over OTLP if that is configured.
-func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error {
+func runBench(cmd *cobra.Command, plan *bench.Plan, files *engine.Files) error {
 	out, errs, build := cmd.OutOrStdout(), cmd.ErrOrStderr(), buildInfo()
 	observers, err := engine.NewObservers(cmd.Context(), plan.Lengths[0], build, newLog(errs, "warn", "console"))
 	if err != nil {
@@ -95,7 +95,7 @@ func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error
 		observers = nil
 	}
 	return bench.Run(cmd.Context(), bench.Setup{
-		Plan: plan, Assets: assets, Observers: observers, Version: build.Version,
+		Plan: plan, Files: files, Observers: observers, Version: build.Version,
 		Screen: bench.NewScreen(out, errs, plan.Format), Out: out,
 	})
 }

@@ -47,8 +47,8 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 				return err
 			}
 			defer sim.CloseAll(endpoints)
-			assets := engine.NewAssets(config.ReadFile)
-			c, err := demoConfig(cmd, endpoints, assets)
+			files := engine.NewFiles()
+			c, err := demoConfig(cmd, endpoints, files)
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 			}
 			tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
 			d := &daemon.Daemon{
-				Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
+				Config: c, Files: files, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
 				Log:  newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 			}
@@ -78,7 +78,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 }
 
 // demoConfig has the endpoints as its only targets. Of the environment the demo's flags count: keys are not for a simulator.
-func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
+func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, files *engine.Files) (*config.Config, error) {
 	environ := map[string]string{
 		"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen,
 		"PROBER_MAX_TOKENS_PER_DAY": "none", // simulated ones cost nothing
@@ -93,7 +93,7 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Ass
 		target := fmt.Sprintf("PROBER_TARGETS_%d_", n)
 		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.URL(), e.Profile.Name, "demo"
 	}
-	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, assets)
+	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, files)
 }
 
 func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {

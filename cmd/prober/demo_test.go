@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/sim"
 )
@@ -17,8 +16,8 @@ func TestTheDemoObeysWhatItsHelpNames(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	cmd, assets := newDemo(), engine.NewAssets(config.ReadFile)
-	c, err := demoConfig(cmd, nil, assets)
+	cmd, files := newDemo(), engine.NewFiles()
+	c, err := demoConfig(cmd, nil, files)
 	if err == nil || !strings.Contains(err.Error(), "no targets") {
 		t.Fatalf("the environment's targets are taken: %v, %v", c, err)
 	}
@@ -27,7 +26,7 @@ func TestTheDemoObeysWhatItsHelpNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sim.CloseAll(endpoints)
-	if c, err = demoConfig(cmd, endpoints, assets); err != nil {
+	if c, err = demoConfig(cmd, endpoints, files); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Targets[0]; len(c.Targets) != 1 || got.QPS != 2 || got.MaxTokens != 7 || got.APIKey.Reveal() != "" || got.URL != endpoints[0].URL() {

@@ -89,7 +89,7 @@ func overrides(cmd *cobra.Command) map[string]string {
 }
 
 // loadConfig reads the configuration of a command: flags over environment over targets file.
-func loadConfig(o config.Options, assets *engine.Assets) (*config.Config, error) {
+func loadConfig(o config.Options, files *engine.Files) (*config.Config, error) {
 	o.Environ = env.ToMap(os.Environ())
-	return daemon.Load(o, assets)
+	return daemon.Load(o, files)
 }

@@ -46,8 +46,8 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if g.format != "text" && g.format != "json" {
 		return nil, usage.Problems{{Place: usage.FlagPlace("format", g.format), Text: "unknown", Hint: "want text or json"}}
 	}
-	assets := engine.NewAssets(config.ReadFile)
-	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), assets)
+	files := engine.NewFiles()
+	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), files)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +59,14 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
-	return engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
+	return engine.Assemble(engine.Present(cmd.Context(), c), files, nil, buildInfo().Version)
 }
 
 // loadCompared reads the configuration of a command that compares targets, and checks --fail-on with it.
 func (g *gate) loadCompared(
-	cmd *cobra.Command, settings map[string]string, urls []string, assets *engine.Assets,
+	cmd *cobra.Command, settings map[string]string, urls []string, files *engine.Files,
 ) (*config.Config, error) {
-	c, err := loadConfig(g.options(cmd, settings, urls), assets)
+	c, err := loadConfig(g.options(cmd, settings, urls), files)
 	if err != nil {
 		return nil, err
 	}

@@ -52,12 +52,11 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
   PROBER_TARGETS_FILE=targets.yaml prober run`,
 		Annotations: map[string]string{mostUsed: "targets-file qps prompt prompt-tokens max-tokens model api-key-file timeout listen-address log-level"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			load := func(assets *engine.Assets) (*config.Config, error) {
-				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, assets)
+			load := func(files *engine.Files) (*config.Config, error) {
+				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, files)
 			}
-			files := daemon.NewFiles()
-			assets := engine.NewAssets(files.Read)
-			c, refused := load(assets)
+			files := engine.NewFiles()
+			c, refused := load(files)
 			if refused != nil {
 				var ok bool
 				if c, ok = daemon.Idle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {
@@ -75,10 +74,10 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 				defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 			}
 			d := daemon.Daemon{
-				Config: c, Assets: assets, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
+				Config: c, Files: files, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
 				Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat), Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
-				Load: load, Files: files, Hangups: hangups,
+				Load: load, Hangups: hangups,
 			}
 			return d.Run(cmd.Context())
 		},

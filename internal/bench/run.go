@@ -25,7 +25,7 @@ var ErrFailed = errors.New("failed")
 // Setup is what a run works with.
 type Setup struct {
 	Plan      *Plan
-	Assets    *engine.Assets    // through which the plan's configurations were read
+	Files     *engine.Files     // through which the plan's configurations were read
 	Dial      probe.Dial        // how targets are reached; nil: over the network
 	Observers *engine.Observers // that export over OTLP; nil: nothing is exported
 	Version   string            // ours
@@ -145,7 +145,7 @@ func (r *run) all(ctx context.Context) (failed error) {
 // assemble makes the jobs of one length. They know of their servers what those of the length before learned.
 func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, error) {
 	c.Targets = engine.Present(ctx, c)
-	jobs, err := engine.Assemble(c.Targets, r.Assets, r.Dial, r.Version)
+	jobs, err := engine.Assemble(c.Targets, r.Files, r.Dial, r.Version)
 	if err != nil {
 		return nil, err
 	}

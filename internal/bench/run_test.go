@@ -95,7 +95,7 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 		t.Fatal(err)
 	}
 	return Setup{
-		Plan: plan, Assets: engine.NewAssets(config.ReadFile), Dial: r.dial,
+		Plan: plan, Files: engine.NewFiles(), Dial: r.dial,
 		Screen: NewScreen(out, errs, o.Format), Out: out,
 	}
 }

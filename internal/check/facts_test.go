@@ -141,7 +141,7 @@ func TestFacts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			jobs, err := engine.Assemble(loaded.Targets, engine.NewAssets(config.ReadFile), nil, "test")
+			jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), nil, "test")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Config is everything the prober was told. [Load] makes it; the caller owns it.
@@ -41,6 +42,7 @@ type Config struct {
 
 	// Each target and each objective is filled by itself.
 	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
+	Rejected   []Rejected  `env:"-"` // that cannot be probed, in the same order; never all: then Load fails
 	Objectives []Objective `env:"-"` // at least one
 	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
@@ -97,6 +99,12 @@ type Target struct {
 
 	EachAddress bool   // stands for one target for each address of the URL's host: the URL was given with dns+
 	Address     string // IP address that is dialled in place of the URL's host, if it is not empty. Load leaves it empty
+}
+
+// A Rejected is a target that cannot be probed for what its settings say. The others are probed without it.
+type Rejected struct {
+	Name     string         // unlike that of any other target, rejected or not: the second one called a is "a (2)"
+	Problems usage.Problems // at least one
 }
 
 // An Objective is the ratio of probes that shall be good.

@@ -22,20 +22,19 @@ import (
 // A Daemon is a prober at work: what `prober run` and `prober demo` start.
 type Daemon struct {
 	Config   *config.Config
-	Assets   *engine.Assets // of Config
-	Refused  error          // why a sidecar probes nothing; nil: its configuration is right
-	Listener net.Listener   // where it is served; closed by Run
-	Drain    time.Duration  // how long running probes may take to end when it is told to stop
-	Flush    time.Duration  // how long the last export over OTLP may take after that
+	Files    *engine.Files // that Config was read from
+	Refused  error         // why a sidecar probes nothing; nil: its configuration is right
+	Listener net.Listener  // where it is served; closed by Run
+	Drain    time.Duration // how long running probes may take to end when it is told to stop
+	Flush    time.Duration // how long the last export over OTLP may take after that
 	Log      *zap.Logger
 	Live     bool // see [engine.Observers]
 	Build    telemetry.Build
 
-	Load    func(*engine.Assets) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
-	Files   *Files                                       // that Config and Assets were read from; nil without Load
-	Hangups <-chan os.Signal                             // each one reloads; nil for none
-	Dial    probe.Dial                                   // how targets are reached; nil: over the network
-	Lookup  engine.Lookup                                // of the addresses behind names; nil: the system's
+	Load    func(*engine.Files) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
+	Hangups <-chan os.Signal                            // each one reloads; nil for none
+	Dial    probe.Dial                                  // how targets are reached; nil: over the network
+	Lookup  engine.Lookup                               // of the addresses behind names; nil: the system's
 
 	observers *engine.Observers
 	runner    *engine.Runner
@@ -98,8 +97,8 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 	})
 	d.drainTimer = time.AfterFunc(drainLimit, d.expireDrain)
 	d.drainTimer.Stop() // until somebody drains
-	defer d.Assets.Release()
-	return d.runner.Apply(ctx, d.Config, d.Assets)
+	defer d.Files.Release()
+	return d.runner.Apply(ctx, d.Config, d.Files)
 }
 
 // work reloads and looks up names, until ctx is done or serving failed, which is the error.
@@ -121,7 +120,7 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- error, failed 
 			if d.Load == nil {
 				continue
 			}
-			if changed := d.Files.changed(); len(changed) > 0 {
+			if changed := d.Files.Changed(); len(changed) > 0 {
 				d.Log.Info("files changed", zap.Strings("files", changed))
 				_ = d.reload(ctx) // logged
 			}

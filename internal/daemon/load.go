@@ -16,9 +16,9 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Load is [config.Load] with a check of the files that o names, which are read through assets.
-func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
-	o.ReadFile = assets.Read
+// Load is [config.Load] with a check of what is in the files that the configuration names.
+func Load(o config.Options, files *engine.Files) (*config.Config, error) {
+	o.ReadFile = files.Read
 	c, err := config.Load(o)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if problems := assets.Validate(c.Targets); problems != nil {
+	if problems := files.Validate(c.Targets); problems != nil {
 		return nil, problems
 	}
 	return c, nil
@@ -61,7 +61,7 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 		} else if value := environ[key.Variable]; value != "" {
 			given[name] = value
 		}
-		next, err := Load(config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}, engine.NewAssets(config.ReadFile))
+		next, err := Load(config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}, engine.NewFiles())
 		switch {
 		case err == nil:
 			c, kept = next, given
@@ -78,13 +78,12 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 // reload makes the prober work by the configuration as it is now. A wrong one changes nothing. A drain goes on: a
 // Secret may be rotated, or a file's watcher may ask for a reload, while the pod ends.
 func (d *Daemon) reload(ctx context.Context) error {
-	d.Files = d.Files.refresh()
-	assets := engine.NewAssets(d.Files.Read)
-	next, err := d.Load(assets)
+	d.Files = d.Files.Next()
+	defer d.Files.Release()
+	next, err := d.Load(d.Files)
 	if err == nil {
-		err = d.runner.Apply(ctx, next, assets)
+		err = d.runner.Apply(ctx, next, d.Files)
 	}
-	assets.Release()
 	if err != nil {
 		rejected := "configuration rejected, " + d.loaded(err)
 		d.Log.Error(rejected, zap.Error(err))

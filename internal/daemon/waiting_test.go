@@ -147,7 +147,7 @@ func TestFilesThatCannotBeParsed(t *testing.T) {
 		for i := 0; i < len(settings); i += 2 {
 			environ["PROBER_TARGETS_0_"+settings[i]] = settings[i+1]
 		}
-		_, err := Load(config.Options{Environ: environ}, engine.NewAssets(config.ReadFile))
+		_, err := Load(config.Options{Environ: environ}, engine.NewFiles())
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") != 1 {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -31,10 +31,9 @@ import (
 // stop, and what also waits for its end, which happens at the end of the test at the latest.
 func begin(t *testing.T, d *Daemon, o *config.Options) (stop, end func()) {
 	t.Helper()
-	d.Load = func(assets *engine.Assets) (*config.Config, error) { return Load(*o, assets) }
-	d.Files = NewFiles()
-	d.Assets = engine.NewAssets(d.Files.Read)
-	if d.Config, d.Refused = d.Load(d.Assets); d.Refused != nil {
+	d.Load = func(files *engine.Files) (*config.Config, error) { return Load(*o, files) }
+	d.Files = engine.NewFiles()
+	if d.Config, d.Refused = d.Load(d.Files); d.Refused != nil {
 		var ok bool
 		if d.Config, ok = Idle(d.Refused, o.Environ, nil); !ok {
 			t.Fatal(d.Refused)

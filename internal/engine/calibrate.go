@@ -15,7 +15,7 @@ import (
 )
 
 // promptOptions are what the group of t is asked. Each group of a run has its own seed: none warms another's cache.
-func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options, error) {
+func promptOptions(t config.Target, files *Files, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
 	o := prompt.Options{
@@ -26,7 +26,7 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 		return o, nil
 	}
 	var err error
-	o.Dataset, err = parsed(assets, t.DatasetFile, prompt.ParseDataset)
+	o.Dataset, err = files.dataSet(t.DatasetFile)
 	if err != nil {
 		return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
 	}

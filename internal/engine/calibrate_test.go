@@ -72,7 +72,7 @@ func (c *costly) job(t *testing.T, tokens int) *Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := Assemble(loaded.Targets, NewAssets(config.ReadFile), nil, "test")
+	jobs, err := Assemble(loaded.Targets, NewFiles(), nil, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

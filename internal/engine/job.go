@@ -1,10 +1,10 @@
 // Package engine owns the running targets: it makes jobs of them, makes their prompts as long as asked, runs them, and
-// replaces them when configuration or addresses change. It knows nothing about HTTP serving and no file on disk.
+// replaces them when configuration or addresses change. It reads the files that the configuration names, and knows nothing
+// about HTTP serving.
 package engine
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -33,10 +33,10 @@ type Job struct {
 
 	writer *prompt.Writer
 	length *length
-	heard  atomic.Bool         // a probe was answered since the length of prompts was looked after
-	files  [][sha256.Size]byte // the hashes of the targets' files
-	ended  atomic.Bool         // it was stopped: its targets are not described any more
-	log    *zap.Logger         // of what is found out about the prompts' length
+	heard  atomic.Bool   // a probe was answered since the length of prompts was looked after
+	files  []fingerprint // the hashes of the targets' files
+	ended  atomic.Bool   // it was stopped: its targets are not described any more
+	log    *zap.Logger   // of what is found out about the prompts' length
 
 	stop context.CancelFunc // no more probes of it begin; nil until a [Runner] begins it
 	done chan struct{}      // closed when none is under way any more
@@ -44,13 +44,13 @@ type Job struct {
 
 // Assemble makes a job of each group, in the order of the targets. A nil dial is the network; version is for the
 // User-Agent.
-func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
+func Assemble(targets []config.Target, files *Files, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
 	seed := rand.Uint64() // no two runs ask the same
 	for _, t := range targets {
 		i := slices.IndexFunc(jobs, func(j *Job) bool { return j.Plan.Name == t.Group })
 		if i < 0 {
-			prompts, err := promptOptions(t, assets, seed)
+			prompts, err := promptOptions(t, files, seed)
 			if err != nil {
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
@@ -60,7 +60,7 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 				length: newLength(), log: zap.NewNop(),
 			})
 		}
-		if err := jobs[i].add(t, assets, dial, version); err != nil {
+		if err := jobs[i].add(t, files, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
@@ -72,8 +72,8 @@ func Interval(t config.Target) time.Duration {
 	return time.Duration(float64(time.Second) / t.QPS)
 }
 
-func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version string) error {
-	security, err := assets.tls(t)
+func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string) error {
+	security, err := files.tlsOf(t)
 	if err != nil {
 		return err
 	}
@@ -102,9 +102,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 			return err
 		}
 	}
-	for _, path := range t.Files() {
-		j.files = append(j.files, assets.hashes[path])
-	}
+	j.files = append(j.files, files.hashesOf(t)...)
 	j.Targets = append(j.Targets, t)
 	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
 	return nil

@@ -65,7 +65,7 @@ func (c *counting) job(t *testing.T, more ...http.Handler) *Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := Assemble(loaded.Targets, NewAssets(config.ReadFile), nil, "test")
+	jobs, err := Assemble(loaded.Targets, NewFiles(), nil, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type Runner struct {
 	RunnerOptions
 
 	config  *config.Config // nil before the first
-	assets  *Assets        // of config
+	files   *Files         // of config
 	owned   *ownedTargets
 	targets []config.Target // that are probed
 
@@ -65,9 +65,9 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 }
 
 // Apply makes r run the jobs of c. While r drains, it goes on draining. An error changes nothing.
-func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) error {
+func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) error {
 	targets := r.find(ctx, c)
-	jobs, err := Assemble(targets, assets, r.Dial, r.Version)
+	jobs, err := Assemble(targets, files, r.Dial, r.Version)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,8 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 			}
 		}
 	}
-	r.config, r.assets, r.targets = c, assets, targets
+	r.config, r.files, r.targets = c, files, targets
+	files.Keep()
 	r.Observers.mu.Lock()
 	r.Observers.objectives = c.Objectives
 	r.Observers.mu.Unlock()
@@ -104,7 +105,7 @@ func (r *Runner) LookUp(ctx context.Context) {
 	if reflect.DeepEqual(targets, r.targets) {
 		return
 	}
-	jobs, err := Assemble(targets, r.assets, r.Dial, r.Version)
+	jobs, err := Assemble(targets, r.files, r.Dial, r.Version)
 	if err != nil {
 		r.Log.Error("the new addresses cannot be probed; keeping the previous ones", zap.Error(err))
 		return

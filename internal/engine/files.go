@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/usage"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// Files are the files that a configuration names, as one load of it saw them. Each is read once, so that everything
+// made of them agrees while they change. [Files.Next] returns those of the next load, which takes over what was parsed
+// if the contents are the same. The methods are called by one goroutine.
+type Files struct {
+	contents map[string]content     // by path: what was read
+	looks    map[string]fingerprint // by path: how the file looked before it was read
+	lastLook map[string]fingerprint // by path: how it looked when Changed was called last
+	pipes    map[string][]byte      // by path: what came out of pipes and devices, which give it once
+	reload   bool                   // this is not the first load
+
+	parsed  parsedFiles // for this load
+	inForce parsedFiles // for the last load whose configuration was put in force
+}
+
+// A content is what was read of a file, or why it could not be read.
+type content struct {
+	data []byte      // nil after Release
+	hash fingerprint // of data
+	err  error
+}
+
+// A fingerprint tells one content of a file from another. It is zero if the file could not be read.
+type fingerprint [sha256.Size]byte
+
+// parsedFiles are what was made of files, by the hashes of their contents.
+type parsedFiles struct {
+	dataSets map[fingerprint][][]wire.Turn
+	tls      map[tlsContents]*tls.Config
+}
+
+// tlsContents are what a TLS configuration is made of. The hash of a file that is not named is zero.
+type tlsContents struct {
+	authorities, certificate, key fingerprint
+	insecure                      bool
+}
+
+func newParsedFiles() parsedFiles {
+	return parsedFiles{dataSets: map[fingerprint][][]wire.Turn{}, tls: map[tlsContents]*tls.Config{}}
+}
+
+// NewFiles returns the files of a first load. None is read yet.
+func NewFiles() *Files {
+	return &Files{
+		contents: map[string]content{}, looks: map[string]fingerprint{}, pipes: map[string][]byte{},
+		parsed: newParsedFiles(),
+	}
+}
+
+// Next returns the files for the next load, which reads them again. Only pipes stay as they were read: to wait for
+// their data could block, and what came out of them cannot be read twice.
+func (f *Files) Next() *Files {
+	next := NewFiles()
+	next.lastLook, next.pipes, next.reload = f.lastLook, f.pipes, true
+	next.inForce = f.inForce
+	return next
+}
+
+// Keep makes the loads to come take over what was parsed for this one, because its configuration is in force. What was
+// parsed for earlier ones alone is forgotten.
+func (f *Files) Keep() { f.inForce = f.parsed }
+
+// Release drops the contents, after everything has been parsed.
+func (f *Files) Release() {
+	for path, c := range f.contents {
+		c.data = nil
+		f.contents[path] = c
+	}
+}
+
+// Read returns the content of a file, until Release.
+func (f *Files) Read(path string) ([]byte, error) {
+	c := f.content(path)
+	return c.data, c.err
+}
+
+// content returns what was read of a file. It reads the file if this load did not.
+func (f *Files) content(path string) content {
+	if c, ok := f.contents[path]; ok {
+		return c
+	}
+	var c content
+	f.looks[path] = look(path) // before it is read: what changes meanwhile is seen to have changed
+	if f.looks[path] == pipe {
+		c.data, c.err = f.readPipe(path)
+	} else {
+		c.data, c.err = config.ReadFile(path)
+	}
+	if c.err == nil {
+		c.hash = sha256.Sum256(c.data)
+	}
+	f.contents[path] = c
+	return c
+}
+
+// readPipe returns what came out of a pipe or a device when it was read for the first time.
+func (f *Files) readPipe(path string) ([]byte, error) {
+	if data, ok := f.pipes[path]; ok {
+		return data, nil
+	}
+	if f.reload {
+		return nil, errors.New("is not a regular file, and others are read only at the start")
+	}
+	data, err := config.ReadFile(path)
+	if err == nil {
+		f.pipes[path] = data
+	}
+	return data, err
+}
+
+// Changed returns the files, sorted, that hold something else than was read from them, and did so at the last look
+// already: one that is being written, or is away while it is replaced, has not changed yet. Links are followed again:
+// where Kubernetes mounts a ConfigMap or a Secret, one leads to a directory, which is replaced as a whole.
+func (f *Files) Changed() []string {
+	now := make(map[string]fingerprint, len(f.looks))
+	for path := range f.looks {
+		now[path] = look(path)
+	}
+	settled := maps.Equal(now, f.lastLook)
+	f.lastLook = now
+	if !settled {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), func(path string) bool { return now[path] == f.looks[path] })
+}
+
+// large is the size in bytes from which on files are told apart by size and time: reading a large data set often would
+// disturb the measurement.
+const large = 1 << 20
+
+// pipe is the fingerprint of every pipe and device: reading one takes away what somebody else is to read.
+var pipe = fingerprint{1}
+
+// look returns what tells the present content of a file from others. It reads small files, and no pipes.
+func look(path string) fingerprint {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.IsDir():
+		return fingerprint{}
+	case !info.Mode().IsRegular():
+		return pipe
+	case info.Size() >= large:
+		return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano()))
+	}
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return fingerprint{}
+	}
+	return sha256.Sum256(data)
+}
+
+// Validate parses the files of all targets, and returns what is wrong with them.
+func (f *Files) Validate(targets []config.Target) (problems usage.Problems) {
+	check := func(t config.Target, err error, hint string) {
+		if err != nil {
+			problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)
+		}
+	}
+	for _, t := range targets {
+		_, err := promptOptions(t, f, 0)
+		check(t, err, "see PROBER_DATASET_FILE")
+		_, err = f.tlsOf(t)
+		check(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
+	}
+	return problems
+}
+
+// hashesOf returns the hashes of the files that t names, in the order of [config.Target.Files].
+func (f *Files) hashesOf(t config.Target) []fingerprint {
+	var hashes []fingerprint
+	for _, path := range t.Files() {
+		hashes = append(hashes, f.content(path).hash)
+	}
+	return hashes
+}
+
+// dataSet returns the conversations of a data set file. They are shared, and only read.
+func (f *Files) dataSet(path string) ([][]wire.Turn, error) {
+	c := f.content(path)
+	if c.err != nil {
+		return nil, c.err
+	}
+	parse := func() ([][]wire.Turn, error) { return prompt.ParseDataset(c.data) }
+	return parseOnce(f.parsed.dataSets, f.inForce.dataSets, c.hash, parse)
+}
+
+// tlsOf returns how to speak TLS with t: which authorities are trusted, and as which client. It is shared, and only
+// read.
+func (f *Files) tlsOf(t config.Target) (*tls.Config, error) {
+	var authorities, certificate, key content
+	if t.CAFile != "" {
+		authorities = f.content(t.CAFile)
+	}
+	if t.CertFile != "" {
+		certificate, key = f.content(t.CertFile), f.content(t.KeyFile)
+	}
+	if authorities.err != nil {
+		return nil, fmt.Errorf("read CA file: %w", authorities.err)
+	}
+	if err := cmp.Or(certificate.err, key.err); err != nil {
+		return nil, fmt.Errorf("read client certificate: %w", err)
+	}
+	of := tlsContents{authorities.hash, certificate.hash, key.hash, t.InsecureSkipVerify}
+	return parseOnce(f.parsed.tls, f.inForce.tls, of, func() (*tls.Config, error) {
+		c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify} //nolint:gosec // the user asked for it, and is warned
+		if t.CAFile != "" {
+			c.RootCAs = x509.NewCertPool()
+			if !c.RootCAs.AppendCertsFromPEM(authorities.data) {
+				return nil, fmt.Errorf("CA file %s holds no certificate in PEM", t.CAFile)
+			}
+		}
+		if t.CertFile != "" {
+			pair, err := tls.X509KeyPair(certificate.data, key.data)
+			if err != nil {
+				return nil, fmt.Errorf("client certificate %s with key %s: %w", t.CertFile, t.KeyFile, err)
+			}
+			c.Certificates = []tls.Certificate{pair}
+		}
+		return c, nil
+	})
+}
+
+// parseOnce returns the value for a key, which it keeps in own: that of own, of earlier, or what parse makes.
+func parseOnce[K comparable, V any](own, earlier map[K]V, key K, parse func() (V, error)) (V, error) {
+	if value, ok := own[key]; ok {
+		return value, nil
+	}
+	value, ok := earlier[key]
+	if !ok {
+		var err error
+		value, err = parse()
+		if err != nil {
+			return value, err
+		}
+	}
+	own[key] = value
+	return value, nil
+}
