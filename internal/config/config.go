@@ -8,13 +8,11 @@
 //	env         name of the variable, without PROBER_ and TARGETS_n_; in lower case, it is the key in the targets file
 //	envDefault  default
 //	oneof       the words that are allowed; API and SERVER have those of package wire
-//	min, max    bounds of a number or a duration; both are allowed
-//	above,      bounds that are not allowed themselves
-//	below
+//	min, max    bounds of a number or a duration, which are allowed themselves
 //	optional    the word none is allowed, too: the zero value; holds an example, where there is no default
 //	format      what the text or number means: see [kinds]
 //
-// What people read about a setting is in [descriptions].
+// What people read about a setting is in help.txt.
 package config
 
 import (
@@ -46,12 +44,11 @@ type Config struct {
 	Objectives []Objective `env:"-"` // at least one
 	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
-	Unknown    []string    // variables that begin with PROBER_, mean nothing and were ignored; each has a warning too
 }
 
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
 type Settings struct {
-	QPS     float64 `env:"QPS" envDefault:"0.1" above:"0" max:"1000" format:"rate"`
+	QPS     float64 `env:"QPS" envDefault:"0.1" min:"0.00001" max:"1000" format:"rate"`
 	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant poisson"`
 
 	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset canary"`
@@ -63,15 +60,15 @@ type Settings struct {
 	DatasetFile   string  `env:"DATASET_FILE" format:"file"`
 	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1"`
 
-	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" above:"0"`
-	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" above:"0"`
+	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" min:"1ms"`
+	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" min:"1ms"`
 	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000"`
 	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" max:"1000000000000" optional:"50000000" format:"tokens"`
 	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse"`
 	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2"`
 	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user"`
-	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" above:"0" optional:""`
-	WaitForReady      time.Duration `env:"WAIT_FOR_READY" above:"0" optional:"30m"`
+	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" min:"1ms" optional:""`
+	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m"`
 
 	APIKey        Secret `env:"API_KEY"`
 	APIKeyFile    string `env:"API_KEY_FILE" format:"file"`

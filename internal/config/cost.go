@@ -1,11 +1,8 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -55,7 +52,7 @@ func (t Target) BudgetEnd(perDay, perProbe int) string {
 	}
 	spent := time.Duration(budget / float64(perDay) * 24 * float64(time.Hour))
 	end := time.Time{}.Add(spent).Round(time.Minute)
-	lasting := roundDown(budget / float64(secondsPerDay*perProbe))
+	lasting := twoDigits(budget/float64(secondsPerDay*perProbe)*(1+rounding), math.Floor)
 	return fmt.Sprintf("the budget ends at %s UTC; qps %v would last all day", end.Format("15:04"), lasting)
 }
 
@@ -87,7 +84,7 @@ func (l *loader) limitCost() {
 		return
 	}
 	sum, counted := 0, 0
-	var large []*target
+	largest, share := "", 0
 	for _, t := range l.targets {
 		if !t.costKnown() {
 			continue
@@ -96,7 +93,11 @@ func (l *loader) limitCost() {
 		sum += cost
 		if l.prober.given("MAX_TOKENS_PER_DAY") || cost > smallCost {
 			counted += cost
-			large = append(large, t)
+		}
+		if cost > share {
+			share = cost
+			largest = fmt.Sprintf("%s %s of them (qps %v, %s tokens a probe)", quote(t.Name), format.Grouped(cost), t.QPS,
+				format.Grouped(t.TokensPerProbe()))
 		}
 	}
 	costs := fmt.Sprintf("the targets cost %s tokens a day", format.Grouped(sum))
@@ -106,24 +107,8 @@ func (l *loader) limitCost() {
 	case counted <= limit:
 		l.warn(l.prober.label("MAX_TOKENS_PER_DAY"), costs+"; if this is meant, "+allow)
 	default:
-		l.prober.problem("MAX_TOKENS_PER_DAY", costs+": "+largest(large),
+		l.prober.problem("MAX_TOKENS_PER_DAY", costs+", "+largest,
 			"lower qps or prompt_tokens, give targets a token_budget_per_day or, if this is meant, "+allow)
 	}
 }
 
-// largest names the targets that cost most, three at most, and why.
-func largest(targets []*target) string {
-	slices.SortStableFunc(targets, func(a, b *target) int {
-		return cmp.Compare(b.cappedTokensPerDay(), a.cappedTokensPerDay())
-	})
-	const shown = 3
-	var parts []string
-	for _, t := range targets[:min(shown, len(targets))] {
-		parts = append(parts, fmt.Sprintf("%s %s (qps %v, %s tokens a probe)", quote(t.Name),
-			format.Grouped(t.cappedTokensPerDay()), t.QPS, format.Grouped(t.TokensPerProbe())))
-	}
-	if more := len(targets) - shown; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(parts, ", ")
-}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -37,50 +35,43 @@ const maxTargets = 2 << 20
 
 // A targetsFile is what the targets file says.
 type targetsFile struct {
-	shared     *origin // of all targets
+	shared     *origin // the settings of all targets, and the problems of the file itself
 	targets    []*origin
 	objectives []*origin
-	whole      bool // it was read without a problem, or there is none
 }
 
-// A document is the YAML of the targets file, or a part of it. Its values become texts, which are parsed as those of
-// variables are: a YAML decoder would stop at the first wrong one, quote secrets, and take on, none and 10s for other
-// things.
+// A document is a mapping of the targets file: the whole of it, or one target or objective. Its values become texts, which
+// are parsed as those of variables are: a YAML decoder would stop at the first wrong one, quote secrets, and take on,
+// none and 10s for other things.
 type document struct {
 	path     string
 	settings schema
-	problems *usage.Problems
-	isMerged bool // it is the value of a merge key, <<
+	*origin  // what it says, and what is wrong with it
 }
-
-// lists read what stands under the keys of a mapping that are no settings.
-type lists map[string]func(list pair)
 
 // readTargetsFile reads the targets file, if there is one.
 func (l *loader) readTargetsFile() targetsFile {
 	path := l.config.TargetsFile
-	read := targetsFile{shared: newOrigin(l.settings.shared, nil), whole: path == ""}
+	file := targetsFile{shared: newOrigin(l.settings.shared, nil)}
 	if path == "" {
-		return read
+		return file
 	}
 	data, err := l.ReadFile(path)
 	switch {
 	case err != nil:
 		l.prober.problem("TARGETS_FILE", err.Error(), "")
-		return read
+		return file
 	case len(data) > maxTargets:
 		l.prober.problem("TARGETS_FILE", "has more than 2 MiB", "want a targets file")
-		return read
+		return file
 	}
-	before := len(l.problems)
-	d := document{path: path, settings: l.settings, problems: &l.problems}
+	d := document{path, l.settings, file.shared}
 	root := d.parse(data)
-	d.mapping(pair{root, root}, read.shared, lists{
-		"targets":    func(list pair) { read.targets = d.entries(list, l.settings.target) },
-		"objectives": func(list pair) { read.objectives = d.entries(list, l.settings.objective) },
+	d.read(pair{root, root}, map[string]func(list pair){
+		"targets":    func(list pair) { file.targets = d.entries(list, l.settings.target) },
+		"objectives": func(list pair) { file.objectives = d.entries(list, l.settings.objective) },
 	})
-	read.whole = len(l.problems) == before
-	return read
+	return file
 }
 
 var (
@@ -97,7 +88,7 @@ func (d document) parse(data []byte) *yaml.Node {
 	if err == nil {
 		err = decoder.Decode(&second)
 		if err == nil {
-			d.problem(&second, "a second document begins", "want one document")
+			d.problemAt(&second, "a second document begins", "want one document")
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -111,9 +102,9 @@ func (d document) parse(data []byte) *yaml.Node {
 	return &yaml.Node{}
 }
 
-func (d document) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", d.path, n.Line) }
+func (d document) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", d.path, n.Line) }
 
-func (d document) problem(n *yaml.Node, text, hint string) { d.problems.Add(d.at(n), text, hint) }
+func (d document) problemAt(n *yaml.Node, text, hint string) { d.problems.Add(d.place(n), text, hint) }
 
 // A pair is a key of a mapping and its value. Problems with the value are on the line of the key.
 type pair struct{ key, value *yaml.Node }
@@ -125,19 +116,16 @@ func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if n.Kind == 0 || n.ShortTag() == "!!null" {
+	switch {
+	case isNull(n):
 		return &yaml.Node{}, true
-	}
-	if n.Kind == kind {
+	case n.Kind == kind:
 		return n, true
 	}
-	is := map[yaml.Kind]string{
+	shapes := map[yaml.Kind]string{
 		yaml.ScalarNode: "a single value", yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping",
 	}
-	want := map[yaml.Kind]string{
-		yaml.ScalarNode: "one value", yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping",
-	}
-	d.problem(p.key, "is "+is[n.Kind], "want "+want[kind])
+	d.problemAt(p.key, "is "+shapes[n.Kind], "want "+shapes[kind])
 	return &yaml.Node{}, false
 }
 
@@ -157,121 +145,122 @@ func (d document) pairs(p pair) (all []pair, ok bool) {
 func (d document) entries(list pair, known keys) (entries []*origin) {
 	n, _ := d.shaped(list, yaml.SequenceNode)
 	for _, node := range n.Content {
-		at := d.at(node) + ": "
-		from := newOrigin(known, func(name string) string { return at + strings.ToLower(name) })
-		from.naming = "give it a name of its own (name: …)"
-		entry := d
-		entry.problems = &from.problems
-		if !entry.mapping(pair{node, node}, from, nil) {
-			from.wrong["URL"] = true // so that it is not told to be missing as well
-		}
-		entries = append(entries, from)
+		place := d.place(node) + ": "
+		entry := document{d.path, d.settings, newOrigin(known, func(name string) string {
+			return place + strings.ToLower(name)
+		})}
+		entry.naming = "give it a name of its own (name: …)"
+		entry.read(pair{node, node}, nil)
+		entries = append(entries, entry.origin)
 	}
 	return entries
 }
 
-// mapping reads a mapping of settings into from. ok is false if it is none.
-func (d document) mapping(p pair, from *origin, others lists) (ok bool) {
-	says := layer{}
+// read reads a mapping of settings. Keys in others have functions of their own.
+func (d document) read(mapping pair, others map[string]func(pair)) {
 	lines := map[string]int{} // of the keys so far
-	pairs, ok := d.pairs(p)
+	pairs, ok := d.pairs(mapping)
+	if !ok {
+		d.wrong["URL"] = true // so that it is not told to be missing as well
+	}
 	for _, p := range pairs {
 		name := p.key.Value
-		k, isSetting := from.keys.find(strings.ToUpper(name))
-		isSetting = isSetting && name == k.fileKey()
-		readList, isList := others[name]
+		k, isSetting := d.keys.find(strings.ToUpper(name))
+		other, isOther := others[name]
 		line, twice := lines[name]
 		lines[name] = p.key.Line
 		switch {
-		case name == "<<" && !d.isMerged:
-			merged := d
-			merged.isMerged = true
-			merged.mapping(p, from, nil)
-		case !isSetting && !isList:
-			d.unknownKey(p.key, from.keys, others)
+		case isOther && !twice:
+			other(p)
+		case !isOther && !(isSetting && name == k.fileKey()):
+			d.unknownKey(p.key, others)
 		case twice:
-			d.problem(p.key, fmt.Sprintf("the key %s is already given on line %d", name, line), "keep one of them")
-			from.wrong[k.name] = true
-		case isList:
-			readList(p)
-		case name == "headers":
-			d.headers(p, from, says)
+			d.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", name, line), "keep one of them")
+			d.wrong[k.name] = true
 		default:
-			d.setting(k, p, from, says)
+			d.setting(k, p)
 		}
 	}
-	from.says = merge(from.says, says) // a mapping beats what is merged into it
-	return ok
 }
 
-// setting reads the value of a setting into says.
-func (d document) setting(k Key, p pair, from *origin, says layer) {
-	n, ok := d.shaped(p, yaml.ScalarNode)
-	text := strings.TrimSpace(n.Value)
-	switch {
-	case !ok:
-		from.wrong[k.name] = true
+// isNull reports whether a node says nothing.
+func isNull(n *yaml.Node) bool { return n.Kind == 0 || n.ShortTag() == "!!null" }
+
+// setting reads the value of a setting.
+func (d document) setting(k Key, p pair) {
+	if isNull(p.value) {
 		return
-	case n.Kind == 0: // null says nothing
+	}
+	read := d.single
+	if k.name == "HEADERS" {
+		read = d.headers
+	}
+	text, ok := read(p)
+	if !ok {
+		d.wrong[k.name] = true
 		return
-	case k.Type == "file" && text != "" && !filepath.IsAbs(text):
+	}
+	if k.Type == "file" && text != "" && !filepath.IsAbs(text) {
 		text = filepath.Join(filepath.Dir(d.path), text)
 	}
-	says[k.name] = value{text, d.at(p.key) + ": " + k.fileKey()}
+	d.says[k.name] = value{text, d.place(p.key) + ": " + k.fileKey()}
 }
 
-// headers reads a mapping of headers into says, as lines of NAME=value.
-func (d document) headers(p pair, from *origin, says layer) {
+// single returns a single value as a text.
+func (d document) single(p pair) (text string, ok bool) {
+	n, ok := d.shaped(p, yaml.ScalarNode)
+	return strings.TrimSpace(n.Value), ok
+}
+
+// headers returns a mapping of headers as lines of NAME=value.
+func (d document) headers(p pair) (lines string, ok bool) {
 	pairs, ok := d.pairs(p)
-	found, lines := Headers{}, ""
+	found := Headers{}
 	for _, header := range pairs {
-		n, single := d.shaped(header, yaml.ScalarNode)
-		name, text := header.key.Value, strings.TrimSpace(n.Value)
+		name := header.key.Value
+		text, single := d.single(header)
 		wrong := found.add(name, text)
 		if wrong != "" {
-			d.problem(header.key, wrong, "want name: value")
+			d.problemAt(header.key, wrong, "want name: value")
 		}
 		ok = ok && single && wrong == ""
 		lines += name + "=" + text + "\n"
 	}
-	if !ok {
-		from.wrong["HEADERS"] = true
-		return
-	}
-	says["HEADERS"] = value{lines, d.at(p.key) + ": headers"}
+	return lines, ok
 }
 
 // intervalHint is for those who look for a time between probes.
-const intervalHint = "every 10 s is qps: 0.1"
+const intervalHint = "set the rate: every 10 s is qps 0.1"
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
 // unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a
 // secret.
-func (d document) unknownKey(key *yaml.Node, known keys, others lists) {
+func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
 	name := key.Value
 	word := keyStart.FindString(name)
 	if word != name {
 		word += "…"
 	}
-	hint, upper := "", strings.ToUpper(name)
-	ofProber, isProber := d.settings.prober.find(upper)
-	_, isTarget := d.settings.own.find(upper)
+	var words []string
+	for other := range others {
+		words = append(words, other)
+	}
+	for _, k := range d.keys {
+		words = append(words, k.fileKey())
+	}
+	text, hint := "unknown key "+quote(word)+usage.Suggestion(name, words), ""
+	ofProber, isProber := d.settings.prober.find(strings.ToUpper(name))
+	_, isTarget := d.settings.own.find(strings.ToUpper(name))
 	switch {
 	case name == "objectives":
-		d.problem(key, "objectives hold for all targets of the file", "move it to the top level")
-		return
+		text, hint = "objectives hold for all targets of the file", "move it to the top level"
 	case name == "interval":
-		d.problem(key, "unknown key "+quote(name)+" (did you mean qps?)", intervalHint)
-		return
+		hint = intervalHint
 	case isProber:
 		hint = "set " + ofProber.Variable
 	case isTarget:
 		hint = "it belongs to an entry of targets"
 	}
-	words := slices.Sorted(maps.Keys(others))
-	for _, k := range known {
-		words = append(words, k.fileKey())
-	}
-	d.problem(key, "unknown key "+quote(word)+usage.Suggestion(name, words), hint)
+	d.problemAt(key, text, hint)
 }

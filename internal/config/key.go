@@ -2,8 +2,10 @@ package config
 
 import (
 	"cmp"
+	_ "embed" // of the help
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -21,7 +23,7 @@ const (
 	none          = "none" // the word for an optional value that is not there
 )
 
-// A Key is one setting, as the tags of its field and its description define it. All reflection is in its methods.
+// A Key is one setting, as the tags of its field and its help define it. All reflection is in its methods.
 type Key struct {
 	Variable string   // PROBER_QPS, PROBER_TARGETS_n_MODEL, PROBER_OBJECTIVES_n_GOAL
 	Flag     string   // name of the flag, without dashes; "" if it has none
@@ -57,12 +59,12 @@ type schema struct {
 var reloaded = []string{"TARGETS_FILE", "SHARD", "MAX_TOKENS_PER_DAY"}
 
 func settings() schema {
-	known := described()
+	help := helpTexts()
 	s := schema{
-		prober:    keysOf[Config](prefix, "", known),
-		shared:    keysOf[Settings](prefix, "", known),
-		own:       keysOf[Target](prefix+targetList+"_n_", "", known),
-		objective: keysOf[Objective](prefix+objectiveList+"_n_", objectiveList+"_", known),
+		prober:    keysOf[Config](prefix, "", help),
+		shared:    keysOf[Settings](prefix, "", help),
+		own:       keysOf[Target](prefix+targetList+"_n_", "", help),
+		objective: keysOf[Objective](prefix+objectiveList+"_n_", objectiveList+"_", help),
 	}
 	for i := range s.prober {
 		s.prober[i].Restart = !slices.Contains(reloaded, s.prober[i].name)
@@ -77,16 +79,34 @@ func Reference() []Key {
 	return slices.Concat(s.prober, s.target, s.objective)
 }
 
-// keysOf returns the settings that are fields of T. Their variables begin with before. known has their descriptions, by
-// names that begin with list.
-func keysOf[T any](before, list string, known map[string]Key) keys {
+//go:embed help.txt
+var helpText string
+
+// helpTexts returns what help.txt says, by name of the setting.
+func helpTexts() map[string]Key {
+	texts, topic := map[string]Key{}, ""
+	for line := range strings.Lines(helpText) {
+		columns := strings.Split(strings.TrimSpace(line), "|")
+		if len(columns) == 3 {
+			name := strings.TrimSpace(columns[0])
+			texts[name] = Key{Topic: topic, For: strings.Fields(columns[1]), Help: strings.TrimSpace(columns[2])}
+		} else if heading, ok := strings.CutPrefix(columns[0], "["); ok {
+			topic = strings.TrimSuffix(heading, "]")
+		}
+	}
+	return texts
+}
+
+// keysOf returns the settings that are fields of T. Their variables begin with before. help has their texts, by names that
+// begin with list.
+func keysOf[T any](before, list string, help map[string]Key) keys {
 	var all keys
 	for f := range reflect.TypeFor[T]().Fields() {
 		name := f.Tag.Get("env")
 		if name == "" || name == "-" {
 			continue
 		}
-		k := known[list+name]
+		k := help[list+name]
 		k.Variable, k.name, k.field, k.tag = before+name, name, f.Name, f.Tag
 		k.Default, k.kind, k.words = f.Tag.Get("envDefault"), kindOf(f), wordsOf(f)
 		k.Switch = f.Type.Kind() == reflect.Bool
@@ -127,7 +147,7 @@ func (k Key) allowed() string {
 		return "; one of " + strings.Join(k.words, ", ")
 	case k.optional:
 		return "; or " + none
-	case k.tag.Get("min") != "" && k.tag.Get("max") != "":
+	case k.tag.Get("max") != "":
 		return "; " + k.bounds()
 	}
 	return ""
@@ -135,75 +155,52 @@ func (k Key) allowed() string {
 
 // bounds returns the bounds in the tags as a phrase after "must be".
 func (k Key) bounds() string {
-	least, most, above, below := k.tag.Get("min"), k.tag.Get("max"), k.tag.Get("above"), k.tag.Get("below")
-	switch {
-	case least != "" && most != "":
-		return least + " to " + most
-	case least != "":
+	least, most := k.tag.Get("min"), k.tag.Get("max")
+	if most == "" {
 		return "at least " + least
-	case most != "":
-		return "above " + above + " and at most " + most
-	case below != "":
-		return "above " + above + " and below " + below
 	}
-	return "above " + above
+	return least + " to " + most
 }
 
 // within reports whether a number, or a duration in nanoseconds, is within the bounds in the tags. NaN is within none.
 func (k Key) within(number float64) bool {
-	bound := func(tag string) (float64, bool) {
-		text, ok := k.tag.Lookup(tag)
+	bound := func(tag string, unbounded float64) float64 {
+		text := k.tag.Get(tag)
 		if duration, err := time.ParseDuration(text); err == nil && k.Type == "duration" {
-			return float64(duration), ok
+			return float64(duration)
 		}
-		limit, _ := strconv.ParseFloat(text, 64)
-		return limit, ok
+		if limit, err := strconv.ParseFloat(text, 64); err == nil {
+			return limit
+		}
+		return unbounded
 	}
-	least, hasLeast := bound("min")
-	most, hasMost := bound("max")
-	above, hasAbove := bound("above")
-	below, hasBelow := bound("below")
-	return (!hasLeast || number >= least) && (!hasMost || number <= most) &&
-		(!hasAbove || number > above) && (!hasBelow || number < below)
+	return number >= bound("min", math.Inf(-1)) && number <= bound("max", math.Inf(1))
 }
 
-// check judges by itself a value of a struct, that was parsed from text, or not parsed for the reason err. The error is a
-// [usage.Problem] without a place, which never quotes the text.
-func (k Key) check(of any, text string, err error) error {
+// check judges by itself a value of a struct, that was parsed from text, or not parsed for the reason err. wrong has no
+// place yet, and never quotes the text.
+func (k Key) check(of any, text string, err error) (wrong usage.Problem, isWrong bool) {
 	v := reflect.Indirect(k.value(of))
-	isNumber := v.CanInt() || v.CanFloat()
 	switch {
 	case v.Type() != reflect.TypeFor[Headers]() && !printable(text):
 		err = usage.Problem{Text: "has unprintable characters"}
 	case err != nil:
 	case v.CanInt() && !k.within(float64(v.Int())), v.CanFloat() && !k.within(v.Float()):
 		err = usage.Problem{Text: "must be " + k.bounds()}
-	case isNumber:
-	case len(k.words) > 0:
-		err = k.checkWord(text)
+	case k.name == "SIGNAL" && (text == "itl" || text == "chunk_gap"):
+		err = usage.Problem{Text: text + " is per token, and objectives judge probes", Hint: "use tpot"}
+	case len(k.words) > 0 && !slices.Contains(k.words, text):
+		err = usage.Problem{Text: "unknown" + usage.Suggestion(text, k.words)}
 	case k.kind.check != nil:
 		err = k.kind.check(text)
 	}
-	problem, wrong := errors.AsType[usage.Problem](err)
-	if !wrong {
-		return err
-	}
-	problem.Hint = cmp.Or(problem.Hint, k.hint(text))
-	return problem
+	wrong, isWrong = errors.AsType[usage.Problem](err)
+	wrong.Hint = cmp.Or(wrong.Hint, k.hint())
+	return wrong, isWrong
 }
 
-func (k Key) checkWord(text string) error {
-	switch {
-	case k.name == "SIGNAL" && (text == "itl" || text == "chunk_gap"):
-		return usage.Problem{Text: text + " is per token, and objectives judge probes", Hint: "use tpot"}
-	case !slices.Contains(k.words, text):
-		return usage.Problem{Text: "unknown" + usage.Suggestion(text, k.words)}
-	}
-	return nil
-}
-
-// hint returns what a right value in place of text looks like; nothing if any text is right.
-func (k Key) hint(text string) string {
+// hint returns what a right value looks like; nothing if any text is right.
+func (k Key) hint() string {
 	want := k.kind.want
 	if last := len(k.words) - 1; last > 0 {
 		want = strings.Join(k.words[:last], ", ") + " or " + k.words[last]
@@ -214,11 +211,7 @@ func (k Key) hint(text string) string {
 	if k.optional {
 		want += ", or " + none
 	}
-	example := cmp.Or(k.Default, k.tag.Get("optional"))
-	if k.tag.Get("format") == "ratio" {
-		example = cmp.Or(likelyRatio(text), example)
-	}
-	return "want " + strings.ReplaceAll(want, "%s", example)
+	return "want " + strings.ReplaceAll(want, "%s", cmp.Or(k.Default, k.tag.Get("optional")))
 }
 
 // value returns the setting in a pointer to a struct that has it.
@@ -235,12 +228,10 @@ func (k Key) text(of any) string {
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil(), v.Kind() == reflect.Map && v.Len() == 0:
 		return ""
-	case v.Kind() == reflect.Pointer:
-		return fmt.Sprint(v.Elem().Interface())
-	case k.optional && v.IsZero():
+	case v.Kind() != reflect.Pointer && k.optional && v.IsZero():
 		return none
 	}
-	return fmt.Sprint(v.Interface())
+	return fmt.Sprint(reflect.Indirect(v).Interface())
 }
 
 // usedBy reports whether a command has a use for the setting.
@@ -248,6 +239,9 @@ func (k Key) usedBy(command string) bool { return len(k.For) == 0 || slices.Cont
 
 // fileKey returns the key in the targets file.
 func (k Key) fileKey() string { return strings.ToLower(k.name) }
+
+// isNone reports whether a text is the word for a value that is not there.
+func (k Key) isNone(text string) bool { return k.optional && text == none }
 
 // find returns the setting called name.
 func (ks keys) find(name string) (Key, bool) {
@@ -260,15 +254,3 @@ func (ks keys) find(name string) (Key, bool) {
 
 // flagName spells a name as a flag: PROMPT_TOKENS is prompt-tokens.
 func flagName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
-
-// SecretFlag says what to use in place of a flag that would hold a secret. ok is false for all other words.
-func SecretFlag(flag string) (instead string, ok bool) {
-	switch flag {
-	case flagName("API_KEY"):
-		return "use --api-key-file FILE, or PROBER_API_KEY", true
-	case flagName("HEADERS"):
-		return "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and " +
-			"PROBER_TARGETS_0_HEADERS", true
-	}
-	return "", false
-}

@@ -2,13 +2,17 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/caarlos0/env/v11"
 
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -53,10 +57,10 @@ var kinds = map[string]kind{
 		anyText, nil,
 	},
 
-	"limit":  {"duration", "a duration with its unit, for example 2s", duration, nil},
 	"rate":   {"number", "probes per second, for example %s", number, nil},
 	"tokens": {"number", "a number of tokens, for example %s", whole, nil},
-	"ratio":  {"number", "a ratio between 0 and 1, for example %s", number, nil},
+	"limit":  {"duration", "a duration with its unit, for example 2s", duration, nil},
+	"ratio":  {"number", "a ratio between 0 and 1, for example 0.99 for 99%", number, nil},
 
 	"address": {"host:port", "host:port, for example %s", anyText, checkAddress},
 	"file":    {"file", "", anyText, nil},
@@ -118,4 +122,40 @@ func checkAddress(s string) error {
 func checkURL(s string) error {
 	_, _, err := parseURL(s)
 	return err
+}
+
+// parsers returns what stands in for the parsers of env. The errors of those are not for users, and their switches are
+// not on and off. A number that is too large is the largest there is, which is out of all bounds.
+func parsers() map[reflect.Type]env.ParserFunc {
+	wrong := func(text string, err error) error {
+		if err == nil || errors.Is(err, strconv.ErrRange) {
+			return nil
+		}
+		return usage.Problem{Text: text}
+	}
+	return map[reflect.Type]env.ParserFunc{
+		reflect.TypeFor[bool](): func(text string) (any, error) { return parseSwitch(text) },
+		reflect.TypeFor[int](): func(text string) (any, error) {
+			number, err := strconv.Atoi(text)
+			return number, wrong("not a whole number", err)
+		},
+		reflect.TypeFor[float64](): func(text string) (any, error) {
+			number, err := strconv.ParseFloat(text, 64)
+			return number, wrong("not a number", err)
+		},
+		reflect.TypeFor[time.Duration](): func(text string) (any, error) {
+			duration, err := time.ParseDuration(text)
+			return duration, wrong("not a duration", err)
+		},
+	}
+}
+
+func parseSwitch(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "on", "true":
+		return true, nil
+	case "off", "false":
+		return false, nil
+	}
+	return false, usage.Problem{Text: "neither on nor off"}
 }

@@ -83,10 +83,9 @@ func (o *origin) parse(into any) {
 
 // judge reports what is wrong with a setting by itself. err is why it could not be parsed.
 func (o *origin) judge(into any, k Key, text string, err error) {
-	problem, bad := errors.AsType[usage.Problem](k.check(into, text, err))
-	if bad {
-		o.problem(k.name, problem.Text, problem.Hint)
-		o.wrong[k.name] = true
+	wrong, isWrong := k.check(into, text, err)
+	if isWrong {
+		o.problem(k.name, wrong.Text, wrong.Hint)
 		k.clear(into)
 	}
 }
@@ -94,7 +93,7 @@ func (o *origin) judge(into any, k Key, text string, err error) {
 // given reports whether somebody wrote a value for the setting, right or wrong.
 func (o *origin) given(name string) bool { return o.says[name].text != "" }
 
-// right reports whether the settings have no problem by themselves. They may be defaults.
+// right reports whether the settings have no problem yet. They may be defaults.
 func (o *origin) right(names ...string) bool {
 	for _, name := range names {
 		if o.wrong[name] {
@@ -134,10 +133,10 @@ func (o *origin) nameLabel(other string) string {
 }
 
 // problem reports what is wrong with a setting, at its place.
-func (o *origin) problem(name, text, hint string) { o.problems.Add(o.label(name), text, hint) }
-
-// isNone reports whether a text is the word for a value that is not there.
-func (k Key) isNone(text string) bool { return k.optional && text == none }
+func (o *origin) problem(name, text, hint string) {
+	o.problems.Add(o.label(name), text, hint)
+	o.wrong[name] = true
+}
 
 var webScheme = regexp.MustCompile(`^https?://`)
 

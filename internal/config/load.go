@@ -65,13 +65,13 @@ func (o Options) load() (*loader, error) {
 	l := &loader{Options: o, settings: s, config: &Config{}, known: map[string]bool{}}
 	variables := l.variables(prefix, slices.Concat(s.prober, s.shared))
 	flags := l.flags()
-
 	l.prober = newOrigin(s.prober, variableAt(prefix))
 	l.prober.says = merge(variables, flags)
 	l.prober.parse(l.config)
 
 	file := l.readTargetsFile()
-	l.loadTargets(file, merge(file.shared.says, variables), flags)
+	file.shared.says = merge(file.shared.says, variables)
+	l.loadTargets(file, flags)
 	l.loadObjectives(file)
 	l.unknownVariables()
 	l.validate()
@@ -79,26 +79,26 @@ func (o Options) load() (*loader, error) {
 }
 
 // loadTargets parses the targets: what is said of one lies over what all share, and flags lie over both.
-func (l *loader) loadTargets(file targetsFile, shared, flags layer) {
+func (l *loader) loadTargets(file targetsFile, flags layer) {
+	shared := file.shared
 	entries := slices.Concat(l.numbered(targetList, l.settings.target), file.targets)
 	if len(l.URLs) > 0 {
 		entries = l.arguments()
 	}
 	for _, from := range entries {
-		from.says = merge(shared, from.says, flags)
-		maps.Copy(from.wrong, file.shared.wrong)
+		from.says = merge(shared.says, from.says, flags)
+		maps.Copy(from.wrong, shared.wrong)
 		t := &target{origin: from}
 		t.parse(&t.Target)
 		l.targets = append(l.targets, t)
 	}
-	if len(entries) == 0 && file.whole {
+	if len(entries) == 0 && len(shared.problems) == 0 && l.prober.right("TARGETS_FILE") {
 		place := cmp.Or(l.config.TargetsFile, prefix+targetList+"_0_URL")
 		l.problems.Add(place, "no targets", "want at least one, or a URL as argument")
 	}
-	all := newOrigin(l.settings.shared, variableAt(prefix)) // also judged where each target says something else
-	all.says = merge(shared, flags)
-	all.parse(new(Settings))
-	l.problems = append(l.problems, all.problems...)
+	shared.says = merge(shared.says, flags)
+	shared.parse(new(Settings)) // what is wrong in it is a problem, even where each target says something else
+	l.problems = append(l.problems, shared.problems...)
 }
 
 // loadObjectives parses the objectives. Where none is given, there is one of defaults.
@@ -127,7 +127,7 @@ func (l *loader) loadObjectives(file targetsFile) {
 
 // finish completes the configuration. The error has all problems.
 func (l *loader) finish() error {
-	problems := append(l.problems, l.prober.problems...)
+	problems := slices.Concat(l.problems, l.prober.problems)
 	for _, o := range l.objectives {
 		problems = append(problems, o.problems...)
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,42 +50,27 @@ func ratio(text string) string {
 	return strconv.FormatFloat(number/100, 'g', 12, 64)
 }
 
-// likelyRatio returns the ratio that was probably meant by a goal in percent; "" if that is not likely.
-func likelyRatio(text string) string {
-	percent, isPercent := strings.CutSuffix(text, "%")
-	number, err := strconv.ParseFloat(percent, 64)
-	if err != nil || number <= 0 || number >= 100 || number <= 1 && !isPercent {
-		return ""
-	}
-	return ratio(percent + "%")
-}
-
 // validateObjectives judges the settings of each objective together, their names, and whether they can page.
 func (l *loader) validateObjectives() {
-	names := map[string]*objective{}
+	named := map[string]*objective{}
 	for _, o := range l.objectives {
-		other, twice := names[o.Name]
-		if twice && o.Name != "" {
+		other, taken := named[o.Name]
+		if taken && o.Name != "" {
 			text := fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.nameLabel("SIGNAL"))
 			o.problems.Add(o.nameLabel("SIGNAL"), text, o.naming)
 		}
-		names[o.Name] = o
-		o.validateLimit()
+		named[o.Name] = o
+		isAvailability := o.Signal == probe.SignalAvailability
+		switch {
+		case !o.right("SIGNAL", "LIMIT"):
+		case isAvailability && o.given("LIMIT"):
+			o.problem("LIMIT", "availability has no limit", "leave it out, or say which signal it limits")
+		case !isAvailability && !o.given("LIMIT"):
+			o.problem("LIMIT", "not given", string(o.Signal)+" needs a limit, for example 2s")
+		}
 		if !l.Finite && len(l.Objectives) == 0 {
 			l.validateGoal(o)
 		}
-	}
-}
-
-// validateLimit reports a limit of availability, and a latency without one.
-func (o *objective) validateLimit() {
-	isAvailability := o.Signal == probe.SignalAvailability
-	switch {
-	case !o.right("SIGNAL"):
-	case isAvailability && o.given("LIMIT"):
-		o.problem("LIMIT", "availability has no limit", "leave it out, or say which signal it limits")
-	case !isAvailability && !o.given("LIMIT") && o.right("LIMIT"):
-		o.problem("LIMIT", "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}
 }
 
@@ -100,21 +86,50 @@ func (l *loader) validateGoal(o *objective) {
 	if slowest == nil || !o.right("GOAL") || canPage(slowest.QPS, o.Goal) {
 		return
 	}
-	rate := leastRate(o.Goal)
-	goal, possible := bestGoal(slowest.QPS)
-	probes := fmt.Sprintf("the %v probes per second of target %s", slowest.QPS, quote(slowest.Name))
-	text := "cannot page at " + probes + ": an hour has fewer than 3 of them"
-	hint := fmt.Sprintf("want at least %.10g probes per second", rate)
-	advice := fmt.Sprintf("raise qps to %.10g", rate)
-	if possible {
-		text = "too strict for " + probes + ": fewer than 3 bad probes an hour burn its budget fast enough to page"
-		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, rate)
-		advice = fmt.Sprintf("set %s=%.10g, or %s", o.at("GOAL"), goal, advice)
+	text := fmt.Sprintf("cannot page at the %v probes per second of target %s: fewer than %v bad probes an hour would "+
+		"burn its budget fast enough", slowest.QPS, quote(slowest.Name), pageProbes)
+	hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(o.Goal))
+	if goal, ok := bestGoal(slowest.QPS); ok {
+		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(o.Goal))
 	}
 	if o.given("GOAL") {
 		o.problem("GOAL", text, hint)
 		return
 	}
-	l.warn(fmt.Sprintf("the alert of objective %s, goal %v by default, is not reliable", quote(o.Name), o.Goal),
-		text+"; "+advice)
+	l.warn(fmt.Sprintf("the alert of objective %s, goal %v by default (%s), is not reliable",
+		quote(o.Name), o.Goal, o.at("GOAL")), text+"; "+hint)
+}
+
+// A page is sent when the error budget burns 14.4 times as fast as it may, over one hour (SRE workbook, chapter 5), and
+// at least three probes of that hour were bad. Where 14.4 times the budget is above 1, all probes of the hour are bad
+// before.
+const (
+	pageProbes = 3.0
+	pageBurn   = 14.4
+	rounding   = 1e-9 // relative; floats must not refuse what is equal on paper
+)
+
+// canPage reports whether the page for a goal needs at least three bad probes in an hour.
+func canPage(qps, goal float64) bool { return qps*(1+rounding) >= pageRate(goal) }
+
+// pageRate returns the lowest rate at which a goal can page.
+func pageRate(goal float64) float64 { return pageProbes / 3600 / min(1, pageBurn*(1-goal)) }
+
+// leastRate returns pageRate in two digits.
+func leastRate(goal float64) float64 { return twoDigits(pageRate(goal)*(1-rounding), math.Ceil) }
+
+// bestGoal returns the highest goal, its budget in two digits, that can page at a rate. ok is false if none can.
+func bestGoal(qps float64) (goal float64, ok bool) {
+	budget := pageProbes / 3600 / pageBurn / qps
+	goal = 1 - twoDigits(budget*(1-rounding), math.Ceil)
+	if !canPage(qps, goal) { // 14.4 times what was rounded up is above 1
+		goal = 1 - budget
+	}
+	return goal, canPage(qps, goal)
+}
+
+// twoDigits rounds v, above 0, to two significant digits.
+func twoDigits(v float64, round func(float64) float64) float64 {
+	unit := math.Pow10(1 - int(math.Floor(math.Log10(v))))
+	return round(v*unit) / unit
 }

@@ -50,10 +50,6 @@ func (ks keys) properties() node {
 	return all
 }
 
-var keywords = map[string]string{
-	"min": "minimum", "max": "maximum", "above": "exclusiveMinimum", "below": "exclusiveMaximum",
-}
-
 // schema returns what the values of a key look like.
 func (k Key) schema() node {
 	p := maps.Clone(k.kind.schema)
@@ -61,7 +57,7 @@ func (k Key) schema() node {
 		p = node{"enum": spellings(k.words)}
 	}
 	if k.Type == "number" {
-		for tag, keyword := range keywords {
+		for tag, keyword := range map[string]string{"min": "minimum", "max": "maximum"} {
 			if bound := k.tag.Get(tag); bound != "" {
 				p[keyword] = json.Number(bound)
 			}

@@ -88,28 +88,23 @@ func (l *loader) unknownVariables() {
 
 // unknownVariable reports one: as a problem if it is of a list, or looks like one that is not given.
 func (l *loader) unknownVariable(variable string) {
+	const wantList = "want PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …: numbers without a gap, names of docs/configuration.md"
 	name := strings.TrimPrefix(variable, prefix)
 	near := l.nearVariable(name)
+	isOfList := strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_")
 	if !printable(variable) {
 		variable = quote(variable)
 	}
-	ofTargets, ofObjectives := strings.HasPrefix(name, targetList+"_"), strings.HasPrefix(name, objectiveList+"_")
 	switch {
-	case name == targetList || name == "TARGET":
-		l.problems.Add(variable, "not a variable of its own: each target has numbered ones",
-			"want PROBER_TARGETS_0_URL, PROBER_TARGETS_1_URL, …")
-	case name == objectiveList || name == "OBJECTIVE":
-		l.problems.Add(variable, "not a variable of its own: each objective has numbered ones",
-			"want PROBER_OBJECTIVES_0_SIGNAL, PROBER_OBJECTIVES_0_LIMIT, PROBER_OBJECTIVES_0_GOAL, …")
-	case name == "INTERVAL" || ofTargets && strings.HasSuffix(name, "_INTERVAL"):
-		near = strings.TrimSuffix(variable, "INTERVAL") + "QPS"
-		l.problems.Add(variable, "unknown variable (did you mean "+near+"?)", intervalHint)
+	case slices.Contains([]string{"TARGET", "TARGETS", "OBJECTIVE", "OBJECTIVES"}, name):
+		l.problems.Add(variable, "not a variable of its own", wantList)
 	case near != "":
 		l.problems.Add(variable, "unknown variable (did you mean "+near+"?)", "")
-	case ofTargets || ofObjectives:
-		l.problems.Add(variable, "unknown variable", "want a name of docs/configuration.md, and numbers from 0 without a gap")
+	case name == "INTERVAL" || isOfList && strings.HasSuffix(name, "_INTERVAL"):
+		l.problems.Add(variable, "unknown variable", intervalHint)
+	case isOfList:
+		l.problems.Add(variable, "unknown variable", wantList)
 	default:
-		l.config.Unknown = append(l.config.Unknown, variable)
 		l.warn(variable, "unknown variable, ignored")
 	}
 }

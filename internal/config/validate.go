@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 )
@@ -15,7 +17,6 @@ func (l *loader) validate() {
 		l.validateTarget(t)
 	}
 	l.nameTargets()
-	l.validateNames()
 	l.validateGroups()
 	for _, t := range l.targets {
 		l.warnOfBudget(t) // by the name that it has now
@@ -170,4 +171,34 @@ func (t *target) disagree(lead *target, k Key) {
 	text := fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.Name), quote(t.Name),
 		quote(t.Group), k.fileKey(), lead.written(k.name), t.written(k.name))
 	t.problems.Add(place, text, "members of a group need the same prompts at the same rate")
+}
+
+// nameTargets gives targets without a name or group their defaults, and reports names that are taken already. No name
+// depends on the order of targets.
+func (l *loader) nameTargets() {
+	ports := map[string]string{"http": "80", "https": "443"}
+	sharing := map[string]int{} // targets without a name, by host and port
+	for _, t := range l.targets {
+		if t.Name == "" && t.URL != "" && t.right("NAME") {
+			u := t.parsedURL()
+			t.Name = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
+			sharing[t.Name]++
+		}
+	}
+	named := map[string]*target{}
+	for _, t := range l.targets {
+		if !t.given("NAME") && sharing[t.Name] > 1 {
+			t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsedURL().EscapedPath(), "/"), "/v1"))
+		}
+		if t.Group == "" && !t.EachAddress {
+			t.Group = t.Name
+		}
+		other, taken := named[t.Name]
+		if taken && t.Name != "" {
+			text := fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.nameLabel("URL"))
+			t.problems.Add(t.nameLabel("URL"), text, t.naming)
+		} else {
+			named[t.Name] = t
+		}
+	}
 }
