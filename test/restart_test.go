@@ -14,8 +14,8 @@ import (
 // What a prober makes in one life: so many probes of each target, one a second,
 // each of which takes half a second. In that time a new series is seen at zero.
 const (
-	lifeProbes  = 4
-	lifeHeaders = "500ms"
+	lifeProbes = 4
+	lifeFault  = "ttft=25" // of 20 ms
 )
 
 // A life is a prober that can be restarted, and what it probes.
@@ -30,7 +30,7 @@ type life struct {
 // newLife starts three simulated servers a, b and c for a prober of the first two.
 func newLife(t *testing.T, environ ...string) *life {
 	t.Helper()
-	urls := simulate(t, "fast,fast,fast", "--fault", "slow_headers="+lifeHeaders)
+	urls := simulate(t, "fast,fast,fast", "--fault", lifeFault)
 	l := &life{
 		file: filepath.Join(t.TempDir(), "targets.yaml"), environ: environ,
 		servers: map[string]string{"a": urls[0], "b": urls[1], "c": urls[2]},

@@ -41,7 +41,7 @@ Faults are set at run time, for each endpoint on its own port:
   prober simulate --profile fast --fault itl=1.15,probability=0.5`,
 		Annotations: map[string]string{
 			mostUsed: "listen profile fault seed reasoning",
-			appendix: "\nProfiles:\n" + sim.ProfilesHelp() + "\nFaults:\n" + sim.FaultsHelp(),
+			appendix: "\nProfiles:\n" + sim.ProfilesHelp() + "\nFaults:\n" + sim.FaultsHelp,
 		},
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -156,7 +156,7 @@ func TestTwoStacks(t *testing.T) {
 			var sent []time.Duration
 			for _, answer := range slices.Backward(r.servers[s.Target].Sent()) {
 				if len(sent) < 10 {
-					sent = append(sent, answer.Frames[0].At.Sub(answer.Start))
+					sent = append(sent, answer.Tokens[0].Sub(answer.Start))
 				}
 			}
 			slices.Sort(sent)
@@ -192,7 +192,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			}
 			equal(t, name+": comparisons", len(run.document.Comparisons), 2*2*2)
 			for _, c := range run.document.Comparisons {
-				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
+				equal(t, name+": comparisons that share the confidence", c.ComparisonsInRun, 2*2*2)
 			}
 			equal(t, name+": the last step", strings.HasSuffix(run.document.Comparisons[7].Load, ", prompts of 120 tokens"),
 				true)

@@ -40,7 +40,7 @@ type Config struct {
 
 	// Each target and each objective is filled by itself.
 	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
-	Rejected   []Rejected  `env:"-"` // that cannot be probed, in the same order; never all: then Load fails
+	Rejected   []Rejected  `env:"-"` // that cannot be probed; never all: then Load fails
 	Objectives []Objective `env:"-"` // at least one
 	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
@@ -110,6 +110,23 @@ type Objective = probe.Objective
 // Sidecar reports whether the prober runs in the pod of its server: only there is it drained by a hook. It must not end
 // for a mistake in its configuration, because the pod would not be ready without it.
 func (c *Config) Sidecar() bool { return c.DrainEndpoint }
+
+// Reject takes targets out of c that cannot be probed, for problems that [Load] did not look for.
+func (c *Config) Reject(rejected []Rejected) {
+	c.Targets = slices.DeleteFunc(c.Targets, func(t Target) bool {
+		return slices.ContainsFunc(rejected, func(r Rejected) bool { return r.Name == t.Name })
+	})
+	c.Rejected = append(c.Rejected, rejected...)
+}
+
+// Problems returns the problems of all targets that cannot be probed; nil if there is none.
+func (c *Config) Problems() usage.Problems {
+	var all usage.Problems
+	for _, r := range c.Rejected {
+		all = append(all, r.Problems...)
+	}
+	return all.Sorted()
+}
 
 // NeedRestart returns the variables that differ in next and take effect with a restart only.
 func (c *Config) NeedRestart(next *Config) []string {

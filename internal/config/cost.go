@@ -111,4 +111,3 @@ func (l *loader) limitCost() {
 			"lower qps or prompt_tokens, give targets a token_budget_per_day or, if this is meant, "+allow)
 	}
 }
-

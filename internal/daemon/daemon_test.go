@@ -26,7 +26,7 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 			sent := w.servers[host].Sent()
 			var first time.Duration
 			for _, s := range sent {
-				first += s.Frames[0].At.Sub(s.Start)
+				first += s.Tokens[0].Sub(s.Start)
 			}
 			sum, err := time.ParseDuration(w.metric("llm_probe_ttft_seconds_sum", target) + "s")
 			if err != nil || sum.Round(time.Microsecond) != first.Round(time.Microsecond) || len(sent) != 60 {

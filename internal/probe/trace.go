@@ -106,7 +106,7 @@ func (t *trace) gotToken() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn.socket != nil {
-		t.conn.socket.Begun()
+		t.conn.socket.AnswerBegan()
 	}
 }
 
@@ -115,7 +115,7 @@ func (t *trace) rest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn.socket != nil {
-		t.conn.socket.Rest()
+		t.conn.socket.StopWatching()
 	}
 }
 
@@ -133,7 +133,7 @@ func (t *trace) state() (p Phases, now stage, refused int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn.socket != nil {
-		refused = t.conn.socket.Refused() - t.conn.refused
+		refused = t.conn.socket.Rejected() - t.conn.refused
 	}
 	return t.phases, t.now, refused
 }
@@ -152,7 +152,7 @@ func newResponseConn(c net.Conn) responseConn {
 	for c != nil {
 		switch layer := c.(type) {
 		case *stream.Conn:
-			r.socket, r.refused = layer, layer.Refused()
+			r.socket, r.refused = layer, layer.Rejected()
 			return r
 		case *stream.BodyTracker:
 			r.body = layer
@@ -179,7 +179,7 @@ func (r responseConn) certExpiry() time.Time {
 // arrivals are the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.
 func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
 	size := 2048
-	if r.body.Knows() {
+	if r.body.Understands() {
 		return r.body.Arrival, size
 	}
 	if slices.Contains(resp.TransferEncoding, "chunked") {

@@ -2,67 +2,98 @@ package schedule
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 )
 
-// A Job is what a plan starts.
+// A Job is a plan and the work that it starts.
 type Job struct {
 	Plan   Plan
-	Starts uint64 // how many there are, the late ones counted; 0 for no end
+	Starts uint64 // number of starts after which Run returns, late ones included; 0 for no end
 
-	// Do does the work of start n, which was due at due, in a goroutine of its own: a start never waits for the one
-	// before.
+	// Do does the work of start n, which was due at due. It runs in a goroutine of its own, so that no start waits for
+	// the work of the one before.
 	Do func(n uint64, due time.Time)
 
-	// Late is called for a start that was passed over, see isLate: the machine slept, or had no time for us. It is never
-	// made up for.
+	// Late is called instead of Do if it is too late for start n: see isLate. The start is never made up for.
 	Late func(n uint64)
 }
 
-// Run starts the job's work as planned from epoch on, until ctx is done or there are no more starts, and returns when
-// all that it started has returned. Starts due before Run was called are none.
+// A slot is one start of a plan.
+type slot struct {
+	n       uint64    // counted from the epoch
+	due     time.Time // when the work is to start
+	nextDue time.Time // when the following slot is due
+}
+
+// Run starts the job's work as planned from epoch on. It skips what was due before it was called. It ends when ctx is
+// done or when all starts were made, and returns once all work that it started has returned.
 func (j Job) Run(ctx context.Context, epoch time.Time) {
 	var running sync.WaitGroup
 	defer running.Wait()
 
-	now, n, due, done := time.Now(), uint64(0), time.Time{}, uint64(0)
-	for offset := range j.Plan.Offsets() {
-		following := epoch.Add(offset) // is start n, and due the one before
-		if n > 0 && !due.Before(now) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Until(due)):
-			}
-			if ctx.Err() != nil {
-				return
-			}
-			j.start(&running, n-1, due, following)
-			done++
-			if done == j.Starts {
-				return
-			}
+	called := time.Now()
+	made := uint64(0)
+	for s := range j.Plan.slots(epoch) {
+		if s.due.Before(called) {
+			continue
 		}
-		n, due = n+1, following
+		if !waitUntil(ctx, s.due) {
+			return
+		}
+		j.start(&running, s)
+		made++
+		if made == j.Starts {
+			return
+		}
 	}
 }
 
-// start starts the work that is due, unless it is late.
-func (j Job) start(running *sync.WaitGroup, n uint64, due, following time.Time) {
-	if isLate(time.Now(), due, following) {
-		j.Late(n)
+// slots yields the slots of the plan in order, without end.
+func (p Plan) slots(epoch time.Time) iter.Seq[slot] {
+	return func(yield func(slot) bool) {
+		var pending slot // waits until it is known when the following one is due
+		for offset := range p.Offsets() {
+			due := epoch.Add(offset)
+			if !pending.due.IsZero() {
+				pending.nextDue = due
+				if !yield(pending) {
+					return
+				}
+				pending.n++
+			}
+			pending.due = due
+		}
+	}
+}
+
+// waitUntil waits for a moment. It reports whether the moment came before ctx was done.
+func waitUntil(ctx context.Context, at time.Time) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Until(at)):
+	}
+	return ctx.Err() == nil
+}
+
+// start starts the work of a slot that is due, unless it is late.
+func (j Job) start(running *sync.WaitGroup, s slot) {
+	if isLate(time.Now(), s) {
+		j.Late(s.n)
 		return
 	}
-	running.Go(func() { j.Do(n, due) })
+	running.Go(func() { j.Do(s.n, s.due) })
 }
 
-// slack is by how much a start may be late however soon the next is due. Poisson arrivals come close together, often
-// closer than the millisecond by which timers are late on an idle machine, and these bursts are what they are chosen
-// for. 50 ms is more than the P99 of the delay on a busy machine (docs/performance.md), and less than what would make a
-// crowd of a pause of the process: 50 starts at a rate of 1,000 per second.
+// slack is how late work may start although the next slot is due as well. Poisson arrivals come in bursts, and bursts
+// are what they are chosen for: two starts are often closer than the millisecond by which timers are late on an idle
+// machine. 50 ms is more than the P99 of the delay on a busy machine (docs/performance.md). It is also short enough to
+// start no crowd after a pause of the process: at 1,000 starts per second these are 50.
 const slack = 50 * time.Millisecond
 
-// isLate reports whether a start is to be passed over: the following is due as well, and it is not just the timer.
-func isLate(now, due, following time.Time) bool {
-	return !now.Before(following) && now.Sub(due) > slack
+// isLate reports whether a slot is to be passed over: the next one is due as well, and the delay is longer than that
+// of a timer.
+func isLate(now time.Time, s slot) bool {
+	return !now.Before(s.nextDue) && now.Sub(s.due) > slack
 }

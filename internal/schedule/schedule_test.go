@@ -12,10 +12,11 @@ import (
 
 var arrivals = []Arrival{Constant, Poisson}
 
-// take is the first n offsets of a plan.
+// take returns the first n offsets of a plan.
 func take(p Plan, n int) (offsets []time.Duration) {
 	for offset := range p.Offsets() {
-		if offsets = append(offsets, offset); len(offsets) == n {
+		offsets = append(offsets, offset)
+		if len(offsets) == n {
 			break
 		}
 	}
@@ -63,7 +64,7 @@ func TestPlansSpreadAndKeepTheirPhase(t *testing.T) {
 	}
 }
 
-// recording is a job that writes down its starts.
+// A recording notes the starts of a job.
 type recording struct {
 	mu     sync.Mutex
 	starts []time.Duration // since the epoch
@@ -125,11 +126,11 @@ func TestRunStartsAlthoughTheOneBeforeIsNotDone(t *testing.T) {
 	})
 }
 
-// TestStartsThatWereMissedArePassedOver holds that a start is passed over only if the following is due as well and it
-// is more than the slack late: starts that are close together are all made, though timers are late.
+// TestStartsThatWereMissedArePassedOver holds that a start is passed over only if the next one is due as well and the
+// delay is longer than the slack. So starts that are close together are all made, although timers are late.
 func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 	for name, test := range map[string]struct {
-		delay, gap time.Duration // since it was due, and from it to the following
+		delay, gap time.Duration // since the start was due, and from then to the next one
 		late       bool
 	}{
 		"on time":                                {0, 10 * time.Second, false},
@@ -147,7 +148,7 @@ func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 			due, r := time.Now(), &recording{}
 			j := r.job(Plan{Interval: time.Second}, due, func(uint64) {})
 			time.Sleep(test.delay)
-			j.start(&running, 7, due, due.Add(test.gap))
+			j.start(&running, slot{n: 7, due: due, nextDue: due.Add(test.gap)})
 			running.Wait()
 			if late := slices.Equal(r.late, []uint64{7}); late != test.late || late == (len(r.starts) == 1) {
 				t.Errorf("%s: started %v, passed over %v", name, r.starts, r.late)
@@ -156,8 +157,8 @@ func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 	}
 }
 
-// TestRunGoesOnAfterAPause holds what becomes of the starts of a time in which the process stood still: those of the
-// last 50 ms are made, at once; the ones before are passed over; and the next is on time.
+// TestRunGoesOnAfterAPause holds what happens to the starts of a time in which the process stood still. Those of the
+// last 50 ms are made at once, the ones before are passed over, and the next one is on time.
 func TestRunGoesOnAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const interval = 10 * time.Millisecond
@@ -184,10 +185,10 @@ func TestRunGoesOnAfterAPause(t *testing.T) {
 	})
 }
 
-// A pausingContext stands still once, when it has been asked whether it is done so often: as a process that is starved.
+// A pausingContext stands still once, at a given call of Err, as a process that gets no processor.
 type pausingContext struct {
 	context.Context
-	after int
+	after int // calls of Err
 	pause time.Duration
 }
 

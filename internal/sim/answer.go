@@ -2,101 +2,163 @@ package sim
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"time"
 )
+
+// A protocol is how a route is asked for an answer, and how the answer is written.
+type protocol interface {
+	// parse reads a request, or says why it is refused.
+	parse(body []byte) (question, *refusal)
+	// opening, token and closing return what stands before the first token, the frame of token k, and what follows the
+	// last one.
+	opening(a *answer) string
+	token(a *answer, k int) string
+	closing(a *answer) string
+}
+
+// A question is what a request asks for.
+type question struct {
+	prompt     prompt
+	most       int  // tokens of the answer, at least 1
+	endless    bool // the answer has no natural end
+	reasoning  int  // how many of the first tokens are reasoning
+	usage      bool // the client wants the token counts
+	continuous bool // in every frame
+}
 
 // An answer is what is said to one question, and when. It belongs to one goroutine.
 type answer struct {
 	call
 	question
-	server *Server
-	origin time.Time // what due times count from
-	cached int       // tokens of the prompt that the prefix cache had
-	want   int       // tokens to generate
-	lead   []string  // what the answer proper begins with
-	finish string    // "length" or "stop"; then the last token is the invisible end of sequence
-	tokens *sequence
 
-	first time.Time // when the first token is due before stretching; zero: not known yet
+	cached   int      // tokens of the prompt that the prefix cache had
+	texts    []string // of the tokens
+	finish   string   // "length" or "stop"; then the last token is the invisible end of sequence
+	schedule *sequence
 }
 
 // accept begins an answer: it looks the prompt up in the prefix cache, and plans or queues the tokens.
-func (s *Server) accept(c call, q question, origin time.Time) *answer {
-	a := &answer{call: c, question: q, server: s, origin: origin}
+func (s *Server) accept(c call, q question) *answer {
+	a := &answer{call: c, question: q}
 	known := s.cache.visit(q.prompt.blocks)
-	a.cached = max(0, min(known, (q.prompt.tokens-1)/blockSize)) * blockSize // the last token must be computed
-	a.want, a.finish = q.length(s.config.Profile, s.config.Seed)
-	a.reasoning = min(q.reasoning, a.want)
-	for _, word := range q.prompt.code {
-		if c.fault.WrongAnswer {
-			word = strings.Repeat("x", len(word))
-		}
-		a.lead = append(a.lead, word)
+	a.cached = min(known, (q.prompt.tokens-1)/blockSize) * blockSize // the last token must be computed
+	length, finish := q.length(s.config.Profile, s.config.Seed)
+	a.finish = finish
+	a.reasoning = min(q.reasoning, length)
+	a.texts = append(say(a.reasoning, nil), say(length-a.reasoning, a.codeWords())...)
+	if a.finish == "stop" {
+		a.texts[length-1] = ""
 	}
 	if s.engine != nil {
-		a.tokens = s.engine.submit(c.id, origin, q.prompt.tokens, a.cached, a.want)
+		a.schedule = s.engine.submit(c.start, q.prompt.tokens, a.cached, length)
 	} else {
-		a.tokens = s.config.Profile.alone(origin, q.prompt.tokens, a.cached, a.want, c.random)
+		a.schedule = s.config.Profile.alone(c.start, q.prompt.tokens, a.cached, length, c.random)
 	}
 	return a
 }
 
-// length is how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide, or
-// the limit.
+// length returns how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide,
+// or at the limit.
 func (q question) length(p Profile, seed uint64) (tokens int, finish string) {
-	if q.endless || p.MaxAnswer <= 0 {
-		return q.max, "length"
+	if q.endless {
+		return q.most, "length"
 	}
-	low := max(1, p.MinAnswer)
-	natural := low + rand.New(rand.NewPCG(seed, q.prompt.sum)).IntN(max(1, p.MaxAnswer-low+1))
-	natural = max(natural, q.min)
-	if natural < q.max {
+	natural := p.MinAnswer + rand.New(rand.NewPCG(seed, q.prompt.hash)).IntN(p.MaxAnswer-p.MinAnswer+1)
+	if natural < q.most {
 		return natural, "stop"
 	}
-	return q.max, "length"
+	return q.most, "length"
 }
 
-// textOf is the visible text of the tokens [from, to). The first of the reasoning and of the answer have no space
-// before them.
-func (a *answer) textOf(from, to int) string {
-	var b strings.Builder
-	for k := from; k < to && !a.ends(k); k++ {
-		if k != 0 && k != a.reasoning {
-			b.WriteByte(' ')
-		}
-		b.WriteString(a.word(k))
+// codeWords returns those that the answer begins with.
+func (a *answer) codeWords() []string {
+	if !a.fault.WrongAnswer {
+		return a.prompt.code
 	}
-	return b.String()
-}
-
-// word is token k without the space before it. The answer says the code words in place of its first three.
-func (a *answer) word(k int) string {
-	if k >= a.reasoning {
-		k -= a.reasoning
-		if k < len(a.lead) {
-			return a.lead[k]
-		}
+	var wrong []string
+	for _, word := range a.prompt.code {
+		wrong = append(wrong, strings.Repeat("x", len(word)))
 	}
-	return answerWords[k%len(answerWords)]
+	return wrong
 }
 
-// ends reports whether token k is the invisible end of sequence.
-func (a *answer) ends(k int) bool { return a.finish == "stop" && k == a.want-1 }
+// said is what the simulated model says, over and over: one token each.
+var said = strings.Fields(`the river runs past a quiet mill and under an old stone bridge where people stop to
+	watch small boats drift along in warm light while birds call from tall trees on the far bank`)
+
+// say returns the texts of n tokens, the first ones of which are given. All but the first begin with a space.
+func say(n int, first []string) []string {
+	texts := make([]string, n)
+	for k := range texts {
+		word := said[k%len(said)]
+		if k < len(first) {
+			word = first[k]
+		}
+		if k > 0 {
+			word = " " + word
+		}
+		texts[k] = word
+	}
+	return texts
+}
+
+// isLast reports whether token k is the last one.
+func (a *answer) isLast(k int) bool { return k == len(a.texts)-1 }
 
 // due waits until it is known when token k is to be sent, faults included. The error is ctx's.
 func (a *answer) due(ctx context.Context, k int) (time.Time, error) {
-	at, err := a.tokens.due(ctx, k)
+	at, err := a.schedule.due(ctx, k)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if a.first.IsZero() {
-		a.first = at
+	first := a.schedule.times[0]
+	return a.start.Add(times(a.fault.TTFT, first.Sub(a.start)) + times(a.fault.ITL, at.Sub(first))), nil
+}
+
+// stream sends an answer, each token in a frame of its own. An error means that the connection is to be cut.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, p protocol, a *answer) error {
+	sent := s.note(Sent{Prompt: a.prompt.tokens, Cached: a.cached, Start: a.start})
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	if !s.config.Profile.LateHeaders {
+		err := send(w, "")
+		if err != nil {
+			return err
+		}
 	}
-	at = a.fault.stretch(a.origin, a.first, at)
-	if a.fault.Stall > 0 && k >= a.fault.Stall {
-		at = at.Add(time.Duration(a.fault.StallFor))
+	opening := p.opening(a)
+	for k := range a.texts {
+		if k > 0 && k == a.fault.Stall { // until the client leaves
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		frame := opening + p.token(a, k)
+		opening = ""
+		at, err := a.due(ctx, k)
+		if err != nil {
+			return err
+		}
+		err = s.sleepUntil(ctx, at)
+		if err != nil {
+			return err
+		}
+		s.noteToken(sent)
+		err = send(w, frame)
+		if err != nil {
+			return err
+		}
 	}
-	return at, nil
+	return send(w, p.closing(a))
+}
+
+// send writes a text at once, behind the headers if they were not written yet.
+func send(w http.ResponseWriter, text string) error {
+	_, err := io.WriteString(w, text)
+	if err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
 }

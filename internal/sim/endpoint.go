@@ -19,7 +19,7 @@ type Endpoint struct {
 	listener net.Listener
 }
 
-// URL is the endpoint's base URL.
+// URL returns the endpoint's base URL.
 func (e Endpoint) URL() string { return "http://" + e.listener.Addr().String() }
 
 // Open makes an endpoint for each profile, all of them like c, on consecutive ports from that of first on, or on any
@@ -27,23 +27,19 @@ func (e Endpoint) URL() string { return "http://" + e.listener.Addr().String() }
 func Open(ctx context.Context, first net.TCPAddr, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
 	var endpoints []Endpoint
 	for i, p := range profiles {
-		at := first
-		if at.Port != 0 {
-			at.Port += i
+		address := first
+		if address.Port != 0 {
+			address.Port += i
 		}
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at.String())
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address.String())
 		if err != nil {
 			CloseAll(endpoints)
 			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)
 		}
-		own := c
-		own.Profile, own.Seed, own.Precise = p, c.Seed+uint64(i), p.MaxBatch == 0
-		e := Endpoint{Profile: p, Server: New(own), listener: listener}
-		endpoints = append(endpoints, e)
-		if err := e.Server.SetFault(f); err != nil {
-			CloseAll(endpoints)
-			return nil, err
-		}
+		s := New(Config{Profile: p, Seed: c.Seed + uint64(i), Reasoning: c.Reasoning})
+		s.precise = p.MaxBatch == 0
+		s.fault.Store(&f)
+		endpoints = append(endpoints, Endpoint{Profile: p, Server: s, listener: listener})
 	}
 	return endpoints, nil
 }
@@ -62,7 +58,8 @@ func ServeAll(ctx context.Context, endpoints []Endpoint) error {
 	for _, e := range endpoints {
 		server := &http.Server{Handler: e.Server, ReadHeaderTimeout: 10 * time.Second}
 		group.Go(func() error {
-			if err := server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+			err := server.Serve(e.listener)
+			if !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve profile %s: %w", e.Profile.Name, err)
 			}
 			return nil

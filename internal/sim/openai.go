@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // openAI is vLLM's variant of OpenAI's API: https://github.com/vllm-project/vllm/tree/main/vllm/entrypoints/openai
@@ -12,14 +14,32 @@ type openAI struct {
 	chat   bool // else completions
 }
 
+// openAIRoutes registers the routes of vLLM.
+func (s *Server) openAIRoutes() {
+	length := s.config.Profile.MaxModelLen
+	model := map[string]any{
+		"id": s.config.Profile.Model, "object": "model", "owned_by": "vllm", "max_model_len": length,
+	}
+	s.mux.HandleFunc("POST /v1/chat/completions", s.generate(openAI{s, true}))
+	s.mux.HandleFunc("POST /v1/completions", s.generate(openAI{s, false}))
+	s.mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, map[string]string{"version": "0.11.0"})
+	})
+	s.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, map[string]any{"object": "list", "data": []any{model}})
+	})
+	s.mux.HandleFunc("POST /tokenize", s.tokenize(openAI{s, true}, func(tokens int) any {
+		return map[string]int{"count": tokens, "max_model_len": length}
+	}))
+}
+
 // openAIRequest holds the fields that the simulator obeys. vLLM ignores unknown ones as well.
 type openAIRequest struct {
 	Model               string
 	Messages            []struct{ Content string }
 	Prompt              string
-	MaxTokens           *int   `json:"max_tokens"`
-	MaxCompletionTokens *int   `json:"max_completion_tokens"`
-	MinTokens           int    `json:"min_tokens"`
+	MaxTokens           int    `json:"max_tokens"`
+	MaxCompletionTokens int    `json:"max_completion_tokens"`
 	IgnoreEOS           bool   `json:"ignore_eos"`
 	CacheSalt           string `json:"cache_salt"`
 	Stream              bool
@@ -35,19 +55,17 @@ func (d openAI) parse(body []byte) (question, *refusal) {
 		return question{}, bad("Invalid JSON body.")
 	}
 	profile := d.server.config.Profile
-	p := r.prompt()
 	q := question{
-		prompt:     digestOf(p, r.CacheSalt),
-		min:        r.MinTokens,
-		endless:    r.IgnoreEOS || p.asks("do not stop"),
+		prompt:     r.prompt(),
 		usage:      r.StreamOptions.IncludeUsage,
 		continuous: r.StreamOptions.ContinuousUsageStats,
 	}
+	q.endless = r.IgnoreEOS || q.prompt.endless
 	if d.chat {
 		q.reasoning = d.server.config.Reasoning
 	}
 	room := profile.MaxModelLen - q.prompt.tokens
-	q.max = min(r.limit(d.chat, room), room)
+	q.most = min(cmp.Or(r.MaxCompletionTokens, r.MaxTokens, room), room)
 	switch {
 	case r.Model != "" && r.Model != profile.Model:
 		return q, &refusal{http.StatusNotFound, fmt.Sprintf("The model `%s` does not exist.", r.Model)}
@@ -55,156 +73,93 @@ func (d openAI) parse(body []byte) (question, *refusal) {
 		return q, bad("stream: the simulator only streams, set it to true.")
 	case d.chat != (len(r.Messages) > 0):
 		return q, bad("want messages in a chat, and a prompt in a completion.")
-	case room < 1:
+	case q.most < 1:
 		return q, bad("This model's maximum context length is %d tokens. However, your request has %d input tokens.",
 			profile.MaxModelLen, q.prompt.tokens)
-	case q.max < 1:
-		return q, bad("max_tokens must be at least 1, got %d.", q.max)
 	}
 	return q, nil
 }
 
-// prompt is what the model would see.
+// prompt returns what the model would see.
 func (r openAIRequest) prompt() prompt {
 	if len(r.Messages) == 0 {
-		return prompt{head: []uint32{beginID}, texts: []string{r.Prompt}}
+		return newPrompt("<begin>", r.Prompt, "", r.CacheSalt)
 	}
-	// The chat template costs 13 tokens, the beginning of sequence among them.
-	p := prompt{
-		head: []uint32{beginID, 128006, 882, 128007, 271, 128020, 128021, 128022},
-		tail: []uint32{endID, 128006, 78191, 128007, 271},
-	}
+	// A chat template of 13 tokens.
+	const before, after = "<begin> <head> user </head> <nl> date today <nl>", "<end> <head> bot </head> <nl>"
+	var texts []string
 	for _, m := range r.Messages {
-		p.texts = append(p.texts, m.Content)
+		texts = append(texts, m.Content)
 	}
-	return p
+	return newPrompt(before, strings.Join(texts, " "), after, r.CacheSalt)
 }
 
-// limit is how many tokens the answer may have at most; room is how many fit.
-func (r openAIRequest) limit(chat bool, room int) int {
-	switch {
-	case chat && r.MaxCompletionTokens != nil:
-		return *r.MaxCompletionTokens
-	case r.MaxTokens != nil:
-		return *r.MaxTokens
-	case chat:
-		return room
-	}
-	const completionsDefault = 16
-	return completionsDefault
-}
-
-func (d openAI) encoder(a *answer) encoder {
-	if d.chat {
-		return openAIFrames{answer: a, chat: true, id: fmt.Sprintf("chatcmpl-%d", a.id), object: "chat.completion.chunk"}
-	}
-	return openAIFrames{answer: a, id: fmt.Sprintf("cmpl-%d", a.id), object: "text_completion"}
-}
-
-// openAIFrames encodes one answer.
-type openAIFrames struct {
-	*answer
-	chat       bool
-	id, object string // of each frame
-}
-
-// opening is the role frame of a chat.
-func (f openAIFrames) opening() string {
-	if !f.chat {
+// opening returns the role frame of a chat.
+func (d openAI) opening(a *answer) string {
+	if !d.chat {
 		return ""
 	}
-	return f.choice(`"delta":{"role":"assistant","content":""}`, "null", 0)
+	return d.choice(a, `"delta":{"role":"assistant","content":""}`, "null", 0)
 }
 
-func (f openAIFrames) tokens(from, to int) string {
-	text, finish := quoted(f.textOf(from, to)), "null"
-	if to == f.want {
-		finish = quoted(f.finish)
+func (d openAI) token(a *answer, k int) string {
+	text, finish := marshal(a.texts[k]), "null"
+	if a.isLast(k) {
+		finish = marshal(a.finish)
 	}
 	switch {
-	case !f.chat:
-		return f.choice(`"text":`+text, finish, to)
-	case from < f.reasoning:
-		return f.choice(`"delta":{"reasoning":`+text+`}`, finish, to)
+	case !d.chat:
+		text = `"text":` + text
+	case k < a.reasoning:
+		text = `"delta":{"reasoning":` + text + `}`
+	default:
+		text = `"delta":{"content":` + text + `}`
 	}
-	return f.choice(`"delta":{"content":`+text+`}`, finish, to)
+	return d.choice(a, text, finish, k+1)
 }
 
-// choice is a frame after so many tokens.
-func (f openAIFrames) choice(said, finish string, sent int) string {
-	choice := fmt.Sprintf(`{"index":0,%s,"logprobs":null,"finish_reason":%s}`, said, finish)
-	if f.continuous {
-		return f.chunk(choice, f.counts(sent)+"}")
-	}
-	return f.chunk(choice, "")
-}
-
-// chunk is a frame with a choice and usage; either may be empty.
-func (f openAIFrames) chunk(choice, usage string) string {
-	if usage != "" {
-		usage = `,"usage":` + usage
-	}
-	return event(fmt.Sprintf(`{"id":%q,"object":%q,"created":%d,"model":%s,"choices":[%s]%s}`,
-		f.id, f.object, f.start.Unix(), quoted(f.server.config.Profile.Model), choice, usage))
-}
-
-// counts is the beginning of usage after so many tokens.
-func (f openAIFrames) counts(sent int) string {
-	return fmt.Sprintf(`{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d`,
-		f.prompt.tokens, f.prompt.tokens+sent, sent)
-}
-
-// closing is the usage of the whole answer, if it was asked for, and the end.
-func (f openAIFrames) closing() string {
-	if !f.usage {
+// closing returns the usage of the whole answer, if it was asked for, and the end.
+func (d openAI) closing(a *answer) string {
+	if !a.usage {
 		return event("[DONE]")
 	}
-	details := fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d}`, f.cached)
-	if f.reasoning > 0 {
-		details += fmt.Sprintf(`,"completion_tokens_details":{"reasoning_tokens":%d}`, f.reasoning)
+	details := fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d}`, a.cached)
+	if a.reasoning > 0 {
+		details += fmt.Sprintf(`,"completion_tokens_details":{"reasoning_tokens":%d}`, a.reasoning)
 	}
-	return f.chunk("", f.counts(f.want)+details+"}") + event("[DONE]")
+	return d.frame(a, "", usage(a, len(a.texts), details)) + event("[DONE]")
 }
 
-func (f openAIFrames) failure() string {
-	return event(openAIError(engineFailed)) + event("[DONE]")
+// choice returns a frame with a text. Sent is the number of tokens up to this one.
+func (d openAI) choice(a *answer, text, finish string, sent int) string {
+	choice := fmt.Sprintf(`{"index":0,%s,"logprobs":null,"finish_reason":%s}`, text, finish)
+	if a.continuous {
+		return d.frame(a, choice, usage(a, sent, ""))
+	}
+	return d.frame(a, choice, "")
 }
 
-// openAIError is the document of an error.
+// frame returns a frame with a choice, which may be empty, and a further field, too.
+func (d openAI) frame(a *answer, choice, field string) string {
+	id, object := "cmpl", "text_completion"
+	if d.chat {
+		id, object = "chatcmpl", "chat.completion.chunk"
+	}
+	return event(fmt.Sprintf(`{"id":"%s-%d","object":%q,"created":%d,"model":%q,"choices":[%s]%s}`,
+		id, a.id, object, a.start.Unix(), d.server.config.Profile.Model, choice, field))
+}
+
+// usage returns the field of the token counts after so many tokens of the answer.
+func usage(a *answer, sent int, details string) string {
+	return fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d%s}`,
+		a.prompt.tokens, a.prompt.tokens+sent, sent, details)
+}
+
+// openAIError returns the document of an error.
 func openAIError(r refusal) string {
-	kind := map[int]string{
-		http.StatusUnauthorized:        "authentication_error",
-		http.StatusNotFound:            "NotFoundError",
-		http.StatusTooManyRequests:     "RateLimitError",
-		http.StatusServiceUnavailable:  "ServiceUnavailableError",
-		http.StatusInternalServerError: "InternalServerError",
-	}[r.status]
-	if kind == "" {
-		kind = "BadRequestError"
+	kind := "BadRequestError"
+	if r.status == http.StatusNotFound {
+		kind = "NotFoundError"
 	}
-	return fmt.Sprintf(`{"error":{"message":%s,"type":%q,"param":null,"code":%d}}`, quoted(r.message), kind, r.status)
-}
-
-// openAIRoutes registers the routes of vLLM.
-func (s *Server) openAIRoutes() {
-	length := s.config.Profile.MaxModelLen
-	s.mux.HandleFunc("POST /v1/chat/completions", s.generate(openAI{s, true}))
-	s.mux.HandleFunc("POST /v1/completions", s.generate(openAI{s, false}))
-	s.mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]string{"version": "0.11.0"})
-	})
-	s.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		model := map[string]any{
-			"id": s.config.Profile.Model, "object": "model", "created": s.created.Unix(), "owned_by": "vllm",
-			"max_model_len": length,
-		}
-		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
-	})
-	s.mux.HandleFunc("POST /tokenize", func(w http.ResponseWriter, r *http.Request) {
-		var request openAIRequest
-		if s.readJSON(w, r, &request) {
-			ids := request.prompt().tokens()
-			writeJSON(w, http.StatusOK, map[string]any{"count": len(ids), "max_model_len": length, "tokens": ids})
-		}
-	})
+	return fmt.Sprintf(`{"error":{"message":%s,"type":%q,"code":%d}}`, marshal(r.message), kind, r.status)
 }

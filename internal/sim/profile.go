@@ -7,22 +7,13 @@ import (
 	"time"
 )
 
-// API is what a simulated server speaks.
-type API string
-
-// The APIs.
-const (
-	OpenAI API = "openai" // vLLM's variant
-	TGI    API = "tgi"    // TGI's own, /generate_stream
-)
-
-// Profile is a named set of measured figures: which API the simulated server speaks and how fast it is. MaxBatch
+// Profile is a named set of measured figures: which server it is and how fast. MaxBatch
 // decides between the two latency models of queue.go: 0 is a server that is always alone, above 0 one with continuous
 // batching.
 type Profile struct {
 	Name        string // what ParseProfile knows it by
 	Help        string // where the figures come from
-	API         API
+	TGI         bool   // it speaks TGI's own API, else vLLM's variant of OpenAI's
 	Model       string // its name
 	MaxModelLen int    // largest sum of prompt and answer, in tokens; 0: 131072
 
@@ -37,8 +28,8 @@ type Profile struct {
 	TPOT         time.Duration // time per output token after the first, for one request alone
 	TPOTJitter   float64
 
-	MinAnswer   int  // bounds of the natural length of an answer in tokens, the end-of-sequence token included
-	MaxAnswer   int  // 0: answers have no natural end
+	MinAnswer   int // bounds of the natural length of an answer in tokens, the end-of-sequence token included
+	MaxAnswer   int
 	LateHeaders bool // the response headers come with the first frame, as Ray Serve's do
 
 	MaxBatch        int           // most sequences that are decoded together; 0: no queueing model
@@ -57,14 +48,12 @@ const (
 	llama405B = "meta-llama/Llama-3.1-405B-Instruct"
 )
 
-// Profiles lists what was measured of real systems. The first is the one that stands first in every list. The slice
-// is the caller's.
+// Profiles returns what was measured of real systems. The first is the one that stands first in every list.
 func Profiles() []Profile {
 	return []Profile{
 		{
 			Name:  "production-stack",
 			Help:  "vLLM production-stack, Llama-3.1-8B: TTFT 796 ms at 21,000 prompt tokens, TPOT 2.80 ms",
-			API:   OpenAI,
 			Model: llama8B,
 			TTFT:  796100 * time.Microsecond, PromptTokens: 21000, TTFTJitter: 4 * time.Millisecond, PrefillRate: 28000,
 			TPOT: 2800 * time.Microsecond, TPOTJitter: 0.03,
@@ -74,7 +63,6 @@ func Profiles() []Profile {
 			Name: "ray-serve",
 			Help: "Ray Serve LLM, Llama-3.1-8B: TTFT 823 ms at 21,000 prompt tokens, TPOT 7.36 ms, " +
 				"headers with the first chunk",
-			API:   OpenAI,
 			Model: llama8B,
 			TTFT:  822600 * time.Microsecond, PromptTokens: 21000, TTFTJitter: 2500 * time.Microsecond, PrefillRate: 28000,
 			TPOT: 7360 * time.Microsecond, TPOTJitter: 0.03,
@@ -84,7 +72,7 @@ func Profiles() []Profile {
 		{
 			Name:  "tgi",
 			Help:  "Hugging Face TGI (/generate_stream), Llama-3.1-405B: TTFT 123.5 ms at 80 prompt tokens, TPOT 43.5 ms",
-			API:   TGI,
+			TGI:   true,
 			Model: llama405B,
 			TTFT:  123500 * time.Microsecond, PromptTokens: 80, TTFTJitter: time.Millisecond, PrefillRate: 3000,
 			TPOT: 43500 * time.Microsecond, TPOTJitter: 0.01,
@@ -95,7 +83,6 @@ func Profiles() []Profile {
 		{
 			Name:  "fast",
 			Help:  "for tests: TTFT 20 ms whatever the prompt, TPOT 1 ms, no jitter",
-			API:   OpenAI,
 			Model: llama8B,
 			TTFT:  20 * time.Millisecond,
 			TPOT:  time.Millisecond, MinAnswer: 58, MaxAnswer: 400,
@@ -111,7 +98,6 @@ func vllmLadder() Profile {
 	return Profile{
 		Name:  "vllm-ladder",
 		Help:  "vLLM under load, continuous batching: TTFT 315 ms and TPOT 50 ms alone, saturates near 7.5 requests/s",
-		API:   OpenAI,
 		Model: llama405B,
 		TTFT:  315 * time.Millisecond, PromptTokens: 80, PrefillRate: 1400, PrefillCurve: 38.4,
 		TPOT:      50 * time.Millisecond,
@@ -130,7 +116,7 @@ func tgiLadder() Profile {
 		Name: "tgi-ladder",
 		Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, " +
 			"saturates near 14 requests/s",
-		API:   TGI,
+		TGI:   true,
 		Model: llama405B,
 		TTFT:  123500 * time.Microsecond, PromptTokens: 80, PrefillRate: 2900,
 		TPOT:      43500 * time.Microsecond,
@@ -141,7 +127,7 @@ func tgiLadder() Profile {
 	}
 }
 
-// ProfilesHelp is a line for each profile, for users.
+// ProfilesHelp returns a line for each profile, for users.
 func ProfilesHelp() string {
 	var b strings.Builder
 	for _, p := range Profiles() {
@@ -150,7 +136,7 @@ func ProfilesHelp() string {
 	return b.String()
 }
 
-// ProfileNames are the names of [Profiles].
+// ProfileNames returns the names of [Profiles].
 func ProfileNames() (names []string) {
 	for _, p := range Profiles() {
 		names = append(names, p.Name)
@@ -158,7 +144,7 @@ func ProfileNames() (names []string) {
 	return names
 }
 
-// ParseProfile finds a profile by name.
+// ParseProfile returns the profile of a name.
 func ParseProfile(name string) (Profile, error) {
 	i := slices.Index(ProfileNames(), name)
 	if i < 0 {

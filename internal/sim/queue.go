@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -29,7 +28,7 @@ import (
 type engine struct {
 	profile Profile
 	inbox   chan *sequence
-	waiting []*sequence // by ready, then id
+	waiting []*sequence // in the order in which they came
 	running []*sequence
 	since   int // steps without prefill since the last one with
 }
@@ -41,7 +40,6 @@ func newEngine(p Profile) *engine {
 
 // sequence is when the tokens of one answer are due: known from the start, or one request inside the engine.
 type sequence struct {
-	id     uint64
 	ready  time.Time // when it joins the queue
 	prompt int       // tokens
 	done   int       // of these, cached or prefilled
@@ -51,10 +49,23 @@ type sequence struct {
 	times  []time.Time    // those that were taken from made
 }
 
-// submit queues a request whose base time starts at origin. id breaks ties between requests of one moment.
-func (e *engine) submit(id uint64, origin time.Time, prompt, cached, want int) *sequence {
+// due waits until it is known at which moment token k, counted from 0, is ready. The error is ctx's.
+func (q *sequence) due(ctx context.Context, k int) (time.Time, error) {
+	for len(q.times) <= k {
+		select {
+		case at := <-q.made:
+			q.times = append(q.times, at)
+		case <-ctx.Done():
+			return time.Time{}, ctx.Err()
+		}
+	}
+	return q.times[k], ctx.Err()
+}
+
+// submit queues a request whose base time starts at origin.
+func (e *engine) submit(origin time.Time, prompt, cached, want int) *sequence {
 	q := &sequence{
-		id: id, ready: origin.Add(e.profile.base()),
+		ready:  origin.Add(e.profile.base()),
 		prompt: prompt, done: cached, left: want, made: make(chan time.Time, want),
 	}
 	e.inbox <- q
@@ -66,22 +77,24 @@ func (e *engine) run(ctx context.Context) {
 	at := time.Now()
 	for {
 		e.admit()
-		s := e.plan(at)
-		if s.took == 0 && s.fresh == 0 {
+		took, prefilled := e.plan(at)
+		if took == 0 && prefilled == 0 {
 			var err error
-			if at, err = e.idle(ctx); err != nil {
+			at, err = e.idle(ctx)
+			if err != nil {
 				return
 			}
 			continue
 		}
-		at = at.Add(s.took)
+		at = at.Add(took)
 		if sleepUntil(ctx, at) != nil {
 			return
 		}
-		e.finish(s, at)
+		e.finish(prefilled, at)
 	}
 }
 
+// admit takes new requests, and drops those whose clients left.
 func (e *engine) admit() {
 	for len(e.inbox) > 0 {
 		e.waiting = append(e.waiting, <-e.inbox)
@@ -89,46 +102,38 @@ func (e *engine) admit() {
 	left := func(q *sequence) bool { return q.gone.Load() }
 	e.waiting = slices.DeleteFunc(e.waiting, left)
 	e.running = slices.DeleteFunc(e.running, left)
-	slices.SortFunc(e.waiting, func(a, b *sequence) int {
-		return cmp.Or(a.ready.Compare(b.ready), cmp.Compare(a.id, b.id))
-	})
 }
 
-type step struct {
-	took  time.Duration
-	fresh int // the first so many of waiting complete their prefill
-}
-
-// plan fills one step that starts at the given moment and counts its prefill chunks as done.
-func (e *engine) plan(at time.Time) step {
-	var s step
+// plan fills one step that starts at the given moment and counts its prefill chunks as done. It returns how long the
+// step takes, and how many of the waiting, the first ones, are prefilled after it.
+func (e *engine) plan(at time.Time) (took time.Duration, prefilled int) {
 	budget := e.profile.StepTokens - len(e.running)
 	room := e.profile.MaxBatch - len(e.running)
-	if b := len(e.running); b > 0 {
-		s.took = e.profile.TPOT + time.Duration(b-1)*e.profile.StepPerSequence
+	if len(e.running) > 0 {
+		took = e.profile.TPOT + time.Duration(len(e.running)-1)*e.profile.StepPerSequence
 	}
 	e.since++
 	if e.holds(at) {
-		return s
+		return took, 0
 	}
 	for _, q := range e.waiting {
 		if budget <= 0 || room <= 0 || q.ready.After(at) {
 			break
 		}
 		chunk := min(budget, q.prompt-q.done)
-		s.took += e.profile.prefill(q.done, q.done+chunk)
+		took += e.profile.prefill(q.done, q.done+chunk)
 		q.done += chunk
 		budget -= chunk
 		room--
 		if e.since > 0 {
 			e.since = 0
-			s.took += e.profile.PrefillFixed
+			took += e.profile.PrefillFixed
 		}
 		if q.done == q.prompt {
-			s.fresh++
+			prefilled++
 		}
 	}
-	return s
+	return took, prefilled
 }
 
 // holds reports whether the waiting prompts are too few yet to stop the running answers for them, see [Profile].
@@ -144,9 +149,10 @@ func (e *engine) holds(at time.Time) bool {
 	return min(ready, p.MaxBatch-len(e.running)) < int(p.PrefillShare*float64(len(e.running)))
 }
 
-func (e *engine) finish(s step, at time.Time) {
-	e.running = append(e.running, e.waiting[:s.fresh]...)
-	e.waiting = e.waiting[s.fresh:]
+// finish ends a step: the prefilled prompts join the running ones, and each of these has one more token.
+func (e *engine) finish(prefilled int, at time.Time) {
+	e.running = append(e.running, e.waiting[:prefilled]...)
+	e.waiting = e.waiting[prefilled:]
 	for _, q := range e.running {
 		q.made <- at
 		q.left--
@@ -173,46 +179,29 @@ func (e *engine) idle(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// due waits until it is known at which moment token k, counted from 0, is ready. The error is ctx's.
-func (q *sequence) due(ctx context.Context, k int) (time.Time, error) {
-	for len(q.times) <= k {
-		select {
-		case at := <-q.made:
-			q.times = append(q.times, at)
-		case <-ctx.Done():
-			return time.Time{}, ctx.Err()
-		}
-	}
-	return q.times[k], ctx.Err()
-}
-
-// prefill is the time that the tokens of a prompt from position from to position to take:
+// prefill returns the time that the tokens of a prompt from position from to position to take:
 //
 //	(to − from)/PrefillRate + PrefillCurve·(to² − from²)
 func (p Profile) prefill(from, to int) time.Duration {
-	if to <= from {
+	if p.PrefillRate == 0 || to <= from {
 		return 0
 	}
-	linear := 0.0
-	if p.PrefillRate > 0 {
-		linear = float64(to-from) / p.PrefillRate * float64(time.Second)
-	}
+	linear := float64(to-from) / p.PrefillRate * float64(time.Second)
 	square := p.PrefillCurve * (float64(to)*float64(to) - float64(from)*float64(from))
 	return time.Duration(math.Round(linear + square))
 }
 
-// base is the part of TTFT that nothing changes: TTFT = base + PrefillFixed + prefill, exact at PromptTokens. Never
-// negative.
+// base returns the part of TTFT that nothing changes: TTFT = base + PrefillFixed + prefill, exact at PromptTokens.
 func (p Profile) base() time.Duration {
-	return max(0, p.TTFT-p.PrefillFixed-p.prefill(0, p.PromptTokens))
+	return p.TTFT - p.PrefillFixed - p.prefill(0, p.PromptTokens)
 }
 
-// alone is the answer of a server that is always alone, to a prompt whose first cached tokens need no prefill:
+// alone returns the answer of a server that is always alone, to a prompt whose first cached tokens need no prefill:
 //
 //	first   = base + PrefillFixed + prefill(cached, prompt) + jitter
 //	token k = first + k·TPOT + jitter(k), never before token k−1
 func (p Profile) alone(origin time.Time, prompt, cached, want int, random *rand.Rand) *sequence {
-	first := max(0, p.base()+p.PrefillFixed+p.prefill(cached, prompt)+normal(random, float64(p.TTFTJitter)))
+	first := p.base() + p.PrefillFixed + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))
 	q := &sequence{times: make([]time.Time, want)}
 	at := first
 	for k := range want {

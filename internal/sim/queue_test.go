@@ -95,7 +95,7 @@ func (l ladder) climb(t *testing.T, n int) rung {
 		if i > 0 {
 			origin = start.Add(l.lead)
 		}
-		sent[i] = e.submit(uint64(i), origin, l.prompt, 0, want)
+		sent[i] = e.submit(origin, l.prompt, 0, want)
 		clients.Go(func() { _, _ = sent[i].due(ctx, want-1) })
 	}
 	running.Go(func() { e.run(ctx) }) // from now on, so that it finds them all

@@ -3,25 +3,28 @@ package sim
 import (
 	"context"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-const (
-	// coarse is how late a timer of an idle Go program may be on Linux, whose poller counts in milliseconds.
-	coarse = 1200 * time.Microsecond
-	few    = 8 // answers that can have precise waits at once
-)
-
-// sleepUntil waits for a moment or for the end of ctx, whose error it returns. With Config.Precise it ends within
-// some hundred microseconds of the moment, at the price of a thread that waits in the kernel, while few answers are
-// under way.
+// sleepUntil waits for a moment or for the end of ctx, whose error it returns. If s is precise it ends within some
+// hundred microseconds of the moment, at the price of a thread that waits in the kernel, while few answers are under
+// way.
 func (s *Server) sleepUntil(ctx context.Context, at time.Time) error {
-	if !s.config.Precise || s.running.Load() > few {
+	const (
+		// coarse is how late a timer of an idle Go program may be on Linux, whose poller counts in milliseconds.
+		coarse = 1200 * time.Microsecond
+		few    = 8
+	)
+	if !s.precise || s.answering.Load() > few {
 		return sleepUntil(ctx, at)
 	}
-	if err := sleepUntil(ctx, at.Add(-coarse)); err != nil {
+	err := sleepUntil(ctx, at.Add(-coarse))
+	if err != nil {
 		return err
 	}
-	sleepInKernel(at)
+	rest := unix.NsecToTimeval(max(0, time.Until(at).Nanoseconds()))
+	_, _ = unix.Select(0, nil, nil, nil, &rest) // a signal wakes it early: less precise
 	return ctx.Err()
 }
 

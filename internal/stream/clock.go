@@ -5,77 +5,85 @@ import (
 	"time"
 )
 
-// A clock turns the kernel's timestamps, which are of the wall clock, into times of the monotonic clock, for one connection.
+// A clock converts the kernel's timestamps, which are readings of the wall clock, into times of the monotonic clock. It
+// serves one connection.
 //
-// The wall clock is ahead of the monotonic one by a constant, unless somebody sets it. Reading both takes two moments, which
-// makes the difference look too small. So the largest of all readings is used; a jump of it is a step of the wall clock.
+// The wall clock is ahead of the monotonic one by a constant, unless somebody sets it. The two clocks cannot be read at
+// the same moment: any delay between the two readings makes the difference look too small. So the largest difference
+// that was measured is used, and a jump of it means that the wall clock was set.
 type clock struct {
-	base  time.Time            // monotonic times count from it
-	again func() time.Duration // reads with care by how much the wall clock is ahead
+	base    time.Time            // monotonic times count from here
+	measure func() time.Duration // measures the offset with care: wallOffset
 
-	ahead   time.Duration // of the wall clock, counted from 1970, before the monotonic one
-	last    time.Duration // arrival that was given out last
-	unsure  time.Duration // until then timestamps may be from before a step
-	refused atomic.Int64  // timestamps that were not believed
+	offset   time.Duration // wall clock, counted from 1970, minus monotonic clock
+	last     time.Duration // the arrival that was returned last
+	unsure   time.Duration // until then timestamps may be older than a step of the wall clock
+	rejected atomic.Int64  // number of timestamps that were not believed
 }
 
 const (
-	tolerance = 100 * time.Microsecond // by which a reading of the clocks may be off without a step
-	settling  = time.Second            // after a step, in which timestamps may be from before it
+	tolerance = 100 * time.Microsecond // how far a measured offset may be off although nobody set the clock
+	settling  = time.Second            // how long after a step timestamps from before it may still come
 )
 
 func newClock() *clock {
 	c := &clock{base: time.Now()}
-	c.again = c.distance
-	c.ahead = c.distance()
+	c.measure = c.wallOffset
+	c.offset = c.wallOffset()
 	return c
 }
 
-// distance is by how much the wall clock is ahead now: the largest of some readings.
-func (c *clock) distance() time.Duration {
-	best := c.reading(time.Now())
+// wallOffset returns wall clock minus monotonic clock. It takes five readings and returns the largest, because a
+// reading can only be too small.
+func (c *clock) wallOffset() time.Duration {
+	largest := c.offsetAt(time.Now())
 	for range 4 {
-		best = max(best, c.reading(time.Now()))
+		largest = max(largest, c.offsetAt(time.Now()))
 	}
-	return best
+	return largest
 }
 
-// reading is by how much the wall clock is ahead in one reading of both.
-func (c *clock) reading(t time.Time) time.Duration {
+// offsetAt returns wall clock minus monotonic clock in one reading of both.
+func (c *clock) offsetAt(t time.Time) time.Duration {
 	return time.Duration(t.UnixNano()) - t.Sub(c.base)
 }
 
-// stamp is the arrival of bytes with the kernel's timestamp, in nanoseconds since 1970, 0 if it gave none.
+// stamp returns the arrival of bytes that were read at a moment. kernel is the kernel's timestamp in nanoseconds since
+// 1970; 0 if it gave none.
 func (c *clock) stamp(read time.Time, kernel int64) Stamp {
-	now := read.Sub(c.base)
-	if kernel != 0 {
-		if at, ok := c.believe(now, c.reading(read), time.Duration(kernel)); ok {
-			return Stamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
-		}
+	if kernel == 0 {
+		return Stamp{At: read}
 	}
-	return Stamp{At: read}
+	now := read.Sub(c.base)
+	at, ok := c.believe(now, c.offsetAt(read), time.Duration(kernel))
+	if !ok {
+		return Stamp{At: read}
+	}
+	return Stamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
 }
 
-// believe is the monotonic time of a timestamp of bytes that were read when the clocks said now and ahead. ok is false for
-// one from the future, from before the previous arrival, or perhaps from before a step of the wall clock.
-func (c *clock) believe(now, ahead, kernel time.Duration) (at time.Duration, ok bool) {
-	c.update(now, ahead)
-	at = kernel - c.ahead
+// believe converts the kernel's timestamp of bytes that were read at now, when the wall clock was ahead by offset. It
+// returns false, and counts it, if the timestamp cannot be right: it is from the future, from before the previous
+// arrival, or perhaps from before a step of the wall clock.
+func (c *clock) believe(now, offset, kernel time.Duration) (at time.Duration, ok bool) {
+	c.update(now, offset)
+	at = kernel - c.offset
 	if now < c.unsure || at > now+tolerance || at < c.last-tolerance {
-		c.refused.Add(1)
+		c.rejected.Add(1)
 		return 0, false
 	}
 	c.last = min(max(at, c.last), now)
 	return c.last, true
 }
 
-// update takes a reading of the two clocks, and detects whether the wall clock was set since the last.
-func (c *clock) update(now, ahead time.Duration) {
-	if ahead < c.ahead-tolerance { // it was set back, or the reading is bad
-		ahead = max(ahead, c.again())
+// update takes a measured offset, and notices whether the wall clock was set since the last one.
+func (c *clock) update(now, offset time.Duration) {
+	if offset < c.offset-tolerance { // the wall clock was set back, or this measurement was interrupted
+		offset = max(offset, c.measure())
 	}
-	if ahead > c.ahead+tolerance || ahead < c.ahead-tolerance {
-		c.ahead, c.unsure = ahead, now+settling
+	if offset > c.offset+tolerance || offset < c.offset-tolerance {
+		c.offset = offset
+		c.unsure = now + settling
 	}
-	c.ahead = max(c.ahead, ahead)
+	c.offset = max(c.offset, offset)
 }

@@ -10,52 +10,55 @@ import (
 
 // A Stamp is the arrival of some bytes.
 type Stamp struct {
-	At     time.Time     // when the kernel received them; else right after they were read
-	Read   uint64        // number of that arrival on its connection, from 1
-	Kernel bool          // At is the kernel's
-	Delay  time.Duration // from the kernel's timestamp until they were read; 0 unless Kernel
+	At     time.Time     // when the kernel received them; if that is not known, right after they were read
+	Read   uint64        // number of this arrival on its connection, from 1
+	Kernel bool          // At is the kernel's timestamp
+	Delay  time.Duration // from the kernel's timestamp until the bytes were read; 0 unless Kernel
 
 	// NotBefore is a moment at which none of the bytes of this arrival had been received, so that all of them came
-	// between it and At. It equals At if they came in one packet. Zero: nothing is known, as where the kernel gives no
-	// timestamps at all. So if it is set and Kernel is not, the kernel's timestamp was refused.
+	// between it and At. It equals At if they came in one packet. It is zero if nothing is known, as where the kernel
+	// gives no timestamps. So if it is set and Kernel is not, the kernel's timestamp was rejected.
 	NotBefore time.Time
 }
 
-// A Conn is a client's connection that notes when each read's bytes arrived, by the kernel's timestamps where there are
-// any: then nothing above delays an arrival. Each Read reads the socket once. One goroutine reads at a time.
+// A Conn is a client's connection that notes when the bytes of each read arrived. It uses the kernel's timestamps where
+// there are any: then no delay of the process falsifies an arrival. Each Read reads the socket once. Only one goroutine
+// may read at a time.
 type Conn struct {
 	net.Conn
 	receive func(p []byte) (receipt, error) // reads with the kernel's timestamps; nil where there are none
-	clock   *clock                          // of these timestamps
+	clock   *clock                          // converts these timestamps
 
-	// Of the reads so far.
+	// What the reads so far left for the next one. Only Read uses it.
 	evidence   evidence
-	usual      int    // bytes of the last read
-	outOfOrder uint32 // packets that came out of order, when that was looked at last
-	full       bool   // the last read left no room, so that the next may find more of the same arrival
+	lastSize   int    // bytes of the last read
+	outOfOrder uint32 // packets that came out of order, when they were counted last
+	full       bool   // the last read left no room, so that the next one may bring more of the same arrival
 
-	mu     sync.Mutex
-	last   Stamp // of the bytes that Read returned last
-	watch  watch
-	look   time.Time // when a read that waits is interrupted for a look; zero: it is not
-	owners time.Time // read deadline of whoever uses the connection; zero for none
-	set    time.Time // read deadline that was set on the connection beneath
+	mu            sync.Mutex
+	last          Stamp // of the bytes that Read returned last
+	watch         watch
+	lookAt        time.Time // when a read that waits is interrupted for a look; zero if it is not
+	ownerDeadline time.Time // read deadline of whoever uses the connection; zero for none
+	setDeadline   time.Time // read deadline that was set on the connection beneath; zero for none
 }
 
-// NewConn takes over c.
+// NewConn wraps c. The caller reads from c through the result only.
 func NewConn(c net.Conn) *Conn {
 	conn := &Conn{Conn: c, clock: newClock()}
-	if socket := newSocket(c); socket != nil {
+	socket := newSocket(c)
+	if socket != nil {
 		conn.receive = socket.read
 	}
 	return conn
 }
 
-// Read returns bytes of one read of the socket.
+// Read returns the bytes of one read of the socket.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.receive == nil || len(p) == 0 {
 		n, err := c.Conn.Read(p)
-		if at := time.Now(); n > 0 {
+		at := time.Now()
+		if n > 0 {
 			c.note(Stamp{At: at}, false)
 		}
 		return n, err
@@ -66,23 +69,24 @@ func (c *Conn) Read(p []byte) (int, error) {
 		if r.n > 0 {
 			c.note(c.stamp(r, len(p)), r.n == len(p))
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || c.expired() {
+		interrupted := errors.Is(err, os.ErrDeadlineExceeded)
+		if !interrupted || c.expired() {
 			return r.n, err
 		}
-		c.evidence.looked(r)
+		c.evidence.foundNothing(r)
 	}
 }
 
-// stamp returns the arrival of what a read brought into a buffer with so much room.
+// stamp returns the arrival of what a read brought into a buffer of room bytes.
 func (c *Conn) stamp(r receipt, room int) Stamp {
 	s := c.withoutReordering(c.clock.stamp(r.at, r.kernel), r)
-	notBefore, onePacket := c.evidence.take(r, room)
+	notBefore, onePacket := c.evidence.add(r, room)
 	switch {
-	case r.kernel == 0: // without timestamps nobody knows how late reads are, and the bound says nothing
+	case r.kernel == 0: // without timestamps nobody knows how late reads are, so the bound says nothing
 		return s
 	case !s.Kernel:
-	case notBefore.After(s.At.Add(tolerance)): // the timestamp is of a moment at which the bytes could not be read
-		c.clock.refused.Add(1)
+	case notBefore.After(s.At.Add(tolerance)): // at the moment of the timestamp the bytes could not be read yet
+		c.clock.rejected.Add(1)
 		s = Stamp{At: r.at}
 	case onePacket, notBefore.After(s.At):
 		notBefore = s.At
@@ -91,17 +95,17 @@ func (c *Conn) stamp(r receipt, room int) Stamp {
 	return s
 }
 
-// suspect is how long bytes lie unread before they are suspected to have waited for a packet that was missing.
-const suspect = time.Millisecond
+// suspiciousDelay is how long bytes lie unread before they may have waited for a packet that was missing.
+const suspiciousDelay = time.Millisecond
 
 // withoutReordering returns s, or the time of the read if TCP held packets back because an earlier one was missing:
 // then the kernel's timestamp is older than the moment at which the bytes could be read. That is the network's delay
-// and not the reader's. Such a read returns several packets at once: one no longer than the read before is not
-// suspected. Kernels before 5.4 do not count packets out of order.
+// and not the reader's. Such a read returns several packets at once, so one that is no longer than the read before is
+// not suspected. Kernels before 5.4 do not count packets out of order.
 func (c *Conn) withoutReordering(s Stamp, r receipt) Stamp {
-	longer := r.n > c.usual+c.usual/2
-	c.usual = r.n
-	if s.Delay <= suspect || !longer || !r.counted {
+	longer := r.n > c.lastSize+c.lastSize/2
+	c.lastSize = r.n
+	if s.Delay <= suspiciousDelay || !longer || !r.counted {
 		return s
 	}
 	before := c.outOfOrder
@@ -109,45 +113,54 @@ func (c *Conn) withoutReordering(s Stamp, r receipt) Stamp {
 	if r.outOfOrder == before {
 		return s
 	}
-	c.clock.refused.Add(1)
+	c.clock.rejected.Add(1)
 	return Stamp{At: r.at}
 }
 
-// note keeps the arrival of what was read just now. One arrival that takes several reads has one number. The kernel
-// merges packets that wait, so that a read that ends in the midst of them may have the timestamp of a later one.
+// note keeps the arrival of what was read just now, and numbers it. One arrival that takes several reads has one
+// number. The kernel merges packets that wait, so that a read which ends within them may have the timestamp of a later
+// one: reads belong together if the second arrival is not after the moment of the first read.
 func (c *Conn) note(s Stamp, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	lastRead := c.last.At.Add(c.last.Delay)
+	same := c.full && s.Kernel && c.last.Kernel && !s.At.After(lastRead)
 	s.Read = c.last.Read
-	if same := c.full && s.Kernel && c.last.Kernel && !s.At.After(c.last.At.Add(c.last.Delay)); !same {
+	if !same {
 		s.Read++
 	}
-	c.last, c.full = s, full
+	c.last = s
+	c.full = full
 	c.watch.read(s.At.Add(s.Delay))
 }
 
-// Watch begins the wait for an answer to a request that was sent at a moment, or is about to be: until Rest, reads that
-// wait are interrupted now and then to look at the socket, so that [Stamp.NotBefore] is recent. There is no look in the
-// first part of the wait, quiet. Where the kernel gives no timestamps there are no looks at all.
+// Watch begins the wait for the answer to a request that was sent at a moment, or is about to be. Until StopWatching,
+// reads that wait are interrupted now and then to look at the socket, so that [Stamp.NotBefore] is recent. The first
+// part of the wait, quiet, has no looks. Where the kernel gives no timestamps there are no looks at all.
 func (c *Conn) Watch(sent time.Time, quiet time.Duration) {
-	c.plan(func(w *watch) { w.start(sent, quiet) })
+	c.changeWatch(func(w *watch) { w.start(sent, quiet) })
 }
 
-// Begun ends the wait for an answer to begin. From now on, only reads that wait for unusually long are interrupted.
-func (c *Conn) Begun() { c.plan(func(w *watch) { w.begin(time.Now()) }) }
+// AnswerBegan ends the wait for an answer to begin. From now on, only reads that wait for unusually long are
+// interrupted.
+func (c *Conn) AnswerBegan() {
+	c.changeWatch(func(w *watch) { w.endFirstWait(time.Now()) })
+}
 
-// Rest ends what Watch began: a connection that waits for nothing wakes nobody.
-func (c *Conn) Rest() { c.plan(func(w *watch) { *w = watch{} }) }
+// StopWatching ends what Watch began. A connection that waits for nothing wakes nobody.
+func (c *Conn) StopWatching() {
+	c.changeWatch(func(w *watch) { *w = watch{} })
+}
 
-// plan changes the watch, also for a read that waits already.
-func (c *Conn) plan(change func(*watch)) {
+// changeWatch changes the watch, also for a read that waits already.
+func (c *Conn) changeWatch(change func(*watch)) {
 	if c.receive == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.watch)
-	c.setLook(c.watch.look(time.Now()))
+	c.setLook(c.watch.nextLook(time.Now()))
 }
 
 // planLook decides when a read that begins now is to be interrupted. A look that is planned already stays, although the
@@ -155,60 +168,62 @@ func (c *Conn) plan(change func(*watch)) {
 func (c *Conn) planLook() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); !c.look.After(now) {
-		c.setLook(c.watch.look(now))
+	now := time.Now()
+	if !c.lookAt.After(now) {
+		c.setLook(c.watch.nextLook(now))
 	}
 }
 
-// setLook plans a look; at the zero time there is none. The caller holds the lock.
+// setLook plans a look; none at the zero time. The caller holds the lock.
 func (c *Conn) setLook(at time.Time) {
-	c.look = at
-	if !c.deadline().Equal(c.set) {
-		_ = c.setDeadline() // fails where the next read does
+	c.lookAt = at
+	if !c.deadline().Equal(c.setDeadline) {
+		_ = c.applyDeadline() // if this fails, so does the next read
 	}
 }
 
-// SetReadDeadline is [net.Conn.SetReadDeadline]. Looks do not change what it means.
+// SetReadDeadline does what [net.Conn] says. Looks do not change its meaning.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.owners = t
-	return c.setDeadline()
+	c.ownerDeadline = t
+	return c.applyDeadline()
 }
 
-// SetDeadline is [net.Conn.SetDeadline].
+// SetDeadline does what [net.Conn] says.
 func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // deadline returns the owner's deadline or the next look, whichever is earlier; zero if there is neither.
 func (c *Conn) deadline() time.Time {
-	if c.look.IsZero() || !c.owners.IsZero() && c.owners.Before(c.look) {
-		return c.owners
+	ownerFirst := !c.ownerDeadline.IsZero() && c.ownerDeadline.Before(c.lookAt)
+	if c.lookAt.IsZero() || ownerFirst {
+		return c.ownerDeadline
 	}
-	return c.look
+	return c.lookAt
 }
 
-// setDeadline sets the deadline of the connection beneath. The caller holds the lock, so that one that is set while a
-// read waits is never lost.
-func (c *Conn) setDeadline() error {
-	c.set = c.deadline()
-	return c.Conn.SetReadDeadline(c.set)
+// applyDeadline sets the deadline of the connection beneath. The caller holds the lock, so that a deadline which is set
+// while a read waits is never lost.
+func (c *Conn) applyDeadline() error {
+	c.setDeadline = c.deadline()
+	return c.Conn.SetReadDeadline(c.setDeadline)
 }
 
-// expired reports whether the owner's read deadline has passed: else it was a look that interrupted a read.
+// expired reports whether the owner's read deadline has passed. If not, a read was interrupted for a look.
 func (c *Conn) expired() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.owners.IsZero() && !time.Now().Before(c.owners)
+	return !c.ownerDeadline.IsZero() && !time.Now().Before(c.ownerDeadline)
 }
 
-// Last is the arrival of the bytes that Read returned last: the zero Stamp before the first.
+// Last returns the arrival of the bytes that Read returned last; the zero Stamp before the first.
 func (c *Conn) Last() Stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
-// Refused is the number of the kernel's timestamps so far that were not believed: see [clock].
-func (c *Conn) Refused() int { return int(c.clock.refused.Load()) }
+// Rejected returns how many of the kernel's timestamps were not believed so far: see [clock].
+func (c *Conn) Rejected() int { return int(c.clock.rejected.Load()) }

@@ -35,13 +35,13 @@ func TestConnTakesTheKernelsStamp(t *testing.T) {
 			t.Errorf("stamp %+v is read after %v", stamp, read)
 		}
 	}
-	if conn.Refused() != 0 {
-		t.Errorf("%d stamps refused", conn.Refused())
+	if conn.Rejected() != 0 {
+		t.Errorf("%d timestamps rejected", conn.Rejected())
 	}
 }
 
-// stamped is a connection whose reads have stamps of the kernel, and a buffer for them. Where the kernel gives none,
-// the test is skipped.
+// stamped returns a connection whose reads have timestamps of the kernel, and a buffer for them. Where the kernel gives
+// none, it skips the test.
 func stamped(t *testing.T) (conn *Conn, server net.Conn, buf []byte) {
 	t.Helper()
 	client, server := dialled(t)
@@ -118,7 +118,7 @@ func TestConnLooks(t *testing.T) {
 	conn, server, buf := stamped(t)
 	start := time.Now()
 	conn.Watch(start, 0)
-	defer conn.Rest()
+	defer conn.StopWatching()
 	firstWritten := make(chan time.Time, 1)
 	var writer sync.WaitGroup
 	defer writer.Wait()

@@ -65,7 +65,7 @@ func TestConnEnds(t *testing.T) {
 	}
 }
 
-// dialled is a connection through this machine's sockets.
+// dialled returns both ends of a connection through this machine's sockets.
 func dialled(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -61,7 +61,7 @@ func TestEvidence(t *testing.T) {
 		}
 		var e evidence
 		for i, r := range reads {
-			notBefore, onePacket := e.take(receipt{
+			notBefore, onePacket := e.add(receipt{
 				n: r.n, empty: moment(r.empty), began: moment(r.began),
 				counted: r.packets > 0, packets: r.packets, bytes: r.bytes, outOfOrder: r.outOfOrder,
 			}, 100)

@@ -66,8 +66,10 @@ func TestSSE(t *testing.T) {
 		{"the end dispatches a last line without its end", "data: {\"a\":1}", []event{{"", `{"a":1}`}}, io.EOF},
 		{"the end dispatches [DONE]", "data: [DONE]", []event{{"", "[DONE]"}}, io.EOF},
 		{"the end inside a JSON text is unexpected", "data: a\n\ndata: {\"a\":", []event{{"", "a"}}, io.ErrUnexpectedEOF},
-		{"JSON events ended by one LF are separate", "data: {\"a\":1}\ndata: {\"a\":2}\ndata: [DONE]\n", []event{{"", `{"a":1}`}, {"", `{"a":2}`}, {"", "[DONE]"}}, io.EOF},
-		{"so they are when only the last has a blank line", "data: {}\ndata: [DONE]\n\n", []event{{"", "{}"}, {"", "[DONE]"}}, io.EOF},
+		{"JSON events ended by one LF are separate", "data: {\"a\":1}\ndata: {\"a\":2}\ndata: [DONE]\n",
+			[]event{{"", `{"a":1}`}, {"", `{"a":2}`}, {"", "[DONE]"}}, io.EOF},
+		{"so they are when only the last has a blank line", "data: {}\ndata: [DONE]\n\n",
+			[]event{{"", "{}"}, {"", "[DONE]"}}, io.EOF},
 		{"white space after the JSON stays", "data: {} \n\n", []event{{"", "{} "}}, io.EOF},
 	})
 }
@@ -105,7 +107,12 @@ func checkBodies(t *testing.T, r reader, tests []bodyCase) {
 	}
 }
 
-// readers are the ways a body may arrive.
+// endsWith returns a body that fails after a text.
+func endsWith(text string, err error) io.Reader {
+	return io.MultiReader(strings.NewReader(text), iotest.ErrReader(err))
+}
+
+// readers returns the ways in which a body may arrive.
 func readers(body string) map[string]io.Reader {
 	return map[string]io.Reader{
 		"the whole":         strings.NewReader(body),
@@ -124,8 +131,8 @@ func TestErrorsStay(t *testing.T) {
 		body io.Reader
 		err  error
 	}{
-		{"reset events", NewSSE, io.MultiReader(strings.NewReader("data: {}\n\ndata: {\"b\":1}\n"), iotest.ErrReader(reset)), reset},
-		{"reset lines", NewLines, io.MultiReader(strings.NewReader("{}\n{\"b\":1}"), iotest.ErrReader(reset)), reset},
+		{"reset events", NewSSE, endsWith("data: {}\n\ndata: {\"b\":1}\n", reset), reset},
+		{"reset lines", NewLines, endsWith("{}\n{\"b\":1}", reset), reset},
 		{"the end", NewLines, strings.NewReader("{}"), io.EOF},
 		{"the end inside a line", NewLines, strings.NewReader("{}\n{"), io.ErrUnexpectedEOF},
 	} {

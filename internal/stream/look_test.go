@@ -50,7 +50,7 @@ func watched(t *testing.T) (conn *Conn, socket *fakeSocket, server net.Conn) {
 	return conn, socket, server
 }
 
-// TestALookBoundsALateRead holds that what a late read brings cannot be older than the last look, which is recent.
+// TestALookBoundsALateRead holds that the bytes of a late read cannot be older than the last look, which is recent.
 func TestALookBoundsALateRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		wait, late time.Duration
@@ -89,7 +89,7 @@ func read(t *testing.T, from io.Reader, want string) {
 	}
 }
 
-// TestATimestampOlderThanALookIsRefused: such bytes waited in TCP for a packet that was missing.
+// TestATimestampOlderThanALookIsRejected: such bytes waited in TCP for a packet that was missing.
 func TestATimestampOlderThanALookIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, socket, server := watched(t)
@@ -102,14 +102,14 @@ func TestATimestampOlderThanALookIsRefused(t *testing.T) {
 		}()
 		read(t, conn, "token")
 		s := conn.Last()
-		if s.Kernel || conn.Refused() != 1 || s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
-			t.Errorf("%d refused, %+v", conn.Refused(), s)
+		if s.Kernel || conn.Rejected() != 1 || s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
+			t.Errorf("%d rejected, %+v", conn.Rejected(), s)
 		}
 	})
 }
 
-// TestLooksAreMadeWhereSomethingIsAwaited: not before Watch nor after Rest, also if a read waits already, and hardly
-// while an answer flows.
+// TestLooksAreMadeWhereSomethingIsAwaited: not before Watch nor after StopWatching, also if a read waits already, and
+// hardly while an answer flows.
 func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, socket, server := watched(t)
@@ -137,7 +137,7 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 		if n := attempts(func() { time.Sleep(850 * time.Millisecond) }); n != 3 {
 			t.Errorf("%d looks in a wait of 850 ms, want 3", n)
 		}
-		conn.Begun()
+		conn.AnswerBegan()
 		flowing := func() {
 			for i := range 100 {
 				time.Sleep(time.Duration(20+i%2) * time.Millisecond)
@@ -148,9 +148,9 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 		if n := attempts(flowing); n != 100+9 {
 			t.Errorf("%d looks in 100 gaps of 20 and 21 ms, want 9", n-100)
 		}
-		conn.Rest()
+		conn.StopWatching()
 		if n := attempts(hour); n != 0 {
-			t.Errorf("%d looks after Rest", n)
+			t.Errorf("%d looks after StopWatching", n)
 		}
 		_ = conn.Close()
 		<-bytes

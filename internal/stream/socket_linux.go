@@ -16,19 +16,19 @@ import (
 type socket struct {
 	conn net.Conn
 	raw  syscall.RawConn
-	once func(fd uintptr) bool // try, made once so that no read allocates
-
-	// Of the read in progress.
-	p       []byte
-	got     receipt
-	control int // bytes of oob that were filled
-	err     error
-	oob     [128]byte
+	try  func(fd uintptr) bool // tryOnce: bound here once, so that no read allocates
 
 	counts bool // the kernel counts packets: see [socket.count]
+
+	// The read in progress.
+	p       []byte
+	got     receipt
+	err     error
+	oob     [128]byte // control messages that came with the bytes
+	control int       // length of these messages
 }
 
-// newSocket asks the kernel for timestamps of what c receives: nil if c is no socket or there are none.
+// newSocket asks the kernel for timestamps of what c receives. It returns nil if c is no socket, or if there are none.
 func newSocket(c net.Conn) *socket {
 	network, ok := c.(syscall.Conn)
 	if !ok {
@@ -45,15 +45,16 @@ func newSocket(c net.Conn) *socket {
 		return nil
 	}
 	s := &socket{conn: c, raw: raw, counts: true}
-	s.once = s.try
+	s.try = s.tryOnce
 	return s
 }
 
-// read waits for bytes. The receipt is filled as far as it is known, also where there is an error.
+// read waits for bytes. The receipt holds what is known, also if there is an error.
 func (s *socket) read(p []byte) (receipt, error) {
 	s.p = p
-	s.got, s.err = receipt{}, nil
-	err := s.raw.Read(s.once)
+	s.got = receipt{}
+	s.err = nil
+	err := s.raw.Read(s.try)
 	s.p = nil
 	switch {
 	case err != nil: // closed, or a deadline
@@ -70,8 +71,8 @@ func (s *socket) read(p []byte) (receipt, error) {
 	return s.got, nil
 }
 
-// try reads once. It reports whether there was anything to read.
-func (s *socket) try(fd uintptr) bool {
+// tryOnce reads without waiting. It reports whether there was anything to read, an error or the end included.
+func (s *socket) tryOnce(fd uintptr) bool {
 	for {
 		began := time.Now()
 		n, control, _, _, err := syscall.Recvmsg(int(fd), s.p, s.oob[:], 0)
@@ -81,8 +82,11 @@ func (s *socket) try(fd uintptr) bool {
 			s.got.empty = began
 			return false
 		default:
-			s.got.began, s.got.at = began, time.Now()
-			s.got.n, s.control, s.err = max(n, 0), control, err // -1 with an error, which no reader may return
+			s.got.at = time.Now()
+			s.got.began = began
+			s.got.n = max(n, 0) // it is -1 with an error, which no reader may return
+			s.control = control
+			s.err = err
 			if n > 0 {
 				s.count(int(fd))
 			}
@@ -91,8 +95,8 @@ func (s *socket) try(fd uintptr) bool {
 	}
 }
 
-// count asks the kernel how much this connection has received so far. Both counts are of one moment, since the kernel
-// locks the connection for them. Kernels before 4.6, some sandboxes and sockets that are not TCP have none.
+// count asks the kernel how much this connection has received so far. All counts are of one moment, since the kernel
+// locks the connection while it reads them. Kernels before 4.6, some sandboxes and sockets other than TCP have none.
 func (s *socket) count(fd int) {
 	if !s.counts {
 		return
@@ -103,10 +107,13 @@ func (s *socket) count(fd int) {
 		return
 	}
 	s.got.counted = true
-	s.got.packets, s.got.bytes, s.got.outOfOrder = info.Data_segs_in, info.Bytes_received, info.Rcv_ooopack
+	s.got.packets = info.Data_segs_in
+	s.got.bytes = info.Bytes_received
+	s.got.outOfOrder = info.Rcv_ooopack
 }
 
-// timestampIn is the timestamp among control messages of 64-bit machines, in nanoseconds since 1970; 0 if there is none.
+// timestampIn returns the timestamp among the control messages of a read, in nanoseconds since 1970; 0 if there is
+// none. It knows their form on 64-bit machines.
 func timestampIn(control []byte) int64 {
 	for len(control) >= unix.SizeofCmsghdr {
 		header, data, rest, err := unix.ParseOneSocketControlMessage(control)
@@ -114,7 +121,8 @@ func timestampIn(control []byte) int64 {
 			return 0
 		}
 		if header.Level == unix.SOL_SOCKET && header.Type == unix.SCM_TIMESTAMPNS && len(data) == 16 {
-			seconds, nanoseconds := binary.NativeEndian.Uint64(data), binary.NativeEndian.Uint64(data[8:])
+			seconds := binary.NativeEndian.Uint64(data)
+			nanoseconds := binary.NativeEndian.Uint64(data[8:])
 			return int64(seconds)*int64(time.Second) + int64(nanoseconds)
 		}
 		control = rest
@@ -123,9 +131,11 @@ func timestampIn(control []byte) int64 {
 }
 
 // EnableTimestamps makes the kernel timestamp what it receives from now on. Without it, the kernel starts when the
-// first connection asks, and that connection's first reads have no timestamps. It costs one socket, which stays open.
+// first connection asks, and the first reads of that connection have no timestamps. It costs one socket, which stays
+// open.
 func EnableTimestamps() {
-	if fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0); err == nil {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	if err == nil {
 		_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
 	}
 }

@@ -4,7 +4,7 @@ package stream
 
 import "net"
 
-// A socket is read with the timestamps of the kernel, which only Linux gives with the bytes of a stream.
+// A socket is never made: only Linux gives timestamps with the bytes of a TCP stream.
 type socket struct{}
 
 func newSocket(net.Conn) *socket { return nil }

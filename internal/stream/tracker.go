@@ -17,31 +17,19 @@ type BodyTracker struct {
 	mu       sync.Mutex
 	header   Stamp // of the read that completed the response header
 	arrivals []arrival
-	oldest   int   // index in arrivals of the one that was asked for last
+	current  int   // index in arrivals of the one that was asked for last
 	size     int64 // bytes of the body so far
-	lost     bool  // the framing was not understood
+	lost     bool  // the framing is not understood
 }
 
 // An arrival is what one read of the socket brought of a body.
 type arrival struct {
 	stamp Stamp
-	end   int64 // bytes of the body up to there
+	end   int64 // length of the body up to the end of these bytes
 }
 
-// A framing is how responses and their bodies lie in a connection's bytes.
-type framing interface { // ok stays false once bytes are not understood
-	parse(p []byte) (s seen, ok bool)
-}
-
-// seen is what some bytes of a connection hold.
-type seen struct {
-	begun  bool // a new response begins in them: what follows is of that one
-	header bool // its header is complete
-	body   int  // bytes of its body
-}
-
-// Track parses HTTP/1.1, or HTTP/2 if two is set, on conn, whose bytes come from
-// socket: the same, or what is beneath TLS. One request at a time must be in flight.
+// Track returns a tracker of the responses on conn: of HTTP/2 if two is set, else of HTTP/1.1. The bytes of conn come
+// from socket, which is the same connection or the one beneath TLS. At most one request may be in flight at a time.
 func Track(conn net.Conn, socket *Conn, two bool) *BodyTracker {
 	t := &BodyTracker{Conn: conn, socket: socket, framing: &http1{}}
 	if two {
@@ -62,28 +50,37 @@ func (t *BodyTracker) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// note parses bytes that came with a read of the socket.
 func (t *BodyTracker) note(p []byte, stamp Stamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, ok := t.framing.parse(p)
+	found, ok := t.framing.parse(p)
 	t.lost = !ok
-	if s.begun {
-		t.arrivals, t.oldest, t.size = t.arrivals[:0], 0, 0
+	if found.begun {
+		t.arrivals = t.arrivals[:0]
+		t.current = 0
+		t.size = 0
 	}
-	if s.header && t.size == 0 { // HTTP/2 has trailers that look like it
+	if found.header && t.size == 0 { // after the body these are HTTP/2's trailers
 		t.header = stamp
 	}
-	if s.body == 0 {
+	if found.body == 0 {
 		return
 	}
-	if t.oldest > 32 && t.oldest > len(t.arrivals)/2 { // those before are asked for no more
-		t.arrivals, t.oldest = slices.Delete(t.arrivals, 0, t.oldest), 0
-	}
-	t.size += int64(s.body)
+	t.forgetOld()
+	t.size += int64(found.body)
 	t.arrivals = append(t.arrivals, arrival{stamp: stamp, end: t.size})
 }
 
-// Header is the arrival of the response header.
+// forgetOld drops the arrivals that nobody will ask for again, once there are many of them.
+func (t *BodyTracker) forgetOld() {
+	if t.current > 32 && t.current > len(t.arrivals)/2 {
+		t.arrivals = slices.Delete(t.arrivals, 0, t.current)
+		t.current = 0
+	}
+}
+
+// Header returns the arrival of the response header.
 func (t *BodyTracker) Header() Stamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,23 +90,24 @@ func (t *BodyTracker) Header() Stamp {
 	return t.header
 }
 
-// Knows reports whether the current response is understood, so that Arrival can tell.
-func (t *BodyTracker) Knows() bool {
+// Understands reports whether the framing of the current response is understood. If not, arrivals are those of the last
+// read.
+func (t *BodyTracker) Understands() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !t.lost
 }
 
-// Arrival is that of the read that completed the first end bytes of the body, which have been read; end never
-// decreases. Once the framing is not understood, it is that of the last read.
+// Arrival returns that of the read that completed the first end bytes of the body. These bytes must have been read, and
+// end must never decrease. If the framing is not understood, it returns the arrival of the last read.
 func (t *BodyTracker) Arrival(end int64) Stamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.oldest < len(t.arrivals)-1 && t.arrivals[t.oldest].end < end {
-		t.oldest++
+	for t.current < len(t.arrivals)-1 && t.arrivals[t.current].end < end {
+		t.current++
 	}
-	if t.lost || t.oldest == len(t.arrivals) {
+	if t.lost || t.current == len(t.arrivals) {
 		return t.socket.Last()
 	}
-	return t.arrivals[t.oldest].stamp
+	return t.arrivals[t.current].stamp
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// looks are the moments of all looks in a wait, since its begin.
+// looks returns the moments of all looks in a wait, counted from its begin.
 func looks(w *watch, begin, end time.Time) (list []time.Duration) {
-	for now := w.look(begin); !now.IsZero() && now.Before(end); now = w.look(now) {
+	for now := w.nextLook(begin); !now.IsZero() && now.Before(end); now = w.nextLook(now) {
 		list = append(list, now.Sub(begin))
 	}
 	return list
@@ -70,13 +70,13 @@ func TestLooksAtGaps(t *testing.T) {
 		now := time.Now()
 		w.start(now, time.Hour)
 		w.read(now) // of a header: the first wait goes on
-		w.begin(now)
+		w.endFirstWait(now)
 		for _, gap := range test.gaps {
 			now = now.Add(gap)
 			w.read(now)
 		}
 		first := time.Duration(0)
-		if at := w.look(now); !at.IsZero() {
+		if at := w.nextLook(now); !at.IsZero() {
 			first = at.Sub(now)
 		}
 		if first != test.first {

@@ -16,6 +16,7 @@ const (
 	buildInfo      = "llm.prober.build_info"
 	reloadOK       = "llm.prober.config_last_reload_successful"
 	reloadTime     = "llm.prober.config_last_reload_success_timestamp"
+	targetRejected = "llm.prober.target_rejected"
 )
 
 // Catalog returns every metric of the program, in the order of the documentation. The list is the caller's.
@@ -153,6 +154,12 @@ func ofProber() []Instrument {
 			Help: "Whether the last attempt to load the configuration succeeded: 1 or 0; no sample before the first."},
 		{Name: reloadTime, Unit: "s", Kind: Gauge, Scope: ScopeProber,
 			Help: "Unix time in seconds when the configuration was last loaded successfully; no sample before the first."},
+		{
+			Name: targetRejected, Kind: Gauge, Scope: ScopeProber,
+			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}},
+			Help: "Targets of the configuration that are not probed, because their settings are wrong or a file that they " +
+				"name is missing; the value is always 1, and other targets have no series.",
+		},
 		{Name: ExportFailures, Unit: "{failure}", Kind: Counter, Scope: ScopeProber,
 			Help: "Failed OTLP exports of metrics and traces, after all retries, and other errors of the OpenTelemetry SDK."},
 		{Name: LookupFailures, Unit: "{failure}", Kind: Counter, Scope: ScopeProber,

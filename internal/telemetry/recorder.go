@@ -33,7 +33,7 @@ type Recorder struct {
 	prober    map[seriesID][]series    // of the prober itself; never changes
 
 	mu      sync.Mutex
-	gauges  map[string]sample // of the prober itself, by name; none before it is set
+	gauges  map[string][]sample // of the prober itself, by name; none before they are set
 	targets map[string]*targetSeries
 }
 
@@ -65,8 +65,8 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		registry: prometheus.NewRegistry(),
 		prober:   map[seriesID][]series{},
 		targets:  map[string]*targetSeries{},
-		gauges: map[string]sample{
-			buildInfo: {at: point{valid(o.Build.Version), valid(o.Build.Revision)}, value: 1},
+		gauges: map[string][]sample{
+			buildInfo: {{at: point{valid(o.Build.Version), valid(o.Build.Revision)}, value: 1}},
 		},
 	}
 	for _, i := range Catalog() {
@@ -257,10 +257,24 @@ func (r *Recorder) Add(name string, n float64) {
 func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gauges[reloadOK] = sample{}
-	if ok {
-		r.gauges[reloadOK], r.gauges[reloadTime] = sample{value: 1}, sample{value: unix(at)}
+	if !ok {
+		r.gauges[reloadOK] = []sample{{value: 0}}
+		return
 	}
+	r.gauges[reloadOK] = []sample{{value: 1}}
+	r.gauges[reloadTime] = []sample{{value: unix(at)}}
+}
+
+// SetRejectedTargets says which targets of the configuration cannot be probed for what their settings say. Each name is there
+// once.
+func (r *Recorder) SetRejectedTargets(targets []string) {
+	var all []sample
+	for _, name := range targets {
+		all = append(all, sample{at: point{valid(name)}, value: 1})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gauges[targetRejected] = all
 }
 
 // collect passes on every sample of the gauges, as of now.
@@ -274,7 +288,7 @@ func (r *Recorder) collect(to func(i Instrument, t probe.Description, s sample))
 	r.mu.Unlock()
 
 	for _, i := range r.collected {
-		if s, ok := prober[i.Name]; ok {
+		for _, s := range prober[i.Name] {
 			to(i, probe.Description{}, s)
 		}
 		if i.ofTarget == nil {
