@@ -111,51 +111,11 @@ func adapt(part any) {
 // encode returns v as JSON on one line.
 func encode(t *testing.T, v any) []byte {
 	t.Helper()
-<<<<<<< HEAD
-	tag := setting.Tag
-	_, mayBeNone := tag.Lookup("optional")
-	words := slices.DeleteFunc(slices.Clone(s.Enum), func(word any) bool { return reflect.TypeOf(word).Kind() != reflect.String })
-	if want := strings.Fields(tag.Get("oneof")); len(want) > 1 && fmt.Sprint(words) != fmt.Sprint(want) {
-		t.Errorf("%s is one of %v, want %v", key, words, want)
-	}
-	if tag.Get("max") == "" || mayBeNone {
-		return
-	}
-	for name, got := range map[string]*float64{"min": s.Minimum, "above": s.Above, "max": s.Maximum} {
-		if want, err := strconv.ParseFloat(tag.Get(name), 64); (got != nil) != (err == nil) || got != nil && *got != want {
-			t.Errorf("the bound %s of %s is %v, want %q", name, key, got, tag.Get(name))
-		}
-	}
-}
-
-// TestSchemaKnowsTheDialects holds that the schema knows the dialects and the kinds
-// of servers that the prober knows, and that what is a default for all targets has the same bounds as what one target says.
-func TestSchemaKnowsTheDialects(t *testing.T) {
-	target := schema(t).Definitions["target"].Properties
-	for key, names := range map[string][]string{"api": wire.APIs(), "server": wire.Servers()} {
-		if got, want := fmt.Sprint(target[key].Enum), fmt.Sprint(append([]string{wire.Auto}, names...)); got != want {
-			t.Errorf("%s is one of %s, want %s", key, got, want)
-		}
-	}
-	for key, want := range schema(t).Definitions["settings"].Properties {
-		if got := target[key]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s of a target is %v, of settings %v", key, got, want)
-		}
-	}
-}
-
-// TestSchemaKnowsTheValues holds that values.yaml and the schema have the same
-// keys, as deep as the schema says that there are no others.
-func TestSchemaKnowsTheValues(t *testing.T) {
-	var values map[string]any
-	if err := yaml.Unmarshal(read(t, chart+"/values.yaml"), &values); err != nil {
-=======
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(v)
 	if err != nil {
->>>>>>> next
 		t.Fatal(err)
 	}
 	return bytes.TrimSpace(text.Bytes())
