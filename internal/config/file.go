@@ -40,7 +40,7 @@ type targetsFile struct {
 	objectives []*origin
 }
 
-// A document is a mapping of the targets file: the whole of it, or one target or objective. Its values become texts, which
+// A document is a mapping of the targets file: all of it, or one target or objective. Its values become texts, which
 // are parsed as those of variables are: a YAML decoder would stop at the first wrong one, quote secrets, and take on,
 // none and 10s for other things.
 type document struct {
@@ -109,8 +109,8 @@ func (d document) problemAt(n *yaml.Node, text, hint string) { d.problems.Add(d.
 // A pair is a key of a mapping and its value. Problems with the value are on the line of the key.
 type pair struct{ key, value *yaml.Node }
 
-// shaped returns the value of p, or what it is an alias of, if it is of a kind: a single value, a list or a mapping. For
-// null it returns an empty node. Everything else is a problem, and ok is false.
+// shaped returns the value of p, or what it is an alias of, if it is of a kind: a single value, a list or a mapping.
+// For null it returns an empty node. Everything else is a problem, and ok is false.
 func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
 	n = p.value
 	if n.Kind == yaml.AliasNode {

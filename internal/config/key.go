@@ -97,8 +97,8 @@ func helpTexts() map[string]Key {
 	return texts
 }
 
-// keysOf returns the settings that are fields of T. Their variables begin with before. help has their texts, by names that
-// begin with list.
+// keysOf returns the settings that are fields of T. Their variables begin with before. help has their texts, by names
+// that begin with list.
 func keysOf[T any](before, list string, help map[string]Key) keys {
 	var all keys
 	for f := range reflect.TypeFor[T]().Fields() {

@@ -20,8 +20,8 @@ type value struct {
 	place string // PROBER_TARGETS_3_QPS, --qps, f.yaml:5: qps
 }
 
-// A layer is what one source says, by the names of settings: the variables of one prefix, a mapping of the targets file,
-// the flags.
+// A layer is what one source says, by the names of settings: the variables with one prefix, a mapping of the targets
+// file, the flags.
 type layer map[string]value
 
 // merge lays layers over each other, the weakest first. A key and the file it is read from are one setting.

@@ -74,8 +74,8 @@ func (l *loader) validateObjectives() {
 	}
 }
 
-// validateGoal finds a goal that cannot page at the rate of some target, and says so once, for the slowest of them. It is
-// a problem if somebody wrote the goal, and else a warning: a default is no reason not to start.
+// validateGoal finds a goal that cannot page at the rate of some target, and says so once, for the slowest of them. It
+// is a problem if somebody wrote the goal, and else a warning: a default is no reason not to start.
 func (l *loader) validateGoal(o *objective) {
 	var slowest *target
 	for _, t := range l.targets {

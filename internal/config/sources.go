@@ -89,7 +89,7 @@ func (l *loader) unknownVariables() {
 
 // unknownVariable reports one: as a problem if it is of a list, or looks like one that is not given.
 func (l *loader) unknownVariable(variable string) {
-	const wantList = "want PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …: numbers without a gap, names of docs/configuration.md"
+	const wantList = "want PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …: docs/configuration.md has the names"
 	name := strings.TrimPrefix(variable, prefix)
 	near := l.nearVariable(name)
 	isOfList := strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_")
