@@ -149,7 +149,8 @@ func (d document) entries(list pair, known keys) (entries []*origin) {
 		entry := document{d.path, d.settings, newOrigin(known, func(name string) string {
 			return place + ": " + strings.ToLower(name)
 		})}
-		entry.entry, entry.naming = place, "give it a name of its own (name: …)"
+		entry.entry = place
+		entry.naming = "give it a name of its own (name: …)"
 		entry.read(pair{node, node}, nil)
 		entries = append(entries, entry.origin)
 	}

@@ -58,7 +58,8 @@ func newOrigin(ks keys, at func(name string) string) *origin {
 func (o *origin) parse(into any) {
 	environment := map[string]string{}
 	for _, k := range o.keys {
-		if text := o.says[k.name].text; !k.isNone(text) {
+		text := o.says[k.name].text
+		if !k.isNone(text) {
 			environment[k.name] = text
 		}
 	}
@@ -131,6 +132,13 @@ func (o *origin) nameLabel(other string) string {
 		return o.label("NAME")
 	}
 	return o.label(other)
+}
+
+// nameTaken reports that the name of o belongs to an earlier entry. Without a name of its own, it is from the setting
+// called other.
+func (o *origin) nameTaken(name string, earlier *origin, other string) {
+	text := fmt.Sprintf("the name %s is already taken by %s", quote(name), earlier.nameLabel(other))
+	o.problems.Add(o.nameLabel(other), text, o.naming)
 }
 
 // problem reports what is wrong with a setting, at its place.

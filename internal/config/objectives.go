@@ -56,8 +56,7 @@ func (l *loader) validateObjectives() {
 	for _, o := range l.objectives {
 		other, taken := named[o.Name]
 		if taken && o.Name != "" {
-			text := fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.nameLabel("SIGNAL"))
-			o.problems.Add(o.nameLabel("SIGNAL"), text, o.naming)
+			o.nameTaken(o.Name, other.origin, "SIGNAL")
 		}
 		named[o.Name] = o
 		isAvailability := o.Signal == probe.SignalAvailability

@@ -69,7 +69,8 @@ func (h *Headers) UnmarshalText(text []byte) error {
 		if !ok {
 			return usage.Problem{Text: fmt.Sprintf("entry %d has no =", i+1)}
 		}
-		if wrong := h.add(strings.TrimSpace(name), strings.TrimSpace(value)); wrong != "" {
+		wrong := h.add(strings.TrimSpace(name), strings.TrimSpace(value))
+		if wrong != "" {
 			return usage.Problem{Text: fmt.Sprintf("entry %d %s", i+1, wrong)}
 		}
 	}
