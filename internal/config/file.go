@@ -167,13 +167,14 @@ func (d document) read(mapping pair, others map[string]func(pair)) {
 	for _, p := range pairs {
 		name := p.key.Value
 		k, isSetting := d.keys.find(strings.ToUpper(name))
+		isSetting = isSetting && name == k.fileKey() // which is in lower case
 		other, isOther := others[name]
 		line, twice := lines[name]
 		lines[name] = p.key.Line
 		switch {
 		case isOther && !twice:
 			other(p)
-		case !isOther && !(isSetting && name == k.fileKey()):
+		case !isOther && !isSetting:
 			d.unknownKey(p.key, others)
 		case twice:
 			d.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", name, line), "keep one of them")
