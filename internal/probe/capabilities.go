@@ -65,13 +65,14 @@ type Ability struct {
 	Shown bool       `json:"shown"` // by the server's answers; else by its type
 }
 
-// Abilities are always the same ones in the same order.
+// Abilities returns all abilities: always the same ones in the same order.
 func (c Capabilities) Abilities() []Ability {
 	exact := wire.Claim("")
 	if c.ExactOutput {
 		exact = wire.Always
 	}
-	cached, tokenizes := cmp.Or(c.Cached, c.Server.Cached, wire.Unknown), cmp.Or(c.Tokenizes, wire.Unknown)
+	cached := cmp.Or(c.Cached, c.Server.Cached, wire.Unknown)
+	tokenizes := cmp.Or(c.Tokenizes, wire.Unknown)
 	return []Ability{
 		c.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
 		c.ability("continuous_usage", "every frame tells the tokens so far", c.Continuous, wire.FieldContinuousUsage),
@@ -81,7 +82,8 @@ func (c Capabilities) Abilities() []Ability {
 	}
 }
 
-// ability is what was shown, or what the server's type is known for: never with a field f that is rejected or not there.
+// ability returns what was shown, or what the server's type is known for: never with a field f that is rejected or not
+// there.
 func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field) Ability {
 	known := c.Server.Claim(f)
 	if slices.Contains(c.Omit, f) {
@@ -93,6 +95,7 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 	return Ability{name, means, cmp.Or(shown, known), shown != ""}
 }
 
+// claim returns the claim of a server that does something, or does not.
 func claim(does bool) wire.Claim {
 	if does {
 		return wire.Always
@@ -110,7 +113,8 @@ func (c Capabilities) Notes() []string {
 		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
 	}
 	if c.Unlimited {
-		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked have arrived")
+		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked "+
+			"have arrived")
 	}
 	if c.ExactOutput {
 		notes = append(notes, "output length is enforced")

@@ -35,7 +35,7 @@ type reasoned struct {
 func (e reasoned) Error() string { return e.text }
 func (e reasoned) Unwrap() error { return e.reason }
 
-// because is err for a reason. A nil reason says nothing.
+// because returns err for a reason. A nil reason says nothing.
 func because(err, reason error) error {
 	if reason == nil {
 		return err
@@ -43,7 +43,7 @@ func because(err, reason error) error {
 	return reasoned{err.Error(), reason}
 }
 
-// reworded is err in other words, for the same reason.
+// reworded returns err in other words, for the same reason.
 func reworded(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
@@ -56,9 +56,10 @@ func reworded(err error, text string) error {
 	return reasoned{text, reasons[i]}
 }
 
-// reasonIn is why a server rejected a request, by its words; nil if they do not tell.
+// reasonIn returns why a server rejected a request, by its words; nil if they do not tell.
 func reasonIn(reply []byte) error {
-	if _, long := wire.TooLong(reply); long {
+	_, long := wire.TooLong(reply)
+	if long {
 		return ErrTooLong
 	}
 	for _, words := range []struct {

@@ -276,3 +276,11 @@ func inBubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
+
+// known returns a count as recordings write it: nil where the server does not tell.
+func known(c wire.Count) *int {
+	if !c.Known {
+		return nil
+	}
+	return &c.N
+}

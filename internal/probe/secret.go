@@ -66,7 +66,8 @@ func (t Target) scrub(err error, ask wire.Ask) error {
 	for _, secret := range t.secrets() {
 		clean = hide(clean, secret)
 	}
-	if at, ok := repeat(clean, ask); ok {
+	at, ok := repeat(clean, ask)
+	if ok {
 		clean = clean[:at] + "… (the rest repeats the prompt)"
 	}
 	if clean == err.Error() {

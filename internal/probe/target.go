@@ -77,8 +77,9 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 		return nil, err
 	}
 	req.GetBody = nil
-	if name := cmp.Or(t.Session, ask.Server.Session); name != "" && ask.Session != "" {
-		req.Header.Set(name, ask.Session)
+	session := cmp.Or(t.Session, ask.Server.Session)
+	if session != "" && ask.Session != "" {
+		req.Header.Set(session, ask.Session)
 	}
 	req.Header.Set("Accept", typeSSE)
 	req.Header.Set("Accept-Encoding", "identity")

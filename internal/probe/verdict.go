@@ -37,7 +37,8 @@ func failed(o Outcome, format string, args ...any) verdict {
 // ended returns the verdict on a probe whose context is done; ok is false if it is not.
 func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 	cause := context.Cause(ctx)
-	if ours, ok := errors.AsType[verdict](cause); ok {
+	ours, ok := errors.AsType[verdict](cause)
+	if ok {
 		return failed(ours.outcome, "%v %s", cause, doing), true
 	}
 	return failed(Canceled, "%w", cause), cause != nil
@@ -46,7 +47,8 @@ func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 // noAnswer returns the verdict on a request that failed with err before its answer began.
 func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	phases, during, _ := t.state()
-	if v, ok := ended(ctx, during.String()); ok {
+	v, ok := ended(ctx, during.String())
+	if ok {
 		v.sent = during == waiting
 		return v
 	}
@@ -82,8 +84,9 @@ func isTLS(err error) bool {
 // badStatus returns the verdict on a response whose status is not a success, and on what its body tells.
 func badStatus(resp *http.Response, body []byte) verdict {
 	detail := wire.Describe(body)
-	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
-		to, _, _ = strings.Cut(to, "?") // the query may hold a secret
+	location := resp.Header.Get("Location")
+	if resp.StatusCode/100 == 3 && location != "" {
+		to, _, _ := strings.Cut(location, "?") // the query may hold a secret
 		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", to)
 	}
 	if detail != "" {
@@ -110,10 +113,11 @@ func retryAfter(header http.Header) time.Duration {
 			return time.Duration(min(n, float64(year/field.unit)) * float64(field.unit))
 		}
 	}
-	if at, err := http.ParseTime(header.Get("Retry-After")); err == nil {
-		return max(0, time.Until(at))
+	at, err := http.ParseTime(header.Get("Retry-After"))
+	if err != nil {
+		return 0
 	}
-	return 0
+	return max(0, time.Until(at))
 }
 
 // outcomeOf returns what an answer without success means: by its status, except where its words say that this is

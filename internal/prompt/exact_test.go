@@ -47,8 +47,8 @@ func written(tokens int) []Options {
 
 // least is what a server counts for the shortest prompt of a shape.
 func least(s server, w *Writer, shape int) int {
-	before, history := w.before(shape)
-	least := w.author.begin(shape, history).least
+	before, history := w.lengthsBefore(shape)
+	least := w.workload.start(shape, history).least
 	history = append(history[:len(before):len(before)], observation{size: size{words: least}})
 	return s.tokens(w.trial(shape, history))
 }
@@ -68,7 +68,7 @@ func exact(t *testing.T, o Options, s server) {
 		return n, nil
 	}
 	err := w.CalibrateAll(false, count)
-	if _, known := w.Off(); err != nil || !known || calls > (attempts+padTries)*max(1, o.Rounds) {
+	if _, known := w.Off(); err != nil || !known || calls > (maxWordTries+maxPadTries)*max(1, o.Rounds) {
 		t.Errorf("%s: calibrated: %t, after %d counts (%v)", about, known, calls, err)
 	}
 	for round := range uint64(4) {

@@ -14,7 +14,7 @@ type Phase struct {
 }
 
 // Phases are those that a probe reached, in their order. The last one of a failed probe is the wait until it failed.
-func Phases(a *probe.ResultJSON) (list []Phase) {
+func Phases(a *ResultJSON) (list []Phase) {
 	at := 0.0
 	until := func(name string, to float64) {
 		list = append(list, Phase{name, at, max(at, to)})
@@ -42,7 +42,7 @@ func Phases(a *probe.ResultJSON) (list []Phase) {
 }
 
 // LastToken is when the last token frame came; of a successful probe, E2EL. It is 0 if none came.
-func LastToken(a *probe.ResultJSON) float64 {
+func LastToken(a *ResultJSON) float64 {
 	if a.E2EL != nil {
 		return *a.E2EL
 	}
@@ -54,7 +54,7 @@ func LastToken(a *probe.ResultJSON) float64 {
 
 // LongestGap is the longest gap, and the index of the token frame after it, which is the number of frames if the gap was
 // still open when the probe failed. ok is false if it is not known.
-func LongestGap(a *probe.ResultJSON) (gap Phase, frame int, ok bool) {
+func LongestGap(a *ResultJSON) (gap Phase, frame int, ok bool) {
 	if a.MaxGap == nil {
 		return gap, 0, false
 	}
@@ -71,7 +71,7 @@ func LongestGap(a *probe.ResultJSON) (gap Phase, frame int, ok bool) {
 }
 
 // GapPlace is where the longest gap is, to be appended to its length: empty if that is not known.
-func GapPlace(a *probe.ResultJSON) string {
+func GapPlace(a *ResultJSON) string {
 	switch _, frame, ok := LongestGap(a); {
 	case !ok:
 		return ""

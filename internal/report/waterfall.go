@@ -20,7 +20,7 @@ const (
 
 // Waterfall writes one probe for people to read, in lines of at most width columns where words allow. Texts that a
 // server wrote are stripped of control characters.
-func Waterfall(out io.Writer, a *probe.ResultJSON, width int) error {
+func Waterfall(out io.Writer, a *ResultJSON, width int) error {
 	w := &waterfall{printer: &printer{width: width}, a: a}
 	w.headline()
 	w.phases()
@@ -32,7 +32,7 @@ func Waterfall(out io.Writer, a *probe.ResultJSON, width int) error {
 type waterfall struct {
 	*printer
 
-	a *probe.ResultJSON
+	a *ResultJSON
 }
 
 // line writes a label and a text, if there is one, which goes on below itself where it is too long.
@@ -135,7 +135,7 @@ func (w *waterfall) latency(name string, seconds *float64, more string) {
 	}
 }
 
-func missing(a *probe.ResultJSON, name string) string {
+func missing(a *ResultJSON, name string) string {
 	tpot, itl, counted := name == "TPOT", name == "ITL", a.Usage.Output != nil && a.TokenSource != probe.FromNothing
 	switch {
 	case a.Frames == 1 && a.Usage.Output != nil && *a.Usage.Output == 1:
@@ -198,7 +198,7 @@ var sources = map[probe.Source]string{
 }
 
 // sourceOf says where the tokens of a frame came from.
-func sourceOf(a *probe.ResultJSON) string {
+func sourceOf(a *ResultJSON) string {
 	if a.TokenSource == probe.FromTotal && a.Usage.Output != nil && *a.Usage.Output == a.Frames+1 {
 		return "one per frame, and one that no frame showed: the end of the answer"
 	}
