@@ -26,6 +26,7 @@ type exchange struct {
 	result   *Result
 }
 
+// probe asks a question of a server of which all is known that a request needs.
 func (t Target) probe(ctx context.Context, q Question) *Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failed(Timeout, "probe limit reached"))
 	defer cancel()

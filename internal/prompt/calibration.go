@@ -49,8 +49,8 @@ type calibrationStart struct {
 //	  2     250     0      290   slope (290 − 165)/(250 − 125) = 1, and 710 tokens are missing
 //	  3     960     0    1,000   done
 //
-// Where some words are two tokens, as with 1.25 tokens a word here, a jump may go too far. It approaches from below, and
-// pads (the word "a", one token nearly everywhere) fill the rest:
+// Where some words are two tokens, as with 1.25 tokens a word here, a jump may go too far. It approaches from below,
+// and pads (the word "a", one token nearly everywhere) fill the rest:
 //
 //	try   words  pads  counted
 //	  1     125     0      196
@@ -144,9 +144,9 @@ func (c *calibration) guess() size {
 	return size{words: min(max(c.least, words), most)}
 }
 
-// wordsToAdd returns by how many words the next prompt is longer than the last one. One short prompt gives only an upper
-// bound of a word's cost: a second one of twice its words tells it from the chat template. Where words differ in cost, a
-// part of what is missing is left for later.
+// wordsToAdd returns by how many words the next prompt is longer than the last one. One short prompt gives only an
+// upper bound of a word's cost: a second one of twice its words tells it from the chat template. Where words differ in
+// cost, a part of what is missing is left for later.
 func (c *calibration) wordsToAdd(last observation) int {
 	missing, slope := float64(c.want-last.tokens), c.tokensPerWord(c.counts)
 	onlyOne := len(c.counts) == 1
@@ -190,7 +190,8 @@ func (c *calibration) guessPads() size {
 	return size{few.size.words, max(few.size.pads, min(pads, many-1))}
 }
 
-// tokensPerWord returns the slope from the first to the last of some counts, or of other prompts where there is only one.
+// tokensPerWord returns the slope from the first to the last of some counts, or of other prompts where there is only
+// one.
 func (c *calibration) tokensPerWord(counts []observation) float64 {
 	const least = 1. / maxWordsPerToken
 	first, last := counts[0], counts[len(counts)-1]

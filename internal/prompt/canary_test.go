@@ -23,7 +23,8 @@ func TestCanaryStandsAtItsDepth(t *testing.T) {
 			t.Errorf("depth %v: %d words before it and %d behind", depth, before, after)
 		}
 		body, question, _ := strings.Cut(p.Text, "\n\n")
-		if !strings.HasPrefix(body, "Words: ") || !strings.HasPrefix(question, "What are the code words? Answer with the three code words first. Then count upwards") ||
+		if !strings.HasPrefix(body, "Words: ") ||
+			!strings.HasPrefix(question, "What are the code words? Answer with the three code words first. Then ") ||
 			!strings.HasSuffix(question, "do not stop.") {
 			t.Errorf("it asks %q", question)
 		}

@@ -1,8 +1,9 @@
 // Package prompt writes deterministic text that a server counts as an exact number of tokens. It knows no server.
 //
-// A [Writer] writes the prompt of each round. What a prompt consists of is the affair of its workload (workloads.go,
-// sessions.go, dataset.go). How many words make the tokens that were asked for is found by a calibration: start reading
-// there.
+// In come [Options], the number of a round, and a function that counts the tokens of a text as the server does. Out
+// comes the [Prompt] of the round. A [Writer] ties together the two parts: a workload renders the text (workload.go,
+// canary.go, sessions.go, dataset.go), and a calibration finds how many words make the tokens that were asked for
+// (calibration.go). Start reading at the example there.
 package prompt
 
 import "github.com/llm-prober/prober/internal/wire"

@@ -12,8 +12,8 @@ const QuestionTokens = 64
 
 // sessions is users who ask one question after another about a growing history, as in production-stack's
 // multi-round-qa. A round's prompt extends the one before it, so that a prefix cache can serve all but the newest two
-// turns. The answers in the history are made up here: members of a group must get the same prompt, whatever each of them
-// answered. The shape of a prompt is its round.
+// turns. The answers in the history are made up here: members of a group must get the same prompt, whatever each of
+// them answered. The shape of a prompt is its round.
 type sessions struct{ Options }
 
 // slot returns the round and the user of a slot. Slot n belongs to seat n mod Users. A user who asked all rounds leaves
@@ -32,6 +32,8 @@ func (s sessions) slot(round uint64) (shape int, nonce uint64) {
 	return shape, generation*users + seat
 }
 
+// start returns what the calibration of a round starts from. Only the first one has the whole length to find; in later
+// ones the words of a question are tried that were right in the round before.
 func (s sessions) start(shape int, before []observation) calibrationStart {
 	if shape == 0 {
 		return startOf(s.Tokens, 2) // one may be the system prompt

@@ -47,8 +47,8 @@ func startOf(tokens, least int) calibrationStart {
 	}
 }
 
-// shuffledWords returns n words of the list, as their places in it, in an order that seed and nonce decide. Those of one
-// n are always the same words, so that all such texts count the same.
+// shuffledWords returns n words of the list, as their places in it, in an order that seed and nonce decide. They are
+// the same words for the same n, so that all such texts count the same.
 func shuffledWords(n int, seed, nonce uint64) []byte {
 	order := make([]byte, n)
 	for i := range order {

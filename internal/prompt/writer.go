@@ -14,8 +14,8 @@ var ErrUncounted = errors.New("the server does not count the tokens of prompts")
 // A Writer writes the prompts of one group of targets. It is safe for concurrent use.
 //
 // Prompts of a size are made of the same words, only their order differs. Tokenizers split text at white space before
-// anything else, so they all count the same, and an exact size stays exact. Prompts that have the length in common are of
-// one shape: all of a workload, but of sessions those of a round.
+// anything else, so they all count the same, and an exact size stays exact. Prompts that are to have the same length
+// are of one shape: all prompts of a workload or, of sessions, those of the same round.
 type Writer struct {
 	options  Options
 	workload workload
@@ -102,9 +102,9 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 
 // estimate returns the length of a shape that nobody counted.
 func (w *Writer) estimate(shape int, history []observation) *length {
-	t := w.workload.start(shape, history)
-	words := max(t.first, t.whole)
-	return &length{asked: t.want, found: observation{size: size{words: words}}, estimated: t.want > 0}
+	start := w.workload.start(shape, history)
+	words := max(start.first, start.whole)
+	return &length{asked: start.want, found: observation{size: size{words: words}}, estimated: start.want > 0}
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count. It
