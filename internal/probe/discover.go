@@ -27,9 +27,9 @@ type Findings struct {
 	Asked   bool // it was asked for its type and models, and need not be again
 }
 
-// rejected reports whether a metadata request failed because the server answered that it does not want it, or not from
-// us.
-func rejected(err error) bool {
+// isRejection reports whether a metadata request failed because the server answered that it does not want it, or not
+// from us.
+func isRejection(err error) bool {
 	v, _ := errors.AsType[verdict](err)
 	return v.outcome == Rejected || v.outcome == Unauthorized
 }
@@ -41,8 +41,8 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 	return v.sent, ok
 }
 
-// assumed is the dialect of a server of unknown type.
-var assumed, _ = wire.Lookup("openai-chat")
+// assumedDialect is the dialect of a server of unknown type.
+var assumedDialect, _ = wire.Lookup("openai-chat")
 
 // Discover asks the server for its models (none if it does not say) and, where t does not tell them, finds its type and
 // the best dialect: with an error, what to assume. A given model is used, whatever the server lists.
@@ -52,13 +52,13 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	v, _ := errors.AsType[verdict](err)
 	found.Asked = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
 	if found.Dialect == nil {
-		found.Dialect = cmp.Or(found.Server.Dialect, assumed)
+		found.Dialect = cmp.Or(found.Server.Dialect, assumedDialect)
 	}
 	if err != nil && found.Server.Name == "" && t.Dialect == nil {
 		return found, nil, err
 	}
 	t.Dialect = found.Dialect
-	if err == nil || rejected(err) {
+	if err == nil || isRejection(err) {
 		path := found.Server.Version
 		if path != "" {
 			found.Version = wire.ParseVersion(evidence.Get(path))
@@ -71,7 +71,7 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	case err != nil:
 		return found, nil, err
 	case len(models) == 0:
-		return found, nil, failed(Rejected, "%w: its list of models is empty", ErrNoModel)
+		return found, nil, failure(Rejected, "%w: its list of models is empty", ErrNoModel)
 	default:
 		found.Model = models[0].ID
 	}
@@ -144,7 +144,7 @@ func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Eviden
 		}
 	}
 	server = t.Server
-	if server.Name == "" && (err == nil || rejected(err)) {
+	if server.Name == "" && (err == nil || isRejection(err)) {
 		server, _ = wire.Recognize(e)
 	}
 	return server, e, err
@@ -161,7 +161,7 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	}
 	models, ok := wire.ParseModels(list)
 	if !ok && !elsewhere {
-		return nil, failed(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
+		return nil, failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
 	}
 	return models, nil
 }
@@ -171,11 +171,11 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 // first one is still loading (Ollama, KServe).
 func (t Target) Ready(ctx context.Context, model string) bool {
 	server, e, err := t.evidence(ctx)
-	if err != nil && !rejected(err) {
+	if err != nil && !isRejection(err) {
 		return false
 	}
 	_, _, sick := t.metadata(ctx, http.MethodGet, cmp.Or(server.Health, "/health"), nil, wire.Ask{})
-	if sick != nil && !rejected(sick) {
+	if sick != nil && !isRejection(sick) {
 		return false
 	}
 	models, err := t.models(ctx, server, e, err)
@@ -202,7 +202,7 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) 
 	switch {
 	case long || v.status == http.StatusRequestEntityTooLarge:
 		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
-	case rejected(err):
+	case isRejection(err):
 		return wire.Count{}, nil
 	}
 	return wire.Count{}, err
@@ -218,11 +218,11 @@ func (t Target) metadata(
 	ctx context.Context, method, path string, body []byte, about wire.Ask,
 ) (header http.Header, reply []byte, err error) {
 	limit := min(metadataTimeout, t.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, failed(Timeout, "no answer within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, failure(Timeout, "no answer within %v", limit))
 	defer cancel()
 	req, err := t.request(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, failed(Rejected, "%w", err)
+		return nil, nil, failure(Rejected, "%w", err)
 	}
 	header, reply, v := t.Transport.reply(ctx, req)
 	if v.outcome != OK {
@@ -243,19 +243,19 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	defer resp.Body.Close()
 	if isStream(resp) || resp.StatusCode < http.StatusOK {
 		kind := cmp.Or(mediaType(resp), "no content type")
-		return nil, nil, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
+		return nil, nil, failure(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
 	}
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
 	if err != nil {
-		if v, ok := ended(ctx, "while reading the answer"); ok {
+		if v, ok := interruption(ctx, "while reading the answer"); ok {
 			v.sent = true
 			return nil, nil, v
 		}
-		return nil, nil, failed(Truncated, "%w", err)
+		return nil, nil, failure(Truncated, "%w", err)
 	}
 	if resp.StatusCode/100 != 2 {
 		v := badStatus(resp, body)
-		v.err = because(v.err, reasonIn(body))
+		v.err = withReason(v.err, reasonIn(body))
 		return resp.Header, body, v
 	}
 	return resp.Header, body, verdict{outcome: OK}

@@ -40,7 +40,7 @@ func (m *Member) Introduce(ctx context.Context) error {
 		return m.Prepare(ctx)
 	}
 	_, err := m.Discover(ctx)
-	if rejected(err) {
+	if isRejection(err) {
 		return nil
 	}
 	return err

@@ -133,7 +133,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		omitted = append(omitted, fields...)
 	}
 	switch {
-	case refused(r): // omitting fields did not help
+	case isRefused(r): // omitting fields did not help
 		m.restore(omitted)
 	case r.Outcome == OK:
 		m.keepOmitted(without)
@@ -193,7 +193,7 @@ func (m *Member) learnWarm(q Question, r *Result) {
 func (m *Member) survive(r **Result, start time.Time) {
 	p := recover()
 	if p != nil {
-		*r = m.Unreached(start, failed(Malformed, "prober panicked, please report it: %v", p))
+		*r = m.Unreached(start, failure(Malformed, "prober panicked, please report it: %v", p))
 	}
 }
 

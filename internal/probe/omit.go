@@ -12,7 +12,7 @@ import (
 // probe in flight was found to be answered without.
 func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
-	if !refused(r) {
+	if !isRefused(r) {
 		return nil
 	}
 	fields = wire.Rejected(known.Dialect, r.rejected, omitted)
@@ -58,7 +58,7 @@ func (m *Member) restore(omitted []wire.Field) {
 	})
 }
 
-// refused reports whether the server rejected the request as invalid.
-func refused(r *Result) bool {
+// isRefused reports whether the server rejected the request as invalid.
+func isRefused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }

@@ -73,7 +73,7 @@ func (t Target) scrub(err error, ask wire.Ask) error {
 	if clean == err.Error() {
 		return err
 	}
-	return reworded(err, clean)
+	return withText(err, clean)
 }
 
 // repeat returns where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may

@@ -98,7 +98,7 @@ func (t Target) request(ctx context.Context, method, url string, body *bytes.Rea
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	for name, value := range cmp.Or(t.Dialect, assumed).Header(t.Key, t.Version) {
+	for name, value := range cmp.Or(t.Dialect, assumedDialect).Header(t.Key, t.Version) {
 		req.Header.Set(name, value)
 	}
 	for name, values := range t.Header {
