@@ -135,7 +135,8 @@ e2e: chromium buildah build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM)
 	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }
 
 generate: ## docs/metrics.md, docs/configuration.md, the classic rules, the dashboards and golden files
-	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./alerts ./dashboards/generate ./deploy -update
+	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./alerts ./dashboards/generate -update
+	$(GO) test ./deploy -update # copies what the others write
 
 generate-chart: build $(HELM) ## what Helm makes of the values in deploy/helm/prober/ci
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) $(GO) test -count=1 ./chart -update

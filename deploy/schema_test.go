@@ -1,156 +1,137 @@
 package deploy_test
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
-	"regexp"
+	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A shape is the part of a JSON schema that these tests look at.
-type shape struct {
-	Ref        string           `json:"$ref"`
-	Additional json.RawMessage  `json:"additionalProperties"`
-	Properties map[string]shape `json:"properties"`
-	Enum       []any            `json:"enum"`
-	Type       any              `json:"type"`
-	Pattern    string           `json:"pattern"`
-	Minimum    *float64         `json:"minimum"`
-	Above      *float64         `json:"exclusiveMinimum"`
-	Maximum    *float64         `json:"maximum"`
+// A schema is a JSON Schema, or a part of one.
+type schema = map[string]any
 
-	Definitions map[string]shape `json:"definitions"`
+// passedOn are the mappings of values.yaml that go into Kubernetes' objects as they are, with fields that the chart does
+// not know. Empty mappings are such, too.
+var passedOn = []string{
+	"global", "livenessProbe", "readinessProbe", "resources", "podSecurityContext", "securityContext", "strategy",
+	"grafanaDashboards.labels", "grafanaDashboards.grafanaOperator.spec", "podMonitoring.endpoint",
 }
 
-func schema(t *testing.T) shape {
+// TestSchemaOfTheValues holds that values.schema.json is made of values.yaml, whose keys and types it has, and for config of
+// the schema of the targets file.
+func TestSchemaOfTheValues(t *testing.T) {
+	var values yaml.Node
+	unmarshal(t, read(t, chart+"/values.yaml"), &values)
+	properties := valueSchema(t, "", values.Content[0])["properties"].(schema)
+	properties["config"] = configSchema(t)
+	properties["enabled"] = schema{"type": "boolean", "description": "condition of a chart that depends on this one"}
+
+	var text strings.Builder
+	text.WriteString(`{
+"$schema": "http://json-schema.org/draft-07/schema#",
+"title": "values of the chart prober, written by make generate",
+"type": "object",
+"additionalProperties": false,
+"properties": {`)
+	for i, name := range slices.Sorted(maps.Keys(properties)) {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		fmt.Fprintf(&text, "\n%q: %s", name, encode(t, properties[name]))
+	}
+	text.WriteString("\n}\n}\n")
+	generated(t, chart+"/values.schema.json", []byte(text.String()))
+}
+
+// valueSchema returns the schema of a value of values.yaml: its type, and its keys, if it is a mapping of the chart's own.
+func valueSchema(t *testing.T, path string, value *yaml.Node) schema {
 	t.Helper()
-	var s shape
-	if err := json.Unmarshal(read(t, chart+"/values.schema.json"), &s); err != nil {
+	types := map[string]string{"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!seq": "array", "!!map": "object"}
+	kind, ok := types[value.Tag]
+	if !ok {
+		t.Fatalf("values.yaml: %s is of no known type: %s", path, value.Tag)
+	}
+	if kind != "object" || len(value.Content) == 0 || slices.Contains(passedOn, path) {
+		return schema{"type": kind}
+	}
+	properties := schema{}
+	for pair := range slices.Chunk(value.Content, 2) {
+		name := pair[0].Value
+		properties[name] = valueSchema(t, strings.TrimPrefix(path+"."+name, "."), pair[1])
+	}
+	return schema{"type": kind, "additionalProperties": false, "properties": properties}
+}
+
+// configSchema returns the schema of the targets file as a part of another schema. It has no key in plain text, which would be in
+// a ConfigMap; and numbers may be texts, as helm --set makes them of fractions.
+func configSchema(t *testing.T) schema {
+	t.Helper()
+	var config schema
+	err := json.Unmarshal(read(t, "../docs/targets.schema.json"), &config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	delete(config, "$schema")
+	delete(config, "$id")
+	adapt(config)
+	return config
 }
 
-// TestSchemaKnowsTheConfiguration holds that entries of targets, objectives and
-// settings may have the settings of package config, with its words and bounds, and no
-// others but the chart's own.
-func TestSchemaKnowsTheConfiguration(t *testing.T) {
-	of := schema(t).Definitions
-	for name, c := range map[string]struct {
-		fields reflect.Type
-		own    []string
-	}{
-		"settings":  {reflect.TypeFor[config.Settings](), []string{"apiKey"}},
-		"target":    {reflect.TypeFor[config.Target](), []string{"apiKey", "ca", "clientCertificate"}},
-		"objective": {reflect.TypeFor[config.Objective](), nil},
-	} {
-		want := c.own
-		for _, f := range reflect.VisibleFields(c.fields) {
-			if key := strings.ToLower(f.Tag.Get("env")); key != "" {
-				want = append(want, key)
-				of[name].Properties[key].allows(t, key, f)
-			}
+// adapt makes a part of the schema of the targets file one of the schema of the values.
+func adapt(part any) {
+	switch part := part.(type) {
+	case []any:
+		for _, element := range part {
+			adapt(element)
 		}
-		slices.Sort(want)
-		if got := slices.Sorted(maps.Keys(of[name].Properties)); !slices.Equal(got, want) {
-			t.Errorf("%s has the keys\n%v, want\n%v", name, got, want)
+	case schema:
+		delete(part, "description") // the documentation has it
+		if properties, ok := part["properties"].(schema); ok {
+			delete(properties, "api_key")
 		}
-	}
-}
-
-// TestChartKnowsTheDefaults holds that the costs the chart counts are of the prober's own defaults.
-func TestChartKnowsTheDefaults(t *testing.T) {
-	defaults := map[string]string{}
-	for f := range reflect.TypeFor[config.Settings]().Fields() {
-		defaults[strings.ToLower(f.Tag.Get("env"))] = cmp.Or(f.Tag.Get("envDefault"), "none")
-	}
-	line := regexp.MustCompile(`\$defaults := dict (.*) -}}`).FindSubmatch(read(t, chart+"/templates/_targets.tpl"))
-	if line == nil {
-		t.Fatal("the templates have no defaults: the test does not see them")
-	}
-	for pair := range slices.Chunk(strings.Fields(strings.ReplaceAll(string(line[1]), `"`, "")), 2) {
-		if want, ok := defaults[pair[0]]; !ok || pair[1] != want {
-			t.Errorf("the chart's default of %s is %q, the prober's %q", pair[0], pair[1], want)
+		if kind := part["type"]; kind == "number" || kind == "integer" {
+			part["type"] = []any{kind, "string"}
+			part["pattern"] = "^[-+.0-9eE]+$" // of the text
+		}
+		if reference, ok := part["$ref"].(string); ok {
+			part["$ref"] = "#/properties/config" + strings.TrimPrefix(reference, "#")
+		}
+		for _, below := range part {
+			adapt(below)
 		}
 	}
 }
 
-// allows compares the words and bounds of a property with the tags of the setting. The
-// dialects and server types are those of another test; settings that may be none are text too.
-func (s shape) allows(t *testing.T, key string, setting reflect.StructField) {
+// encode returns v as JSON on one line.
+func encode(t *testing.T, v any) []byte {
 	t.Helper()
-	tag := setting.Tag
-	mayBeNone := setting.Type == reflect.TypeFor[config.Tokens]() || setting.Type == reflect.TypeFor[config.OptionalInt]()
-	words := slices.DeleteFunc(slices.Clone(s.Enum), func(word any) bool { return reflect.TypeOf(word).Kind() != reflect.String })
-	if want := strings.Fields(tag.Get("oneof")); len(want) > 1 && fmt.Sprint(words) != fmt.Sprint(want) {
-		t.Errorf("%s is one of %v, want %v", key, words, want)
-	}
-	if tag.Get("max") == "" || mayBeNone {
-		return
-	}
-	for name, got := range map[string]*float64{"min": s.Minimum, "above": s.Above, "max": s.Maximum} {
-		if want, err := strconv.ParseFloat(tag.Get(name), 64); (got != nil) != (err == nil) || got != nil && *got != want {
-			t.Errorf("the bound %s of %s is %v, want %q", name, key, got, tag.Get(name))
-		}
-	}
-}
-
-// TestSchemaKnowsTheDialects holds that the schema knows the dialects and the kinds
-// of servers that the prober knows, and that what is a default for all targets has the same bounds as what one target says.
-func TestSchemaKnowsTheDialects(t *testing.T) {
-	target := schema(t).Definitions["target"].Properties
-	for key, names := range map[string][]string{"api": wire.APIs(), "server": wire.Servers()} {
-		if got, want := fmt.Sprint(target[key].Enum), fmt.Sprint(append([]string{wire.Auto}, names...)); got != want {
-			t.Errorf("%s is one of %s, want %s", key, got, want)
-		}
-	}
-	for key, want := range schema(t).Definitions["settings"].Properties {
-		if got := target[key]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s of a target is %v, of settings %v", key, got, want)
-		}
-	}
-}
-
-// TestSchemaKnowsTheValues holds that values.yaml and the schema have the same
-// keys, as deep as the schema says that there are no others.
-func TestSchemaKnowsTheValues(t *testing.T) {
-	var values map[string]any
-	if err := yaml.Unmarshal(read(t, chart+"/values.yaml"), &values); err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	if err != nil {
 		t.Fatal(err)
 	}
-	values["enabled"] = true // for charts that depend on this one
-	schema(t).holds(t, "", values)
+	return bytes.TrimSpace(text.Bytes())
 }
 
-// holds compares the keys of a mapping with those of a closed schema.
-func (s shape) holds(t *testing.T, place string, values map[string]any) {
+// generated holds that a file has a content, or writes it.
+func generated(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if string(s.Additional) != "false" || len(values) == 0 {
+	if *update {
+		err := os.WriteFile(path, content, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return
 	}
-	for key, value := range values {
-		property, ok := s.Properties[key]
-		if !ok {
-			t.Errorf("the schema does not know %s%s", place, key)
-		}
-		if below, isMap := value.(map[string]any); isMap && !strings.HasPrefix(property.Ref, "#") {
-			property.holds(t, place+key+".", below)
-		}
-	}
-	for key := range s.Properties {
-		if _, ok := values[key]; !ok {
-			t.Errorf("values.yaml has no %s%s", place, key)
-		}
+	if !bytes.Equal(read(t, path), content) {
+		t.Errorf("%s is out of date: make generate", path)
 	}
 }

@@ -22,6 +22,7 @@ length, dialect, token counting), sends each one short question and one probe as
 long as configured, and prints what it learned, the plan and its cost in tokens
 a day. It names the prompt length that fits a context that is too short, and the
 rate that fits answers that take longer than the time between two probes.
+Wrong settings of one target do not keep the others from being checked.
 
 Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or
 configuration, 3 for what --fail-on names.`,
@@ -35,10 +36,13 @@ configuration, 3 for what --fail-on names.`,
 				return usage.Problems{{Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out"}}
 			}
 			jobs, err := g.assemble(cmd, urls)
-			if c.Out, c.Judge = out, g.judge; g.format == "json" {
+			c.Out, c.Judge = out, g.judge
+			if g.format == "json" {
 				c.Out = io.Discard
 			}
-			if errors.As(err, &c.Problems); err == nil {
+			errors.As(err, &c.Problems)
+			if err == nil {
+				c.Problems = g.rejected // the other targets are checked
 				c.Run(cmd.Context(), jobs)
 				err = g.verdict(c.Passed)
 			}

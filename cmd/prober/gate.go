@@ -22,6 +22,7 @@ type gate struct {
 	format           string   // text or json; the same
 
 	objectives []probe.Objective
+	rejected   usage.Problems // of targets that cannot be probed, see check
 	fails      report.Gate
 	missed     bool
 	w          io.Writer // for the judgements
@@ -55,7 +56,7 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if problems != nil {
 		return nil, problems
 	}
-	g.fails, g.objectives, g.w = fails, c.Given, cmd.ErrOrStderr()
+	g.fails, g.objectives, g.rejected, g.w = fails, c.Given, c.Problems(), cmd.ErrOrStderr()
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
@@ -129,6 +130,8 @@ func (g *gate) judge(target string, results ...*probe.Result) []report.Attainmen
 // verdict is the error of a command whose probes and checks passed, or not.
 func (g *gate) verdict(passed bool) error {
 	switch {
+	case g.rejected != nil:
+		return g.rejected
 	case !passed:
 		return errFailed
 	case g.missed && g.fails.Objective:

@@ -22,7 +22,7 @@ var imports = map[string][]string{
 	"internal/schedule":  {},
 	"internal/prompt":    {"wire"},
 	"internal/telemetry": {"probe", "wire"},
-	"internal/status":    {"probe", "report", "format"},
+	"internal/status":    {"probe", "report", "format", "usage"},
 	"internal/probe":     {"wire", "stream", "format"},
 	"internal/wire":      {},
 	"internal/stream":    {},

@@ -44,8 +44,9 @@ Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) an
 of the targets file. A URL with dns+ in front (dns+http://vllm-headless:8000)
 stands for one target for each address of its host.
 
-It reloads when the targets file, or another file that was read, changes. An
-invalid configuration is rejected, and the previous one stays. When told to
+It reloads when the targets file, or another file that was read, changes. A
+target whose settings are wrong is not probed, and the page says why; the others
+are. If nothing is right, run ends, and a reload changes nothing. When told to
 stop, probes under way have ` + drainLimit.String() + ` to end; a second signal ends them at once.`,
 		Example: `  prober run http://localhost:8000
   prober run a=http://10.0.0.1:8000 b=http://10.0.0.2:8000 --qps 0.05

@@ -41,7 +41,7 @@ type Config struct {
 
 	// Each target and each objective is filled by itself, with a prefix of its own.
 	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
-	Rejected   []Rejected  `env:"-"` // that cannot be probed, in the same order; never all: then Load fails
+	Rejected   []Rejected  `env:"-"` // that cannot be probed; never all: then Load fails
 	Objectives []Objective `env:"-"` // at least one
 	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
@@ -115,6 +115,23 @@ func (c *Config) Sidecar() bool { return c.DrainEndpoint }
 
 // reloaded are the settings of the prober that a reload changes. The others take effect with a restart only.
 var reloaded = []string{"TARGETS_FILE", "SHARD", "MAX_TOKENS_PER_DAY"}
+
+// Reject takes targets out of c that cannot be probed, for problems that [Load] did not look for.
+func (c *Config) Reject(rejected []Rejected) {
+	c.Targets = slices.DeleteFunc(c.Targets, func(t Target) bool {
+		return slices.ContainsFunc(rejected, func(r Rejected) bool { return r.Name == t.Name })
+	})
+	c.Rejected = append(c.Rejected, rejected...)
+}
+
+// Problems returns the problems of all targets that cannot be probed; nil if there is none.
+func (c *Config) Problems() usage.Problems {
+	var all usage.Problems
+	for _, r := range c.Rejected {
+		all = append(all, r.Problems...)
+	}
+	return all.Sorted()
+}
 
 // NeedRestart returns the variables that differ in next and take effect with a restart only.
 func (c *Config) NeedRestart(next *Config) []string {

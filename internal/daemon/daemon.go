@@ -51,7 +51,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if err := d.begin(ctx); err != nil {
 		return errors.Join(err, d.Listener.Close())
 	}
-	requests := make(chan chan<- error)
+	requests := make(chan chan<- reloaded)
 	server, failed := d.serve(ctx, requests)
 	d.Log.Info("status page", zap.String("url", PageURL(d.Listener.Addr().String(), d.Config.WebConfigFile)))
 	d.updateReadiness()
@@ -102,7 +102,7 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 }
 
 // work reloads and looks up names, until ctx is done or serving failed, which is the error.
-func (d *Daemon) work(ctx context.Context, requests <-chan chan<- error, failed <-chan error) error {
+func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, failed <-chan error) error {
 	files, names := time.Tick(time.Duration(d.Config.ReloadInterval)), time.Tick(time.Duration(d.Config.DNSInterval)) // nil if the interval is 0
 	for {
 		select {

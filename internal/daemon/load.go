@@ -16,7 +16,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Load is [config.Load] with a check of what is in the files that the configuration names.
+// Load is [config.Load] with a check of what is in the files that the configuration names. A target whose files are
+// wrong is rejected as one whose settings are.
 func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	o.ReadFile = files.Read
 	c, err := config.Load(o)
@@ -29,8 +30,9 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if problems := files.Validate(c.Targets); problems != nil {
-		return nil, problems
+	c.Reject(files.Check(c.Targets))
+	if len(c.Rejected) > 0 && (o.Finite || len(c.Targets) == 0) {
+		return nil, c.Problems()
 	}
 	return c, nil
 }
@@ -75,9 +77,15 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 	return c, true
 }
 
-// reload makes the prober work by the configuration as it is now. A wrong one changes nothing. A drain goes on: a
-// Secret may be rotated, or a file's watcher may ask for a reload, while the pod ends.
-func (d *Daemon) reload(ctx context.Context) error {
+// A reloaded is what came of a reload.
+type reloaded struct {
+	err      error             // why nothing has changed; nil: the configuration is in force
+	rejected []config.Rejected // its targets that are not probed
+}
+
+// reload makes the prober work by the configuration as it is now. One in which nothing is right changes nothing. A drain
+// goes on: a Secret may be rotated, or a file may change, while the pod ends.
+func (d *Daemon) reload(ctx context.Context) reloaded {
 	d.Files = d.Files.Next()
 	defer d.Files.Release()
 	next, err := d.Load(d.Files)
@@ -87,7 +95,7 @@ func (d *Daemon) reload(ctx context.Context) error {
 	if err != nil {
 		rejected := "configuration rejected, " + d.loaded(err)
 		d.Log.Error(rejected, zap.Error(err))
-		return fmt.Errorf("%s: %w", rejected, err)
+		return reloaded{err: fmt.Errorf("%s: %w", rejected, err)}
 	}
 	d.logWarnings(next)
 	if changed := d.Config.NeedRestart(next); len(changed) > 0 {
@@ -96,14 +104,14 @@ func (d *Daemon) reload(ctx context.Context) error {
 	d.Config = next
 	d.changeReadiness(func() { d.Refused = nil })
 	d.loaded(nil)
-	d.Log.Info("reloaded", zap.Int("targets", d.runner.Targets()))
-	return nil
+	d.Log.Info("reloaded", zap.Int("targets", d.runner.Targets()), zap.Int("rejected", len(next.Rejected)))
+	return reloaded{rejected: next.Rejected}
 }
 
 // reloadHandler answers when the reload is done, or will not be because stopping is closed.
-func reloadHandler(requests chan<- chan<- error, stopping <-chan struct{}) http.HandlerFunc {
+func reloadHandler(requests chan<- chan<- reloaded, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		done := make(chan error, 1)
+		done := make(chan reloaded, 1)
 		select {
 		case requests <- done:
 		case <-stopping:
@@ -112,10 +120,14 @@ func reloadHandler(requests chan<- chan<- error, stopping <-chan struct{}) http.
 		case <-r.Context().Done():
 			return
 		}
-		if err := <-done; err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+		result := <-done
+		if result.err != nil {
+			http.Error(w, result.err.Error(), http.StatusInternalServerError)
 			return
 		}
 		fmt.Fprintln(w, "reloaded")
+		for _, t := range result.rejected {
+			fmt.Fprintf(w, "target %s is rejected: %v\n", t.Name, t.Problems)
+		}
 	}
 }

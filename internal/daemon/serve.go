@@ -18,7 +18,7 @@ import (
 )
 
 // serve starts to serve; when ctx is done there are no more reloads. The channel gets the error that ended it too early.
-func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http.Server, <-chan error) {
+func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloaded) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)
 	if d.Load != nil {

@@ -168,20 +168,24 @@ func look(path string) fingerprint {
 	return sha256.Sum256(data)
 }
 
-// Validate parses the files of all targets, and returns what is wrong with them.
-func (f *Files) Validate(targets []config.Target) (problems usage.Problems) {
-	check := func(t config.Target, err error, hint string) {
-		if err != nil {
-			problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)
+// Check parses the files of targets, and returns the targets that cannot be probed for what is in them.
+func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
+	for _, t := range targets {
+		var problems usage.Problems
+		add := func(err error, hint string) {
+			if err != nil {
+				problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)
+			}
+		}
+		_, err := promptOptions(t, f, 0)
+		add(err, "see PROBER_DATASET_FILE")
+		_, err = f.tlsOf(t)
+		add(err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
+		if problems != nil {
+			rejected = append(rejected, config.Rejected{Name: t.Name, Problems: problems})
 		}
 	}
-	for _, t := range targets {
-		_, err := promptOptions(t, f, 0)
-		check(t, err, "see PROBER_DATASET_FILE")
-		_, err = f.tlsOf(t)
-		check(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
-	}
-	return problems
+	return rejected
 }
 
 // hashesOf returns the hashes of the files that t names, in the order of [config.Target.Files].

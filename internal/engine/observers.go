@@ -19,6 +19,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Observers are everything that looks at results. They are safe for concurrent use.
@@ -32,7 +33,8 @@ type Observers struct {
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
-	described  map[string]description // by target, what describe told last
+	described  map[string]description    // by target, what describe told last
+	rejected   map[string]usage.Problems // by target, what reject told last
 }
 
 // NewObservers returns observers of no target. That nothing can be exported does not end a sidecar.
@@ -127,12 +129,52 @@ func (o *Observers) logResult(r *probe.Result) {
 	o.log.Log(level, "probe", fields...)
 }
 
+// forget ends the series of a target that is probed no more. The page forgets it too, unless it is still configured
+// and was only rejected.
 func (o *Observers) forget(target string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.described, target)
 	o.Metrics.Remove(target)
-	o.Board.Remove(target)
+	if o.rejected[target] == nil {
+		o.Board.Remove(target)
+	}
+}
+
+// reject tells the observers which targets of the configuration cannot be probed, and logs what is new about them. Of
+// those that it told before, all others are forgotten that are not probed.
+func (o *Observers) reject(targets []config.Rejected, isProbed func(target string) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.rejected
+	o.rejected = map[string]usage.Problems{}
+	var names []string
+	for _, t := range targets {
+		names = append(names, t.Name)
+		o.rejected[t.Name] = t.Problems
+		o.Board.RejectTarget(t.Name, t.Problems)
+		if !slices.Equal(t.Problems, before[t.Name]) {
+			o.logRejected(t)
+		}
+	}
+	o.Metrics.SetRejectedTargets(names)
+	for name := range before {
+		if o.rejected[name] != nil {
+			continue
+		}
+		o.log.Info("target is no longer rejected", zap.String("target", name))
+		if !isProbed(name) {
+			o.Board.Remove(name)
+		}
+	}
+}
+
+// logRejected writes a line for each problem of a target that cannot be probed.
+func (o *Observers) logRejected(t config.Rejected) {
+	for _, p := range t.Problems {
+		o.log.Error("target rejected: it is not probed", zap.String("target", t.Name),
+			zap.String("place", p.Place), zap.String("problem", p.Text), zap.String("hint", p.Hint))
+	}
 }
 
 // A description is what the observers were told about a target.
@@ -162,11 +204,11 @@ func (o *Observers) change(before, now description) (note string) {
 
 // describe tells the observers about each target of j that has changed.
 func (o *Observers) describe(j *Job) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if j.ended.Load() {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	for i, t := range j.Targets {
 		member, before := j.Members[i], o.described[t.Name]
 		known := member.Capabilities()

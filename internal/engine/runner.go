@@ -156,6 +156,7 @@ func (r *Runner) replace(jobs []*Job) {
 		r.jobs = append(r.jobs, j)
 		r.begin(j)
 	}
+	r.Observers.reject(r.config.Rejected, r.runs)
 	now := time.Now() // a target that comes back on the same day has spent what it spent
 	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool { return spent.Unspent(now) && !r.runs(target) })
 }

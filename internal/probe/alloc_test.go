@@ -26,7 +26,9 @@ func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
 			"ollama":      stream.NewLines(strings.NewReader(strings.Repeat(line, 1100)), arrivals, ask),
 		} {
 			t.Run(fmt.Sprintf("%s, asking for %d bytes", dialect, ask), func(t *testing.T) {
-				d, f := must(wire.Lookup(dialect)), &accumulator{Result: &Result{Timeline: Timeline{Tokens: make([]Arrival, 0, 1100)}}}
+				d := must(wire.Lookup(dialect))
+				r := &Result{Timeline: Timeline{Tokens: make([]Arrival, 0, 1100)}}
+				f := newAnswer(r, Question{})
 				next := func() {
 					frame, err := frames.Next()
 					if err != nil {

@@ -142,7 +142,7 @@ func TestChunks(t *testing.T) {
 		for _, a := range test.of.Tokens {
 			n += a.N
 		}
-		test.of.Answer = test.of.Tokens[0].At
+		test.of.FirstAnswerAt = test.of.Tokens[0].At
 		r := &Result{Outcome: OK, Timeline: test.of, Usage: wire.Usage{Output: wire.Tokens(n)}, Source: FromNothing}
 		equal(t, name, "ok, "+test.want, told(r))
 	}
@@ -150,11 +150,11 @@ func TestChunks(t *testing.T) {
 
 // TestWhatCameBehindAToken holds that a token frame knows whether its read also completed a frame without tokens.
 func TestWhatCameBehindAToken(t *testing.T) {
-	a := &accumulator{Result: &Result{}}
+	a := newAnswer(&Result{}, Question{})
 	for read, d := range []wire.Delta{{Text: []byte("x")}, {}, {Text: []byte("x")}, {Finish: "stop"}} {
 		a.add(stream.Stamp{Read: uint64(max(1, read))}, d) // the first two in one read
 	}
-	equal(t, "behind", []bool{true, false}, []bool{a.Tokens[0].Behind, a.Tokens[1].Behind})
+	equal(t, "behind", []bool{true, false}, []bool{a.result.Tokens[0].Behind, a.result.Tokens[1].Behind})
 }
 
 // TestBurst holds what is a burst and what is an engine's pace: frames that a proxy writes one by one after it got
@@ -184,7 +184,7 @@ func TestBurst(t *testing.T) {
 		"prefills in between":             {repeat(20, 10*ms, 10*ms, 10*ms, 10*ms, 300*ms), ms, 10 * ms, 300 * ms},
 	} {
 		line := Timeline{Tokens: at(test.gaps...)}
-		line.Burst = burst(line.Tokens)
+		line.Burst = burstOf(line.Tokens)
 		list := slices.Sorted(line.ITL())
 		if list == nil {
 			list = []time.Duration{-1}

@@ -61,8 +61,8 @@ func newGroup(t *testing.T, servers ...http.HandlerFunc) (*Group, *log) {
 	return g, l
 }
 
-// answer takes so long for two tokens.
-func answer(took time.Duration) script {
+// twoIn answers with two tokens, and takes so long.
+func twoIn(took time.Duration) script {
 	return tokens(2, took/2).then(0, limit, usage(80, 2), done)
 }
 
@@ -85,8 +85,8 @@ func (g *Group) rounds(starts, probes context.Context, n uint64) {
 // A server which turns probes away is left alone for as long as it asks, up to the limit.
 func TestGroup(t *testing.T) {
 	const budget = 2 * 82 // tokens: two questions with their answers
-	second, hanging := answer(time.Second).stream, script{}.hangs().stream
-	slow := []http.HandlerFunc{answer(2 * time.Second).stream, second}
+	second, hanging := twoIn(time.Second).stream, script{}.hangs().stream
+	slow := []http.HandlerFunc{twoIn(2 * time.Second).stream, second}
 	other := tokens(2, time.Second).then(0, limit, usage(70, 2), done).stream // by another tokenizer
 	busy := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "15")
@@ -222,8 +222,8 @@ func TestBlockedSlots(t *testing.T) {
 		"hangs for eight minutes":               {script{}.hangs().stream, 1, availability, 48, 0, 48, 36},
 		"hangs, judged by latency":              {script{}.hangs().stream, 1, latency, 48, 0, 48, 36},
 		"hangs, with two in flight":             {script{}.hangs().stream, 2, availability, 48, 0, 48, 24},
-		"slow":                                  {answer(25 * time.Second).stream, 1, availability, 6, 2, 0, 4},
-		"slow, judged by latency":               {answer(25 * time.Second).stream, 1, latency, 6, 0, 2, 4},
+		"slow":                                  {twoIn(25 * time.Second).stream, 1, availability, 6, 2, 0, 4},
+		"slow, judged by latency":               {twoIn(25 * time.Second).stream, 1, latency, 6, 0, 2, 4},
 		"refused late":                          {refused, 1, availability, 6, 0, 0, 4},
 		"fails at once, so that nothing blocks": {answerStatus(http.StatusServiceUnavailable), 1, availability, 6, 0, 6, 0},
 	} {

@@ -77,7 +77,7 @@ func (r *Result) JSON() ResultJSON {
 		ScheduleDelay: r.ScheduleDelay().Seconds(), Elapsed: r.Elapsed.Seconds(),
 		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()),
 		TPOT: seconds(r.TPOT()), E2EL: seconds(r.E2EL()), MaxGap: seconds(r.MaxGap()),
-		Uncertain: t.uncertain(),
+		Uncertain: t.Uncertain(),
 		Frames:    len(t.Tokens), Coalesced: t.Coalesced(), JoinedTokens: t.JoinedTokens(), JoinedPerFrame: t.Joined(),
 		Cache: cmp.Or(r.Cache, CacheUnknown), RetryAfter: seconds(r.RetryAfter, r.RetryAfter > 0),
 		TokenSource: r.Source, Stamp: text(r.Stamp), Taint: text(r.Taint), ReadDelay: seconds(t.MaxReadDelay()),

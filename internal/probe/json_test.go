@@ -23,10 +23,10 @@ func TestResultJSON(t *testing.T) {
 		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(5)},
 		Warnings: []error{errors.New("warned")},
 		Timeline: Timeline{
-			Start:  start,
-			Phases: Phases{Connect: 10 * ms, Wrote: 30 * ms, Header: 50 * ms},
-			Tokens: []Arrival{read(500*ms, 1, 1, 2*ms), read(600*ms, 2, 2, 2*ms), read(700*ms, 3, 1, 250*ms), read(700*ms, 3, 1, 250*ms)},
-			Finish: 700 * ms,
+			Start:      start,
+			Phases:     Phases{Connect: 10 * ms, Wrote: 30 * ms, Header: 50 * ms},
+			Tokens:     []Arrival{read(500*ms, 1, 1, 2*ms), read(600*ms, 2, 2, 2*ms), read(700*ms, 3, 1, 250*ms), read(700*ms, 3, 1, 250*ms)},
+			FinishedAt: 700 * ms,
 		},
 	}
 	failed := &Result{

@@ -53,7 +53,7 @@ func TestMemberLearns(t *testing.T) {
 				return
 			}
 		}
-		answer(2*ms).stream(w, r)
+		twoIn(2*ms).stream(w, r)
 	}
 	exact := after(ms, counted(1)).then(ms, counted(2), limit, done).stream
 	early, clamped := after(ms, counted(1), stop, done).stream, after(ms, counted(1), limit, done).stream
@@ -71,7 +71,7 @@ func TestMemberLearns(t *testing.T) {
 			[]wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}},
 		"a rejection for another reason":                    {false, []http.HandlerFunc{ill, exact}, []Outcome{Rejected, OK}, 2 + 1, nil},
 		"a rejection after an answer":                       {false, []http.HandlerFunc{exact, ill}, []Outcome{OK, Rejected}, 2, nil},
-		"a longer answer after an exact one":                {false, []http.HandlerFunc{answer(ms).stream, long}, []Outcome{OK, WrongLength}, 2, nil},
+		"a longer answer after an exact one":                {false, []http.HandlerFunc{twoIn(ms).stream, long}, []Outcome{OK, WrongLength}, 2, nil},
 		"an early end after an exact answer":                {false, []http.HandlerFunc{exact, early}, []Outcome{OK, WrongLength}, 2, nil},
 		"an early end from a server that showed nothing":    {false, []http.HandlerFunc{early, early}, []Outcome{OK, OK}, 2, nil},
 		"a clamped answer":                                  {false, []http.HandlerFunc{clamped, clamped}, []Outcome{WrongLength, WrongLength}, 2, nil},
@@ -100,7 +100,7 @@ func TestMemberLearns(t *testing.T) {
 // TestMemberAsksWhatTheServerIs holds that a server of unknown type is asked, that one without a model list is probed
 // as most are, and that one which is down from the start is counted like one that goes down later.
 func TestMemberAsksWhatTheServerIs(t *testing.T) {
-	one := answer(2 * ms).stream
+	one := twoIn(2 * ms).stream
 	for name, test := range map[string]struct {
 		server     routes
 		outcome    Outcome
@@ -137,7 +137,7 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 func TestMemberAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, missing := 0, false
-		slow := answer(9 * ms).stream
+		slow := twoIn(9 * ms).stream
 		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.URL.Path != "/v1/chat/completions":
@@ -188,7 +188,7 @@ func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
 
 func TestPanicIsAFailedProbe(t *testing.T) {
 	inBubble(t, "panic", func(t *testing.T) {
-		target := serve(t, answer(ms).stream)
+		target := serve(t, twoIn(ms).stream)
 		broken := *target.Dialect
 		broken.Path = func(wire.Ask) string { panic("mistake") }
 		target.Dialect = &broken

@@ -23,7 +23,7 @@ func TestProbesThatLearnOmittedFieldsTogether(t *testing.T) {
 	}
 	without := late(5*ms, reply(422, refusal)) // when the other has been sent, too
 	ill := reply(400, "not today")
-	fine := answer(ms).stream
+	fine := twoIn(ms).stream
 	for name, test := range map[string]struct {
 		with, more []http.HandlerFunc // what requests with the field, and those without it, are answered, in their order
 		outcomes   []Outcome          // of the probe that began first, and of the other

@@ -55,7 +55,7 @@ func TestAModelThatIsGone(t *testing.T) {
 					probes++
 					answers(404, "", test.page)(w, r)
 				default:
-					answer(ms).stream(w, r)
+					twoIn(ms).stream(w, r)
 				}
 			})
 			target.Dialect = nil

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 const (
@@ -53,4 +55,63 @@ func holdsCredential(name string) bool {
 func looksLikeCredential(part string) bool {
 	return len(part) >= shortestCredential &&
 		strings.ContainsFunc(part, unicode.IsDigit) && strings.ContainsFunc(part, unicode.IsLetter)
+}
+
+// scrub removes from an error what must not be shown: credentials (see [Target.secrets]) and the prompt.
+func (t Target) scrub(err error, ask wire.Ask) error {
+	if err == nil {
+		return nil
+	}
+	clean := err.Error()
+	for _, secret := range t.secrets() {
+		clean = hide(clean, secret)
+	}
+	if at, ok := repeat(clean, ask); ok {
+		clean = clean[:at] + "… (the rest repeats the prompt)"
+	}
+	if clean == err.Error() {
+		return err
+	}
+	return reworded(err, clean)
+}
+
+// repeat returns where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may
+// be. The question may have megabytes, so only each 16th of its windows is looked for: any 32 + 15 bytes of it have a
+// whole one in them.
+func repeat(text string, ask wire.Ask) (begin int, ok bool) {
+	const window, step = 32, 16 // bytes
+	places := map[string]int{}  // of each window in text, the first
+	for at := len(text) - window; at >= 0; at-- {
+		places[text[at:at+window]] = at
+	}
+	if len(places) == 0 {
+		return 0, false
+	}
+	begin = len(text)
+	search := func(asked string) {
+		for from := 0; from+window <= len(asked); from += step {
+			at, found := places[asked[from:from+window]]
+			if !found {
+				continue
+			}
+			for from := from; at > 0 && from > 0 && text[at-1] == asked[from-1]; from-- {
+				at--
+			}
+			begin = min(begin, at)
+		}
+	}
+	search(ask.Prompt)
+	for _, turn := range ask.Turns {
+		search(turn.Text)
+	}
+	return begin, begin < len(text)
+}
+
+// hide replaces a secret in a text, and its start where the text was cut within.
+func hide(text, secret string) string {
+	text = strings.ReplaceAll(text, secret, "***")
+	for n := min(len(secret)-1, len(text)); n >= shortestSecret; n-- {
+		text = strings.ReplaceAll(text, secret[:n]+wire.Cut, "***"+wire.Cut)
+	}
+	return text
 }

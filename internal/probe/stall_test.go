@@ -21,7 +21,7 @@ func TestALateReaderIsNoStall(t *testing.T) {
 		r := &Result{}
 		r.Start = time.Now().Add(-time.Hour)
 		x := exchange{
-			accumulator: &accumulator{Result: r}, target: Target{Dialect: chat}, trace: &trace{},
+			result: r, answer: newAnswer(r, Question{}), target: Target{Dialect: chat}, trace: &trace{},
 			stall: newStallTimer(30*time.Second, cancel),
 		}
 		defer x.stall.end()

@@ -11,16 +11,18 @@ type Timeline struct {
 	Start  time.Time // the request was handed to the transport
 	Phases Phases
 
-	Tokens []Arrival     // one per token frame; At never decreases
-	Finish time.Duration // frame with the finish reason; 0 if there was none
-	Answer time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
-	Open   time.Duration // gap still open when the probe died mid-stream; 0 otherwise
-	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
-	Taint  Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
+	Tokens        []Arrival     // one per token frame; At never decreases
+	FinishedAt    time.Duration // frame with the finish reason; 0 if there was none
+	FirstAnswerAt time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
+	Open          time.Duration // gap still open when the probe died mid-stream; 0 otherwise
+	Burst         time.Duration // token frames closer than this are one chunk; 0: only those of one read
+	Taint         Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
 
 	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample:
 	// the probe is not what its labels say.
 	OtherLength bool
+
+	settled *analysis // see [Timeline.analysis]
 }
 
 // Phases are the parts of a request before the first byte of its answer. A phase that did not happen is zero: DNS,
@@ -32,12 +34,12 @@ type Phases struct {
 	Reused            bool          // the connection served an earlier probe
 }
 
-// Write is the length of the upload: from the connection to the last byte. ok is false if it was never written.
+// Write returns the length of the upload: from the connection to the last byte. ok is false if it was never written.
 func (p Phases) Write() (d time.Duration, ok bool) {
 	return p.Wrote - p.DNS - p.Connect - p.TLS, p.Wrote > 0
 }
 
-// Wait is the time from the last request byte to the response header. ok is false if no header was read.
+// Wait returns the time from the last request byte to the response header. ok is false if no header was read.
 func (p Phases) Wait() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
@@ -57,12 +59,28 @@ type Arrival struct {
 	Behind bool // the read also completed a later frame without tokens: At may be that one's
 }
 
-// TTFT is the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
+// settle computes what the methods return. Phases and token frames are complete by then.
+func (t *Timeline) settle() {
+	t.Burst = burstOf(t.Tokens)
+	t.settled = analyse(t)
+	t.Taint = t.taint()
+}
+
+// analysis returns what the arrivals show together. Only a timeline that no probe made is analysed now, each time.
+func (t *Timeline) analysis() *analysis {
+	if t.settled != nil {
+		return t.settled
+	}
+	return analyse(t)
+}
+
+// TTFT returns the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
 func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 	if t.OtherLength || len(t.Tokens) == 0 {
 		return 0, false
 	}
-	return t.Tokens[0].At, t.sure(t.Tokens[0].At, 0)
+	d = t.Tokens[0].At
+	return d, t.analysis().sure(d, 0)
 }
 
 // ServerTTFT counts from the last request byte written. ok is false as for TTFT, and if the token came before that.
@@ -71,7 +89,7 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	d = t.Tokens[0].At - t.Phases.Wrote
-	return d, t.sure(d, 0)
+	return d, t.analysis().sure(d, 0)
 }
 
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
@@ -80,9 +98,9 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 		if t.OtherLength {
 			return
 		}
-		late := t.lateness()
+		windows := t.analysis().windows
 		for i := 1; i < len(t.Tokens); i++ {
-			if !t.known(i-1, late) || !t.known(i, late) {
+			if !windows[i-1].known || !windows[i].known {
 				continue
 			}
 			if !yield(t.Tokens[i].At - t.Tokens[i-1].At) {
@@ -101,8 +119,9 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 		if t.OtherLength || t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
 			return
 		}
-		for _, c := range t.chunks() {
-			if c.first == 0 || c.first+c.frames > last && !t.sure(c.since, last) {
+		a := t.analysis()
+		for _, c := range a.chunks {
+			if c.first == 0 || c.last() == last && !a.sure(c.since, last) {
 				continue
 			}
 			for range c.tokens {
@@ -114,25 +133,26 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first
-// chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
-func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
-	chunks, last := t.chunks(), len(t.Tokens)-1
-	if t.OtherLength || len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
+// timePerToken returns (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of
+// the first chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
+func (t *Timeline) timePerToken(n int) (d time.Duration, ok bool) {
+	a := t.analysis()
+	if t.OtherLength || len(a.chunks) < 2 || n <= a.chunks[0].leastTokens() {
 		return 0, false
 	}
-	whole := t.Tokens[last].At - chunks[0].at
-	return whole / time.Duration(n-max(chunks[0].tokens, chunks[0].frames)), t.sure(whole, last)
+	last := len(t.Tokens) - 1
+	whole := t.Tokens[last].At - a.chunks[0].at
+	return whole / time.Duration(n-a.chunks[0].leastTokens()), a.sure(whole, last)
 }
 
-// MaxGap is the longest gap between two token frames, the one still open when the probe died included: the longest that
-// it can have been. ok is false if there is none, or if it may have been shorter by more than 1/20.
+// MaxGap returns the longest gap between two token frames, the one still open when the probe died included: the longest
+// that it can have been. ok is false if there is none, or if it may have been shorter by more than 1/20.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	if t.OtherLength || len(t.Tokens) < 2 && t.Open == 0 {
 		return 0, false
 	}
 	least, most := t.Open, t.Open // the bounds of the longest gap
-	windows := t.windows()
+	windows := t.analysis().windows
 	for i, later := range windows {
 		if i == 0 {
 			continue
@@ -148,7 +168,52 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	return most, (most-least)*maxUncertainty <= most
 }
 
-// ReadDelays are how long the bytes of each read with a kernel timestamp and a token frame lay unread.
+// Uncertain reports of each token frame whether it may have arrived before its timestamp; nil if none may.
+func (t *Timeline) Uncertain() []bool {
+	list := make([]bool, 0, len(t.Tokens))
+	for _, w := range t.analysis().windows {
+		list = append(list, !w.known)
+	}
+	if !slices.Contains(list, true) {
+		return nil
+	}
+	return list
+}
+
+// JoinedTokens returns the number of tokens in joined chunks; a frame whose tokens are unknown counts as one.
+func (t *Timeline) JoinedTokens() (n int) {
+	for _, c := range t.analysis().chunks {
+		if c.joined {
+			n += c.leastTokens()
+		}
+	}
+	return n
+}
+
+// Joined reports of each token frame whether it is in a joined chunk; nil if none is.
+func (t *Timeline) Joined() []bool {
+	list := make([]bool, 0, len(t.Tokens))
+	for _, c := range t.analysis().chunks {
+		list = append(list, slices.Repeat([]bool{c.joined}, c.frames)...)
+	}
+	if !slices.Contains(list, true) {
+		return nil
+	}
+	return list
+}
+
+// Bursts returns the number of token frames that arrived in a burst with the one before, although they were read on
+// time.
+func (t *Timeline) Bursts() (n int) {
+	for _, c := range t.analysis().chunks {
+		if !c.joined {
+			n += c.frames - 1
+		}
+	}
+	return n
+}
+
+// ReadDelays returns how long the bytes of each read with a kernel timestamp and a token frame lay unread.
 func (t *Timeline) ReadDelays() (delays []time.Duration) {
 	for i, a := range t.Tokens {
 		if a.Kernel && !t.coalesced(i) {
@@ -158,7 +223,7 @@ func (t *Timeline) ReadDelays() (delays []time.Duration) {
 	return delays
 }
 
-// MaxReadDelay is the longest of [Timeline.ReadDelays]. ok is false if there are none.
+// MaxReadDelay returns the longest of [Timeline.ReadDelays]. ok is false if there are none.
 func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 	for _, delay := range t.ReadDelays() {
 		d, ok = max(d, delay), true
@@ -169,7 +234,7 @@ func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 // coalesced reports whether token frame i came in one read with the one before.
 func (t *Timeline) coalesced(i int) bool { return i > 0 && t.Tokens[i].Read == t.Tokens[i-1].Read }
 
-// Coalesced is the number of token frames that came in one read with the one before.
+// Coalesced returns the number of token frames that came in one read with the one before.
 func (t *Timeline) Coalesced() (n int) {
 	for i := range t.Tokens {
 		if t.coalesced(i) {
@@ -179,7 +244,7 @@ func (t *Timeline) Coalesced() (n int) {
 	return n
 }
 
-// meanReadGap is the mean time between reads that completed token frames; 0 if there was only one.
+// meanReadGap returns the mean time between reads that completed token frames; 0 if there was only one.
 func (t *Timeline) meanReadGap() time.Duration {
 	reads := len(t.Tokens) - t.Coalesced()
 	if reads < 2 {
@@ -209,6 +274,7 @@ const (
 // Taints returns every taint.
 func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 
+// taint returns why there is no ITL, if there is none for late reads.
 func (t *Timeline) taint() Taint {
 	tokens := 0
 	for _, a := range t.Tokens {

@@ -254,8 +254,10 @@ func framesIn(d *wire.Dialect, body io.Reader) *stream.Frames {
 func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	t.Helper()
 	r, d := &Result{}, decoded{First: -1}
-	x := exchange{accumulator: &accumulator{Result: r}, target: Target{Dialect: dialect},
-		stall: newStallTimer(time.Hour, func() {}), trace: &trace{}}
+	x := exchange{
+		result: r, answer: newAnswer(r, Question{}), target: Target{Dialect: dialect},
+		stall: newStallTimer(time.Hour, func() {}), trace: &trace{},
+	}
 	frames := framesIn(dialect, body)
 	v := x.read(t.Context(), func() (stream.Frame, error) {
 		if d.First < 0 && len(r.Tokens) > 0 {
@@ -268,8 +270,8 @@ func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 		return frame, err
 	})
 	d.TokenFrames, d.Finish, d.Usage, d.Outcome = len(r.Tokens), r.Finish, r.Usage, v.outcome
-	if x.err != nil {
-		d.Error = x.err.Error()
+	if x.answer.serverErr != nil {
+		d.Error = x.answer.serverErr.Error()
 	}
 	return d
 }

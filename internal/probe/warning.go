@@ -31,7 +31,7 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	}
 	// Frames that were read late together may have been a burst as well: they count for how many are together, not as
 	// proof.
-	together := len(r.Tokens) - len(r.chunks())
+	together := len(r.Tokens) - len(r.analysis().chunks)
 	if n := r.Bursts(); n > 0 && 2*together >= len(r.Tokens) {
 		add(true, "%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
 	}

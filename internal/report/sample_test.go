@@ -21,7 +21,7 @@ func TestSampleOf(t *testing.T) {
 	r.Timeline.Tokens[2].Read, r.Timeline.Tokens[2].At = r.Timeline.Tokens[1].Read, r.Timeline.Tokens[1].At
 	r.Warnings = []error{probe.Warning{Text: "warning"}, probe.Warning{Derived: true}}
 	gap := r.Timeline.Tokens[1].At - r.Timeline.Tokens[0].At
-	r.Timeline.Finish = 0
+	r.FinishedAt = 0
 	want := Sample{
 		Request: Request{Round: 7, TTFT: 0.9, TPOT: Number(gap.Seconds() / 4), ITL: Number(gap.Seconds() / 4), E2EL: Number((900*ms + gap).Seconds())},
 		Target:  "vllm-a", Start: noon(), Elapsed: r.Elapsed, Late: 3 * time.Second, Outcome: probe.OK,

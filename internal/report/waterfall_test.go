@@ -69,15 +69,15 @@ func answered(n, per int) *probe.Result {
 			at += 180 * ms
 		}
 	}
-	r.Timeline.Finish = r.Timeline.Tokens[n-1].At
-	r.Elapsed = r.Timeline.Finish + 2*ms
+	r.FinishedAt = r.Timeline.Tokens[n-1].At
+	r.Elapsed = r.FinishedAt + 2*ms
 	return r
 }
 
 func stalled() *probe.Result {
 	r := answered(37, 1)
 	r.Outcome, r.Err, r.Finish = probe.Stalled, errors.New("stall limit reached after 37 token frames"), ""
-	r.Timeline.Finish, r.Open = 0, 30*time.Second
+	r.FinishedAt, r.Open = 0, 30*time.Second
 	r.Elapsed = r.Timeline.Tokens[36].At + 30*time.Second
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A Board holds the last results of each target. It is safe for concurrent use.
@@ -34,11 +35,34 @@ func (b *Board) Set(t probe.Description) {
 	t.Notes = append([]string{}, t.Notes...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.history(t.Name); h != nil {
-		h.target = t
-		return
+	h := b.history(t.Name)
+	if h == nil {
+		h = b.add(t.Name)
 	}
-	b.histories = append(b.histories, &history{target: t, skipped: map[string]int{}, cache: &atomic.Pointer[summarized]{}})
+	h.target, h.problems = t, nil
+}
+
+// RejectTarget shows a target that is not probed, for the problems that its settings have, until it is set or removed. If its
+// name is known, its results stay.
+func (b *Board) RejectTarget(name string, problems usage.Problems) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.history(name)
+	if h == nil {
+		h = b.add(name)
+	}
+	h.problems = problems
+}
+
+// add adds a target of which nothing is known but its name. The lock is held.
+func (b *Board) add(name string) *history {
+	h := &history{
+		target:  probe.Description{Name: name, Notes: []string{}},
+		skipped: map[string]int{},
+		cache:   &atomic.Pointer[summarized]{},
+	}
+	b.histories = append(b.histories, h)
+	return h
 }
 
 // Remove forgets a target and its results. An unknown name is no mistake.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -33,7 +34,7 @@ func success(target string, at ...time.Duration) *probe.Result {
 	r.Due, r.TraceID = r.Start, traceID(len(at))
 	for i, t := range at {
 		r.Tokens = append(r.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
-		r.Timeline.Finish, r.Elapsed = t, t
+		r.FinishedAt, r.Elapsed = t, t
 	}
 	return r
 }
@@ -116,6 +117,18 @@ func TestTargetsComeAndGo(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %d", v.Name, v.Model, len(v.past.kept())))
 	}
 	equal(t, "targets, with their results", got, []string{"b new 1", "a  0"})
+}
+
+// TestARejectedTargetKeepsItsResults holds that they are there when it is rejected and when it is probed again.
+func TestARejectedTargetKeepsItsResults(t *testing.T) {
+	b := boardOf(success("a", ms), broken("a", probe.Timeout, "too slow"))
+	b.RejectTarget("a", usage.Problems{{Place: "PROBER_TARGETS_0_API_KEY_FILE", Text: "is empty"}})
+	v := b.views()[0]
+	equal(t, "while it is rejected", fmt.Sprint(v.State, " ", v.Results, " ", v.Why()),
+		"rejected 2 PROBER_TARGETS_0_API_KEY_FILE: is empty")
+	b.Set(probe.Description{Name: "a"})
+	v = b.views()[0]
+	equal(t, "when it is not any more", fmt.Sprint(v.State, " ", v.Results, " ", v.Why()), "failing 2 too slow")
 }
 
 func TestRecordKeepsNoPointer(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // mostCards is how many targets have a card each; more are rows of a table, whose names lead to their cards.
 const mostCards = 8
 
-var urgency = []state{failing, hanging, waiting, fine}
+var urgency = []state{failing, hanging, rejected, waiting, fine}
 
 // chosen are the views that a reader asked for by ?target= and ?state=, the most urgent state first.
 func chosen(views []*view, by url.Values) []*view {

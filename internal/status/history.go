@@ -13,6 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 1 MB;
@@ -159,13 +160,14 @@ func (e *entry) size() int {
 
 // A history is the results of one target. The board's is guarded by its lock.
 type history struct {
-	target  probe.Description
-	earlier []*entry // those that outlived the ring: the last failures, the slowest of a day; oldest first
-	ring    []*entry // the last results, oldest first
-	dropped bool     // the ring had no room for all
-	bytes   int      // of the lists of all entries in ring
-	skipped map[string]int
-	cache   *atomic.Pointer[summarized] // the latest; shared by copies
+	target   probe.Description
+	problems usage.Problems // why the target is not probed; nil if it is
+	earlier  []*entry       // those that outlived the ring: the last failures, the slowest of a day; oldest first
+	ring     []*entry       // the last results, oldest first
+	dropped  bool           // the ring had no room for all
+	bytes    int            // of the lists of all entries in ring
+	skipped  map[string]int
+	cache    *atomic.Pointer[summarized] // the latest; shared by copies
 }
 
 // add keeps e, and of the others what the target's share has room for: of those older than the ring the ones of the

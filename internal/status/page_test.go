@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -59,6 +60,10 @@ func everyState() *Board {
 	set("lone", "lone", func(d *probe.Description) { d.Objectives = nil })
 	set("two", "ab", func(d *probe.Description) { d.Notes = []string{"rejects cache_salt: asked without it"} })
 	set("hung", "", func(d *probe.Description) { d.InFlight = func() (int, time.Time) { return 2, began } })
+	b.RejectTarget("bad", usage.Problems{
+		{Place: "targets.yaml:7: qps=\"fast\"", Text: "not a number", Hint: "want probes per second, for example 0.1"},
+		{Place: "targets.yaml:8: api_key_file=\"k\"", Text: "is empty"},
+	})
 
 	b.Record(success("one", 200*ms, 300*ms, 400*ms, 2*time.Second))
 	time.Sleep(10 * time.Second)
@@ -97,7 +102,8 @@ func TestManyTargets(t *testing.T) {
 		rows, _, _ = strings.Cut(rows, "</main>")
 		golden(t, "rows.html", rows)
 		for path, want := range map[string]string{
-			"/": "two failing, hung hanging, lone waiting, one ok, more-0 ok, more-1 ok, more-2 ok, more-3 ok, more-4 ok", "/?state=failing": "two failing",
+			"/": "two failing, hung hanging, bad rejected, lone waiting, one ok, more-0 ok, more-1 ok, more-2 ok, more-3 ok, more-4 ok", "/?state=failing": "two failing",
+			"/?state=rejected":      "bad rejected",
 			"/?state=ok&target=two": "", "/?target=more-1": "more-1 ok",
 		} {
 			var shown []string
@@ -131,6 +137,7 @@ func TestPageEscapesHostileText(t *testing.T) {
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},
 	})
 	b.Set(probe.Description{Name: "b", Group: hostile})
+	b.RejectTarget(hostile+"2", usage.Problems{{Place: hostile, Text: hostile, Hint: hostile}})
 	b.Skipped(hostile, hostile)
 	r := broken(hostile, probe.Rejected, hostile)
 	b.Record(r)

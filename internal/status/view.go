@@ -2,20 +2,23 @@ package status
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A state is how a target is now, in a word.
 type state string
 
 const (
-	failing state = "failing" // the last result is not ok
-	hanging state = "hanging" // a probe has been under way for too long
-	waiting state = "waiting" // there is no result yet
-	fine    state = "ok"      // the last result is ok
+	failing  state = "failing"  // the last result is not ok
+	hanging  state = "hanging"  // a probe has been under way for too long
+	rejected state = "rejected" // it is not probed: its settings are wrong
+	waiting  state = "waiting"  // there is no result yet
+	fine     state = "ok"       // the last result is ok
 )
 
 // longWait is how long a probe may be under way before its target hangs, where nothing better is known.
@@ -31,6 +34,7 @@ type view struct {
 	HeldTo        map[string]probe.Ability `json:"held_to"`
 
 	State       state          `json:"state"`
+	Problems    usage.Problems `json:"problems"` // of the settings; empty unless it is rejected
 	LastOutcome *probe.Outcome `json:"last_outcome"`
 	LastError   *string        `json:"last_error"`
 	LastHint    *string        `json:"last_hint"`
@@ -104,7 +108,7 @@ func newView(h history, now time.Time) *view {
 	v := &view{
 		Description: t, Interval: t.Interval.Seconds(),
 		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]probe.Ability{},
-		Skipped: h.skipped, Window: window.Seconds(),
+		Problems: append(usage.Problems{}, h.problems...), Skipped: h.skipped, Window: window.Seconds(),
 		Last: h.last(), past: h, summary: h.summarize(h.since(now.Add(-window))),
 	}
 	for _, a := range t.Abilities {
@@ -148,6 +152,8 @@ func (v *view) sumUp() {
 
 func (v *view) judge() state {
 	switch {
+	case len(v.Problems) > 0:
+		return rejected
 	case v.Oldest != nil && *v.Oldest > v.patience():
 		return hanging
 	case v.Last == nil:
@@ -178,4 +184,17 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// Why says what is wrong with the target: the problems of its settings, or the error of its last result; empty if
+// nothing is.
+func (v *view) Why() string {
+	if v.LastError != nil && len(v.Problems) == 0 {
+		return *v.LastError
+	}
+	var all []string
+	for _, p := range v.Problems {
+		all = append(all, p.Error())
+	}
+	return strings.Join(all, "; ")
 }

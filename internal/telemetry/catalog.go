@@ -7,10 +7,11 @@ const (
 	ExportFailures = "llm.prober.export_failures"
 	LookupFailures = "llm.prober.dns_lookup_failures"
 
-	skippedProbes = "llm.probe.skipped"
-	buildInfo     = "llm.prober.build_info"
-	reloadOK      = "llm.prober.config_last_reload_successful"
-	reloadTime    = "llm.prober.config_last_reload_success_timestamp"
+	skippedProbes  = "llm.probe.skipped"
+	buildInfo      = "llm.prober.build_info"
+	reloadOK       = "llm.prober.config_last_reload_successful"
+	reloadTime     = "llm.prober.config_last_reload_success_timestamp"
+	targetRejected = "llm.prober.target_rejected"
 )
 
 // Catalog returns every metric of the program, in the order of the documentation. The caller owns the list.

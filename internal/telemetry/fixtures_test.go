@@ -48,8 +48,8 @@ func succeeded5() *probe.Result {
 				{At: ms(660), Read: 6, N: 2, Kernel: true, Delay: ms(.04)},
 				{At: ms(660), Read: 6, N: 1, Kernel: true, Delay: ms(.04)},
 			},
-			Answer: ms(620),
-			Finish: ms(665),
+			FirstAnswerAt: ms(620),
+			FinishedAt:    ms(665),
 		},
 		Elapsed: ms(700), Outcome: probe.OK, Status: 200, Finish: "length",
 		Usage: wire.Usage{
@@ -71,7 +71,7 @@ func stalled() *probe.Result {
 	r.Start = day().Add(10 * time.Second)
 	r.Due = r.Start
 	r.Tokens = r.Tokens[:2]
-	r.Timeline.Finish, r.Open = 0, 30*time.Second
+	r.FinishedAt, r.Open = 0, 30*time.Second
 	r.Elapsed, r.Outcome = ms(30620), probe.Stalled
 	r.Err = errors.New("no token for 30s")
 	r.Finish, r.Usage = "", wire.Usage{Prompt: wire.Tokens(100)}

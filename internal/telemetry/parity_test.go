@@ -20,6 +20,7 @@ func TestBothRecordersAgree(t *testing.T) {
 	r.Set(fixedTarget())
 	r.Set(b)
 	r.Reloaded(day(), true)
+	r.SetRejectedTargets([]string{"c", "d"})
 	r.Skipped("a", probe.SkipLate)
 	for _, result := range random(1000) {
 		r.Record(result)

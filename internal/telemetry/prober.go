@@ -71,6 +71,14 @@ func stateOfProber() []Instrument {
 				"first.",
 		},
 		{
+			Name:   targetRejected,
+			Kind:   Gauge,
+			Scope:  ScopeProber,
+			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}},
+			Help: "Targets of the configuration that are not probed because their settings are wrong or a file that they " +
+				"name is missing. The value is always 1, and other targets have no series.",
+		},
+		{
 			Name:  ExportFailures,
 			Unit:  "{failure}",
 			Kind:  Counter,

@@ -53,6 +53,7 @@ func fixed() *Recorder {
 
 func fill(to *Recorder) {
 	to.Reloaded(day(), true)
+	to.SetRejectedTargets([]string{"no key", "no name"})
 	to.Set(fixedTarget())
 	to.Record(succeeded5())
 	to.Record(stalled())

@@ -38,7 +38,7 @@ type Recorder struct {
 	proberSeries map[seriesID][]series // of the prober itself; never changes
 
 	mu           sync.Mutex
-	proberGauges map[string]sample // of the prober itself, by name; none before it is set
+	proberGauges map[string][]sample // of the prober itself, by name; none before they are set
 	targets      map[string]*targetSeries
 }
 
@@ -74,7 +74,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	r := &Recorder{
 		registry:     prometheus.NewRegistry(),
 		proberSeries: map[seriesID][]series{},
-		proberGauges: map[string]sample{buildInfo: {labels: build, value: 1}},
+		proberGauges: map[string][]sample{buildInfo: {{labels: build, value: 1}}},
 		targets:      map[string]*targetSeries{},
 	}
 	for _, i := range Catalog() {
@@ -181,11 +181,23 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !ok {
-		r.proberGauges[reloadOK] = sample{value: 0}
+		r.proberGauges[reloadOK] = []sample{{value: 0}}
 		return
 	}
-	r.proberGauges[reloadOK] = sample{value: 1}
-	r.proberGauges[reloadTime] = sample{value: unix(at)}
+	r.proberGauges[reloadOK] = []sample{{value: 1}}
+	r.proberGauges[reloadTime] = []sample{{value: unix(at)}}
+}
+
+// SetRejectedTargets records which targets of the configuration cannot be probed because of what their settings say. Each
+// name is there once.
+func (r *Recorder) SetRejectedTargets(names []string) {
+	var all []sample
+	for _, name := range names {
+		all = append(all, sample{labels: ownLabels{valid(name)}, value: 1})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.proberGauges[targetRejected] = all
 }
 
 // collectGauges passes on every sample of the gauges as it is now. It holds no lock while it does.
@@ -199,8 +211,7 @@ func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description,
 	r.mu.Unlock()
 
 	for _, i := range r.gauges {
-		s, ok := prober[i.Name]
-		if ok {
+		for _, s := range prober[i.Name] {
 			observe(i, probe.Description{}, s)
 		}
 		if i.fromTarget == nil {

@@ -4,6 +4,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"net/http/httptest"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +18,10 @@ import (
 func proberAcceptsItsConfiguration(t *testing.T, all []object) {
 	t.Helper()
 	for _, o := range all {
-		if spec, ok := pod(o); ok {
-			accepts(t, environment(mappings(spec, "containers")[0]), files(t, all, spec))
+		spec, ok := pod(o)
+		if ok {
+			container := mappings(spec, "containers")[0]
+			accepts(t, environment(container), files(t, all, container))
 		}
 	}
 }
@@ -43,6 +47,39 @@ func environment(container map[string]any) map[string]string {
 	return given
 }
 
+// file matches a file of a Secret or ConfigMap in a targets file.
+var file = regexp.MustCompile(`/etc/prober/(?:secrets|configmaps)/[^/\s]+/[^/\s]+`)
+
+// files are what the mounts of a container hold, by path: the targets file of our ConfigMap, or some targets file, and
+// something for each file that it names, which must be in a folder that is mounted.
+func files(t *testing.T, all []object, container map[string]any) map[string]string {
+	t.Helper()
+	targets := "targets: [{url: http://elsewhere}]"
+	for _, o := range all {
+		if text, ok := at(o, "data", "targets.yaml").(string); ok {
+			targets = text
+		}
+	}
+	held := map[string]string{"/etc/prober/web/web-config.yaml": "", "/etc/prober/targets/targets.yaml": targets}
+	for _, name := range file.FindAllString(targets, -1) {
+		mounted := slices.ContainsFunc(mappings(container, "volumeMounts"), func(mount map[string]any) bool {
+			return mount["mountPath"] == path.Dir(name)
+		})
+		if !mounted {
+			t.Errorf("%s is not mounted", name)
+		}
+		switch path.Ext(name) {
+		case ".crt", ".key":
+			held[name] = pair(t)
+		case ".jsonl":
+			held[name] = `{"prompt": "What is the meaning of life?"}`
+		default:
+			held[name] = "something\n"
+		}
+	}
+	return held
+}
+
 // pair is a certificate and its key in PEM, which serves as either, and as an
 // authority.
 func pair(t *testing.T) string {
@@ -56,33 +93,4 @@ func pair(t *testing.T) string {
 	return string(slices.Concat(
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
-}
-
-// files are what the volumes of a pod hold, by path: that of our ConfigMap, and
-// something for each file of others.
-func files(t *testing.T, all []object, spec map[string]any) map[string]string {
-	held := map[string]string{
-		"/etc/prober/web/web-config.yaml":  "",
-		"/etc/prober/web/web.yml":          "",
-		"/etc/prober/targets/targets.yaml": "targets: [{url: http://elsewhere}]",
-	}
-	for _, o := range all {
-		if text, ok := at(o, "data", "targets.yaml").(string); ok {
-			held["/etc/prober/targets/targets.yaml"] = text
-		}
-	}
-	for _, volume := range mappings(spec, "volumes") {
-		for _, source := range mappings(volume, "projected", "sources") {
-			for _, kind := range []string{"secret", "configMap"} {
-				for _, item := range mappings(source, kind, "items") {
-					path, content := item["path"].(string), "something\n"
-					if strings.HasSuffix(path, ".crt") || strings.HasSuffix(path, ".key") {
-						content = pair(t)
-					}
-					held["/etc/prober/credentials/"+path] = content
-				}
-			}
-		}
-	}
-	return held
 }

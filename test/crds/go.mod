@@ -10,9 +10,6 @@ require (
 	github.com/argoproj/argo-rollouts v1.10.0
 	github.com/fluxcd/flagger v1.36.1
 	github.com/grafana/grafana-operator/v5 v5.18.0
-	github.com/kserve/kserve v0.16.0
 	github.com/prometheus-operator/prometheus-operator v0.94.0
-	github.com/ray-project/kuberay/ray-operator v1.4.2
-	sigs.k8s.io/gateway-api-inference-extension v1.1.0
-	sigs.k8s.io/lws v0.7.0
+	sigs.k8s.io/gateway-api v1.4.0
 )

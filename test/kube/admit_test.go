@@ -28,7 +28,7 @@ func deployedIsAdmitted(t *testing.T, c *cluster) {
 	for _, path := range inputs(t, chart+"/ci/*-values.yaml") {
 		admits(path, c.helm(t, "template", "prober", chart, "--namespace", "rendered", "--values", path), restricted)
 	}
-	admits("consumer", read(t, "../chart/testdata/consumer.yaml"), anything)
+	admits("consumer", c.helm(t, "template", "server", consumer(t)), anything)
 	const folder = "../../deploy/kustomize/"
 	admits("base", c.kubectl(t, "", "kustomize", folder+"base"), restricted)
 	for _, path := range inputs(t, folder+"examples/*") {
@@ -46,6 +46,15 @@ func deployedIsAdmitted(t *testing.T, c *cluster) {
 	if found < 7 {
 		t.Errorf("%d manifests found: the test does not see them", found)
 	}
+}
+
+// consumer returns the path of a chart of somebody else, which has ours below it.
+func consumer(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, os.DirFS("../chart/testdata/consumer")))
+	must(t, os.CopyFS(filepath.Join(dir, "charts/prober"), os.DirFS(chart)))
+	return dir
 }
 
 // admitted sends manifests to the API server, which must take them without a

@@ -26,7 +26,7 @@ func chartLives(t *testing.T, c *cluster) {
 	first, installed := pods(t, c, ns), targets(t, c, ns)
 
 	helm(t, c, ns, "upgrade", "prober", chart, "--values", allValues, "--wait", "--timeout", "90s",
-		"--set-json", `targets=[{"name":"other","url":"http://other.inference.svc:8000","apiKey":{"existingSecret":{"name":"llm","key":"token"}}}]`)
+		"--set-json", `config.targets=[{"name":"other","url":"http://other.inference.svc:8000"}]`)
 	if now := targets(t, c, ns); now == installed || !strings.Contains(now, "other.inference.svc") {
 		t.Errorf("the targets file after their change: %s", now)
 	}
@@ -118,9 +118,9 @@ func chartChangesShape(t *testing.T, c *cluster) {
 		{"replicas=1", 1},
 		{"replicas=2", 2},
 		{"replicas=1", 1},
-		{"replicas=2,strategy.type=RollingUpdate", 2},
+		{"replicas=2,strategy.type=Recreate,strategy.rollingUpdate=null", 2},
 		{"replicas=1", 1},
-		{"shards=3", 3},
+		{"shards=3,podDisruptionBudget.maxUnavailable=1", 3},
 		{"shards=2,commonLabels.team=a", 2},
 		{"replicas=1,fullnameOverride=other", 1},
 	} {
@@ -129,7 +129,7 @@ func chartChangesShape(t *testing.T, c *cluster) {
 			t.Errorf("%s: %d pods, want %d", shape.values, got, shape.pods)
 		}
 	}
-	helm(t, c, ns, "upgrade", "prober", chart, "--reuse-values", "--set", "objectives=null,settings.prompt_tokens=1000", "--wait", "--timeout", "90s")
+	helm(t, c, ns, "upgrade", "prober", chart, "--reuse-values", "--set", "config.prompt_tokens=1000", "--wait", "--timeout", "90s")
 	if now := targets(t, c, ns); !strings.Contains(now, "prompt_tokens: 1000") {
 		t.Errorf("the targets file after --reuse-values:\n%s", now)
 	}
@@ -144,7 +144,7 @@ func releasesSideBySide(t *testing.T, c *cluster) {
 	before := everything(t, c, ns)
 	long := "a" + strings.Repeat("-long", 10) + "-1"
 	const much = "serviceMonitor.enabled=true,prometheusRule.enabled=true,grafanaDashboards.enabled=true," +
-		"grafanaDashboards.grafanaOperator.enabled=true,networkPolicy.enabled=true,podMonitoring.enabled=true"
+		"grafanaDashboards.grafanaOperator.enabled=true,networkPolicy.enabled=true,podMonitoring.enabled=true,alertmanagerConfig.enabled=true"
 	release(t, c, ns, "prober", much)
 	release(t, c, ns, long, much+",shards=2")
 	helm(t, c, ns, "test", long, "--timeout", "90s")
@@ -163,5 +163,5 @@ func releasesSideBySide(t *testing.T, c *cluster) {
 func release(t *testing.T, c *cluster, ns, name, values string) {
 	t.Helper()
 	helm(t, c, ns, "upgrade", "--install", name, chart, "--wait", "--timeout", "90s",
-		"--set", "targets[0].name=vllm,targets[0].url=http://vllm.inference.svc:8000,"+values)
+		"--set", "config.targets[0].name=vllm,config.targets[0].url=http://vllm.inference.svc:8000,"+values)
 }

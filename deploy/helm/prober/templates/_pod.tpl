@@ -1,104 +1,152 @@
-{{/* The pod, of a Deployment and of a StatefulSet. */}}
-
-{{/* Pull secrets. Those of all charts may be names alone, as other charts have them. */}}
-{{- define "prober.pullSecrets" -}}
-{{- $all := list }}
-{{- range concat .Values.global.imagePullSecrets .Values.imagePullSecrets }}
-{{- $all = append $all (kindIs "string" . | ternary (dict "name" .) .) }}
-{{- end }}
-{{- with uniq $all }}
+{{/*
+The pod of a prober, and that of helm test, which reads the same configuration:
+(dict "root" $ "command" "run"), or "check".
+*/}}
+{{- define "prober.podSpec" -}}
+{{- $values := .root.Values -}}
+{{- $runs := eq .command "run" -}}
+{{- $volumes := include "prober.volumes" .root | fromYamlArray -}}
+{{- with concat $values.global.imagePullSecrets $values.imagePullSecrets }}
 imagePullSecrets:
+  {{- range . }}
+  - {{ kindIs "string" . | ternary (dict "name" .) . | toYaml }}
+  {{- end }}
+{{- end }}
+serviceAccountName: {{ include "prober.serviceAccountName" .root }}
+automountServiceAccountToken: {{ $values.serviceAccount.automountServiceAccountToken }}
+# A Service called prober would add variables that look like the prober's own.
+enableServiceLinks: false
+{{- with include "prober.fields" (list $values "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints"
+    "priorityClassName" "runtimeClassName" "hostAliases" "dnsPolicy" "dnsConfig") }}
+{{ . }}
+{{- end }}
+securityContext:
+  {{- toYaml $values.podSecurityContext | nindent 2 }}
+{{- with $values.extraInitContainers }}
+initContainers:
   {{- toYaml . | nindent 2 }}
+{{- end }}
+containers:
+  - name: prober
+    image: {{ include "prober.image" .root }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    args: [{{ .command }}]
+    {{- with include "prober.env" . | trim }}
+    env:
+      {{- . | nindent 6 }}
+    {{- end }}
+    {{- with $values.extraEnvFrom }}
+    envFrom:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- if $runs }}
+    ports:
+      - name: http
+        containerPort: 9464
+    {{- with include "prober.probes" .root }}
+    {{- . | trim | nindent 4 }}
+    {{- end }}
+    {{- end }}
+    resources:
+      {{- toYaml $values.resources | nindent 6 }}
+    securityContext:
+      {{- toYaml $values.securityContext | nindent 6 }}
+    {{- if or $volumes $values.extraVolumeMounts }}
+    volumeMounts:
+      {{- range $volumes }}
+      - name: {{ .name }}
+        mountPath: {{ .path }}
+        readOnly: true
+      {{- end }}
+      {{- with $values.extraVolumeMounts }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+    {{- end }}
+  {{- if and $runs $values.extraContainers }}
+  {{- toYaml $values.extraContainers | nindent 2 }}
+  {{- end }}
+{{- if or $volumes $values.extraVolumes }}
+volumes:
+  {{- range $volumes }}
+  - {{ omit . "path" | toYaml | nindent 4 | trim }}
+  {{- end }}
+  {{- with $values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* Volumes. Files belong to the group of the prober alone. */}}
-{{- define "prober.volumes" -}}
-{{- if or .Values.existingConfigMap (include "prober.hasFile" .) }}
-- name: targets
-  configMap:
-    name: {{ include "prober.configMapName" . }}
+{{/* Variables: the chart's, then those of the values. */}}
+{{- define "prober.env" -}}
+{{- $values := .root.Values -}}
+{{- if include "prober.hasFile" .root }}
+- name: PROBER_TARGETS_FILE
+  value: /etc/prober/targets/targets.yaml
 {{- end }}
-{{- with include "prober.credentialSources" . | trim }}
-- name: credentials
-  projected:
-    defaultMode: 0440
-    sources:
-      {{- . | nindent 6 }}
+{{- if and (eq .command "run") $values.webConfig.existingSecret }}
+- name: PROBER_WEB_CONFIG_FILE
+  value: /etc/prober/web/web-config.yaml
 {{- end }}
-{{- with .Values.webConfig.existingSecret.name }}
-- name: web
-  secret:
-    secretName: {{ . }}
-    defaultMode: 0440
+{{- if and (eq .command "run") (gt (int $values.shards) 1) }}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: PROBER_SHARD
+  value: $(POD_NAME)/{{ $values.shards }}
 {{- end }}
-{{- with .Values.webConfig.certificateSecretName }}
-- name: tls
-  secret:
-    secretName: {{ . }}
-    defaultMode: 0440
-{{- end }}
-{{- with .Values.extraVolumes }}
+{{- include "prober.variables" $values.env }}
+{{- with $values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
 
-{{/* Where a pod runs: also that of helm test. */}}
-{{- define "prober.placement" -}}
-{{- range $key := list "nodeSelector" "tolerations" "affinity" "priorityClassName" "runtimeClassName" "hostAliases" "dnsPolicy" "dnsConfig" }}
-{{- with get $.Values $key }}
-{{ dict $key . | toYaml }}
+{{/* A map of variables as a list. 1000000 stays 1000000, which a template would print as 1e+06. */}}
+{{- define "prober.variables" -}}
+{{- range $name, $value := . }}
+- name: {{ $name }}
+  value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The health checks of the values, by HTTPS where that is served. */}}
+{{- define "prober.probes" -}}
+{{- $https := eq (include "prober.scheme" .) "https" -}}
+{{- range $name, $probe := pick .Values "livenessProbe" "readinessProbe" }}
+{{- if $probe }}
+{{- if and $https $probe.httpGet }}
+{{- $probe = merge (dict "httpGet" (dict "scheme" "HTTPS")) $probe }}
+{{- end }}
+{{ dict $name $probe | toYaml }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* Spread constraints, with the labels of the pods where none are given. */}}
-{{- define "prober.spread" -}}
-{{- range .Values.topologySpreadConstraints }}
-- {{ merge (deepCopy .) (dict "labelSelector" (dict "matchLabels" (include "prober.selectorLabels" $ | fromYaml))) | toYaml | nindent 2 | trim }}
+{{/*
+The volumes, each with the path of its mount. They are folders: a file that is mounted by subPath never changes. Secrets are
+for the prober's group alone. One that is missing is the problem of its targets, and no reason to probe nothing.
+*/}}
+{{- define "prober.volumes" -}}
+{{- if .Values.existingSecret }}
+- name: targets
+  path: /etc/prober/targets
+  secret: {secretName: {{ .Values.existingSecret }}, defaultMode: 0440}
+{{- else if include "prober.hasFile" . }}
+- name: targets
+  path: /etc/prober/targets
+  configMap: {name: {{ .Values.existingConfigMap | default (include "prober.fullname" .) }}}
 {{- end }}
-{{- end -}}
-
-{{- define "prober.podTemplate" -}}
-metadata:
-  labels:
-    {{- include "prober.selectorLabels" . | nindent 4 }}
-    {{- with merge (deepCopy .Values.podLabels) .Values.commonLabels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-  {{- with .Values.podAnnotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-spec:
-  {{- with include "prober.pullSecrets" . | trim }}
-  {{- . | nindent 2 }}
-  {{- end }}
-  serviceAccountName: {{ include "prober.serviceAccountName" . }}
-  automountServiceAccountToken: {{ .Values.serviceAccount.automountToken }}
-  # A Service called prober would add variables that look like the prober's own.
-  enableServiceLinks: false
-  securityContext:
-    {{- toYaml .Values.podSecurityContext | nindent 4 }}
-  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
-  {{- with include "prober.placement" . | trim }}
-  {{- . | nindent 2 }}
-  {{- end }}
-  {{- with include "prober.spread" . | trim }}
-  topologySpreadConstraints:
-    {{- . | nindent 4 }}
-  {{- end }}
-  {{- with .Values.extraInitContainers }}
-  initContainers:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-  containers:
-    {{- include "prober.container" . | nindent 4 }}
-    {{- with .Values.extraContainers }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-  {{- with include "prober.volumes" . | trim }}
-  volumes:
-    {{- . | nindent 4 }}
-  {{- end }}
+{{- with .Values.webConfig.existingSecret }}
+- name: web
+  path: /etc/prober/web
+  secret: {secretName: {{ . }}, defaultMode: 0440}
+{{- end }}
+{{- range uniq .Values.secrets }}
+- name: {{ printf "secret-%s" . | replace "." "-" | trunc 63 | trimSuffix "-" }}
+  path: /etc/prober/secrets/{{ . }}
+  secret: {secretName: {{ . }}, defaultMode: 0440, optional: true}
+{{- end }}
+{{- range uniq .Values.configMaps }}
+- name: {{ printf "configmap-%s" . | replace "." "-" | trunc 63 | trimSuffix "-" }}
+  path: /etc/prober/configmaps/{{ . }}
+  configMap: {name: {{ . }}, optional: true}
+{{- end }}
 {{- end -}}

@@ -1,0 +1,251 @@
+package probe
+
+import (
+	"bytes"
+	"cmp"
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+const (
+	maxTokenFrames = 1 << 20  // arrivals of an answer
+	maxExpected    = 4096     // arrivals with memory allocated beforehand
+	maxText        = 64 << 10 // bytes of an answer's text that are kept
+)
+
+// An answer takes one frame after another of what a server says, and enters into a result what they show.
+type answer struct {
+	result *Result
+
+	frames  int  // read, tokens in them or not
+	refused bool // some frame refused
+	tokens  tokenCount
+	whole   wholeText
+	text    keptText
+
+	serverErr   *wire.ServerError // the first error that the server reported in a frame
+	serverErrAt time.Duration     // when it came, since the start
+}
+
+// newAnswer returns an answer to a question, of which nothing has come.
+func newAnswer(r *Result, q Question) *answer {
+	return &answer{
+		result: r,
+		tokens: tokenCount{estimates: q.Ask.Server.Estimates},
+		text:   keptText{keeps: q.Expect.Answer != ""},
+	}
+}
+
+// add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
+func (a *answer) add(at stream.Stamp, d wire.Delta) bool {
+	r := a.result
+	since := at.At.Sub(r.Start)
+	a.frames++
+	if d.Err != nil && a.serverErr == nil {
+		a.serverErr, a.serverErrAt = d.Err, since
+	}
+	if d.Finish != "" {
+		if r.Finish == "" {
+			r.FinishedAt = since
+		}
+		r.Finish = d.Finish
+	}
+	usage, grown := a.tokens.grow(d, r.Finish != "")
+	r.Usage = r.Usage.Merge(usage)
+	text := d.Text
+	if d.Whole {
+		text = a.whole.addition(d)
+	}
+	a.refused = a.refused || d.Refusal
+	r.Reasoned = r.Reasoned || len(d.Reasoning) > 0
+	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
+		a.noteBehind(at)
+		return false
+	}
+	if len(text) > 0 && r.FirstAnswerAt == 0 {
+		r.FirstAnswerAt = since
+	}
+	a.text.add(d.Reasoning, text)
+	a.addArrival(at, a.tokens.attribute(grown, d.Tokens))
+	return true
+}
+
+// noteBehind notes that a frame without tokens was read together with the token frame before it, if it was.
+func (a *answer) noteBehind(at stream.Stamp) {
+	tokens := a.result.Tokens
+	if n := len(tokens); n > 0 && tokens[n-1].Read == uint32(at.Read) {
+		tokens[n-1].Behind = true
+	}
+}
+
+// addArrival adds a token frame with n tokens; 0 if they cannot be attributed.
+func (a *answer) addArrival(at stream.Stamp, n int) {
+	r := a.result
+	if at.Kernel {
+		r.Stamp = ByKernel
+	}
+	r.Stamp = cmp.Or(r.Stamp, ByUser) // single timestamps of the kernel may be refused
+	arrival := Arrival{At: at.At.Sub(r.Start), Read: uint32(at.Read), N: n, Kernel: at.Kernel, Delay: at.Delay}
+	if !at.NotBefore.IsZero() {
+		arrival.NotBefore = max(0, at.NotBefore.Sub(r.Start))
+	}
+	r.Tokens = append(r.Tokens, arrival)
+}
+
+// total returns the usage of the whole answer: the sum of the frames' token ids where the server did not count.
+func (a *answer) total() wire.Usage {
+	u := a.result.Usage
+	frames := len(a.result.Tokens)
+	if !u.Generated().Known && frames > 0 && a.tokens.byIDs == frames {
+		u.Output = wire.Tokens(a.tokens.told)
+	}
+	return u
+}
+
+// settle completes the result, whose outcome is known, by what only the whole answer says.
+func (a *answer) settle() {
+	r := a.result
+	r.Usage = a.total()
+	output, generated := r.Usage.Output, r.Usage.Generated()
+	r.Hidden = !r.Reasoned && (r.Usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
+	r.Source = a.tokens.source(len(r.Tokens), generated, r.Finish)
+	if r.Source == FromTotal {
+		for i := range r.Tokens {
+			r.Tokens[i].N = 1
+		}
+	}
+	if r.FirstAnswerAt > 0 && !r.Reasoned && !r.Hidden { // a token without text is one of the answer as well
+		r.FirstAnswerAt = r.Tokens[0].At
+	}
+	broken := r.Outcome != OK && (r.Finish == "" || a.serverErr != nil)
+	if n := len(r.Tokens); n > 0 && broken {
+		died := r.Elapsed
+		if a.serverErr != nil {
+			died = a.serverErrAt
+		}
+		r.Open = max(0, died-r.Tokens[n-1].At)
+	}
+	r.Timeline.settle()
+}
+
+// A tokenCount finds out how many tokens each frame carries.
+type tokenCount struct {
+	estimates bool // usage that comes before the prompt is evaluated is no count of it, see [wire.Server]
+
+	counted  int  // generated tokens by the usage so far
+	growing  bool // a frame with a choice carried usage, so that its growth counts
+	standing bool // a frame with text carried usage that did not grow: usage is not per frame
+	byUsage  int  // token frames whose tokens are growth of usage
+	byIDs    int  // token frames whose tokens are token ids
+	ids      int  // tokens told by ids since usage last grew
+	told     int  // tokens told in all frames
+}
+
+// grow returns the usage of a frame, and by how many generated tokens it grew, where that is evidence of tokens in this
+// frame: not without a choice, nor if it is the answer's first usage and comes with or after the finish reason.
+func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth int) {
+	usage = d.Usage
+	if d.Early && c.estimates {
+		usage.Prompt = wire.Count{}
+	}
+	total := usage.Generated()
+	if !total.Known || d.Role { // a role-only frame has no token, whatever it counts: see DESIGN §1
+		return usage, 0
+	}
+	growth = max(0, total.N-c.counted-c.ids)
+	c.counted = max(c.counted, total.N)
+	c.ids = 0
+	if d.Choice && growth == 0 && len(d.Text)+len(d.Reasoning) > 0 {
+		c.standing = true
+	}
+	if !d.Choice || finished && (!c.growing || c.standing) {
+		return usage, 0
+	}
+	c.growing = true
+	return usage, growth
+}
+
+// attribute returns the number of tokens in a token frame, by the growth of usage, else by the ids in it; 0 if the frame
+// does not say.
+func (c *tokenCount) attribute(grown, ids int) int {
+	c.told += max(grown, ids)
+	switch {
+	case c.told > wire.MaxGenerated:
+		return 0
+	case grown > 0:
+		c.byUsage++
+		return grown
+	case ids > 0:
+		c.byIDs++
+		c.ids += ids
+		return ids
+	}
+	return 0
+}
+
+// source returns where the tokens of every frame came from. Where no frame tells, each has one if the count of all equals
+// the number of token frames, or is one more: an invisible end-of-sequence, which an answer that ended for its length does
+// not have.
+func (c *tokenCount) source(frames int, total wire.Count, finish string) Source {
+	hasEnd := wire.EndingOf(finish) != wire.AtLimit
+	switch {
+	case frames == 0:
+	case c.byUsage == frames:
+		return FromUsage
+	case c.byUsage+c.byIDs == frames:
+		return FromIDs
+	case total.Known && (total.N == frames || total.N == frames+1 && hasEnd):
+		return FromTotal
+	}
+	return FromNothing
+}
+
+// A wholeText finds what each frame adds, of a server whose frames may repeat all of the answer so far. They do so only
+// if they begin with what was seen: SGLang with --incremental-streaming-output sends increments in the same fields.
+type wholeText struct {
+	length   int    // bytes of the answer so far
+	seen     []byte // these bytes, up to maxText
+	disjoint bool   // frames do not repeat it: each adds its text
+}
+
+// addition returns what a frame adds. Once a text does not begin with the ones before, no later one is expected to.
+func (w *wholeText) addition(d wire.Delta) []byte {
+	if w.disjoint || len(d.Text) == 0 {
+		return d.Text
+	}
+	if d.Finish != "" && len(d.Text) < len(w.seen) && bytes.HasPrefix(w.seen, d.Text) {
+		return nil // a stop sequence was cut off the end
+	}
+	if !bytes.HasPrefix(d.Text, w.seen) {
+		w.disjoint, w.seen = true, nil
+		return d.Text
+	}
+	added := d.Text[min(w.length, len(d.Text)):]
+	w.length = max(w.length, len(d.Text))
+	w.seen = append(w.seen, added[:min(len(added), maxText-len(w.seen))]...)
+	return added
+}
+
+// A keptText is the text of an answer that is judged by its words, reasoning included, up to maxText.
+type keptText struct {
+	keeps     bool // else nothing is kept
+	bytes     []byte
+	reasoning bool // the text ends with reasoning
+}
+
+// add adds what a frame says. The answer begins on a line of its own, so that its first word and the last of the
+// reasoning are two.
+func (k *keptText) add(reasoning, answer []byte) {
+	if !k.keeps || len(k.bytes)+len(reasoning)+len(answer) >= maxText {
+		return
+	}
+	k.bytes = append(k.bytes, reasoning...)
+	k.reasoning = k.reasoning || len(reasoning) > 0
+	if k.reasoning && len(answer) > 0 {
+		k.bytes = append(k.bytes, '\n')
+		k.reasoning = false
+	}
+	k.bytes = append(k.bytes, answer...)
+}

@@ -1,0 +1,218 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// An exchange is one request and its answer, and the result that they make. Its steps stand here in their order: run
+// sends the request, read reads the answer, conclude makes the result.
+type exchange struct {
+	target   Target
+	question Question
+	server   wire.Server // type, as it is known by the answer's header; the zero value if it is not
+	trace    *trace
+	stall    *stallTimer
+	answer   *answer
+	result   *Result
+}
+
+func (t Target) probe(ctx context.Context, q Question) *Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failed(Timeout, "probe limit reached"))
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	req, err := t.probeRequest(ctx, q.Ask)
+	r := t.newResult(q.Ask.Model)
+	r.Tokens = make([]Arrival, 0, max(0, min(q.Ask.MaxTokens, maxExpected))) // so that no token frame waits for memory
+	x := &exchange{
+		target: t, question: q, result: r, trace: &trace{},
+		answer: newAnswer(r, q),
+		stall:  newStallTimer(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) }),
+	}
+	defer x.stall.end()
+	x.trace.quiet, x.trace.looks = t.Transport.lookout.next()
+	r.Start = time.Now()
+	x.trace.start = r.Start
+	if err != nil {
+		return x.conclude(failed(Rejected, "%w", err))
+	}
+	return x.conclude(x.run(ctx, req))
+}
+
+// run sends the request and reads its answer.
+func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
+	req.Header.Set("Traceparent", "00-"+x.result.TraceID+"-"+x.result.SpanID+"-01")
+	resp, done, err := x.target.Transport.send(req.WithContext(x.trace.context(req.Context())))
+	if err != nil {
+		x.trace.abandon()
+		return noAnswer(ctx, x.trace, err)
+	}
+	defer done()
+	defer resp.Body.Close()
+	defer func() {
+		if ctx.Err() != nil { // the rest of the answer is not read
+			x.trace.abandon()
+		}
+	}()
+	conn := x.trace.gotHeader()
+	x.result.Status, x.result.CertExpiry = resp.StatusCode, conn.certExpiry()
+	x.result.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
+	x.server = x.question.Ask.Server
+	if x.server.Name == "" {
+		x.server = x.result.gateway
+	}
+	v, ok := x.noStream(ctx, resp)
+	if ok {
+		return v
+	}
+	arrivals, size := conn.arrivals(resp)
+	if mediaType(resp) == typeNDJSON { // whatever type was asked for
+		return x.read(ctx, stream.NewLines(resp.Body, arrivals, size).Next)
+	}
+	return x.read(ctx, stream.NewSSE(resp.Body, arrivals, size).Next)
+}
+
+// conclude makes the result of a verdict.
+func (x *exchange) conclude(v verdict) *Result {
+	r, ask, expect := x.result, x.question.Ask, x.question.Expect
+	r.Elapsed = time.Since(r.Start)
+	x.trace.rest()
+	r.Server = ask.Server.Name
+	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
+	r.Phases, _, r.Refused = x.trace.state()
+	r.OtherLength = expect.otherLength(r.Usage.Prompt)
+	x.answer.settle()
+	if len(r.Tokens) > 0 {
+		x.target.Transport.lookout.probed(r.Tokens[0].At, r.Uncertain() != nil)
+	}
+	r.Cache, r.again = cacheState(r.Usage, expect), expect.Again
+	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
+	return r
+}
+
+// noStream returns the verdict on an answer that is not a stream; ok is false if it is one.
+func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict, ok bool) {
+	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, without an end
+		return failed(Malformed, "HTTP %d is no answer", resp.StatusCode), true
+	}
+	success := resp.StatusCode/100 == 2
+	coding := resp.Header.Get("Content-Encoding")
+	switch {
+	case success && coding != "" && coding != "identity":
+		return failed(Malformed, "answer is compressed (%s), which was not asked for", coding), true
+	case success && isStream(resp):
+		return verdict{}, false
+	}
+	const maxErrorBody = 64 << 10
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	v, interrupted := ended(ctx, "while reading the answer")
+	if interrupted && err != nil {
+		return v, true
+	}
+	x.result.rejected = body
+	if !success {
+		v := badStatus(resp, body)
+		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
+			v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
+		}
+		v.err = because(v.err, reasonIn(body))
+		return v, true
+	}
+	detail := fmt.Sprintf("%d bytes", len(body)) // which may be the answer, and is not shown
+	if e := wire.ParseError(body); e != nil {
+		detail = e.Error()
+	} else if mediaType(resp) == "text/html" {
+		detail = wire.Describe(body)
+	}
+	kind := cmp.Or(mediaType(resp), "no content type")
+	return failed(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, detail), true
+}
+
+const (
+	typeSSE    = "text/event-stream"
+	typeNDJSON = "application/x-ndjson"
+)
+
+func isStream(resp *http.Response) bool {
+	return mediaType(resp) == typeSSE || mediaType(resp) == typeNDJSON
+}
+
+// mediaType returns the type of the answer's body, without parameters; the first if a proxy made several.
+func mediaType(resp *http.Response) string {
+	first, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ",")
+	name, _, _ := strings.Cut(first, ";")
+	return strings.ToLower(strings.TrimSpace(name))
+}
+
+// read reads the stream to its end. It closes the connection to a server that would generate without end.
+func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) verdict {
+	for {
+		frame, err := next()
+		if errors.Is(err, io.EOF) {
+			return x.complete()
+		}
+		var delta wire.Delta
+		if err == nil {
+			delta, err = x.decode(frame)
+		}
+		if err != nil {
+			return x.broken(ctx, err)
+		}
+		if len(x.result.Tokens) == maxTokenFrames {
+			return failed(Malformed, "more than %d token frames", maxTokenFrames)
+		}
+		isToken := x.answer.add(frame.Stamp, delta)
+		if !isToken {
+			continue
+		}
+		x.stall.restart()
+		if len(x.result.Tokens) == 1 {
+			x.trace.gotToken()
+		}
+		v, ok := x.tooLong()
+		if ok {
+			x.trace.abandon()
+			return v
+		}
+	}
+}
+
+// tooLong returns the verdict on an answer that goes on after the tokens that were asked for; ok is false if it does
+// not, as far as is known yet.
+func (x *exchange) tooLong() (v verdict, ok bool) {
+	const overrun = 3 // tokens beyond those asked: llama-server completes a character of several tokens
+	asked := x.question.Ask.MaxTokens
+	tokens := max(len(x.result.Tokens), x.answer.tokens.told, x.answer.tokens.counted) // each token frame has at least one
+	if asked == 0 || tokens <= asked+overrun || x.result.Finish != "" {
+		return verdict{}, false
+	}
+	why := ErrUnlimited
+	piece := x.server.Piece
+	if piece > 0 && asked > piece && asked%piece > 0 {
+		why = fmt.Errorf("%w of %d tokens", ErrPieces, piece)
+	}
+	const text = "%d tokens and no end, asked %d: %w, and the probe was canceled"
+	return failed(WrongLength, text, tokens, asked, why), true
+}
+
+// decode interprets a frame. An event called error is one, whatever its data: Dynamo puts the text into a comment.
+func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
+	delta, err := x.target.Dialect.Decode(frame.Data)
+	if frame.Event == "error" && (err != nil || delta.Err == nil) {
+		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
+	}
+	if x.server.TokenFrames && delta.Choice && delta.Tokens == 0 && delta.Err == nil {
+		delta.Tokens, delta.Role = 1, false
+	}
+	return delta, err
+}

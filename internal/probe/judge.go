@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// complete returns the verdict on an answer that was read to its end.
+func (x *exchange) complete() verdict {
+	if x.answer.serverErr != nil {
+		return x.inStream()
+	}
+	r := x.result
+	ending := wire.EndingOf(r.Finish)
+	switch {
+	case ending == wire.Filtered || x.answer.refused:
+		return failed(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
+	case ending == wire.Failed:
+		return failed(ServerError, "server gave up (finish reason %q)", r.Finish)
+	case x.answer.frames == 0:
+		return failed(Empty, "%w", ErrNothing)
+	case len(r.Tokens) == 0:
+		return failed(Empty, "stream ended without a token")
+	case r.Finish == "" && !x.target.Dialect.Endless:
+		return failed(Truncated, "stream ended after %d token frames %w", len(r.Tokens), ErrNoFinish)
+	case r.Finish != "" && ending == wire.Unfinished:
+		return failed(Malformed, "unknown finish reason %q", r.Finish)
+	}
+	v := x.length(ending)
+	if v.outcome != OK {
+		return v
+	}
+	expected := x.question.Expect.Answer
+	onlyThought := r.FirstAnswerAt == 0 && ending == wire.AtLimit // the limit cut the reasoning
+	if expected != "" && !onlyThought && !contains(x.answer.text.bytes, expected) {
+		return failed(WrongAnswer, "the answer does not contain the words hidden in the prompt")
+	}
+	return verdict{outcome: OK}
+}
+
+// length returns the verdict on how long prompt and answer are.
+func (x *exchange) length(ending wire.Ending) verdict {
+	prompt, output := x.result.Usage.Prompt, x.answer.total().Generated()
+	expect, maxTokens := x.question.Expect, x.question.Ask.MaxTokens
+	if ending == wire.CutShort {
+		const text = "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short"
+		return failed(WrongLength, text, prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
+	}
+	if expect.cut(prompt) {
+		asked := cmp.Or(expect.Length, expect.PromptTokens.N, expect.Words)
+		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words",
+			prompt.N, asked, expect.Words)
+	}
+	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
+	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
+		const text = "answer of %d tokens, asked %d (finish reason %q)"
+		return failed(WrongLength, text, output.N, maxTokens, x.result.Finish)
+	}
+	return verdict{outcome: OK}
+}
+
+// contains reports whether an answer has the expected words in their order, whatever their case, with at most three
+// others between two of them: it may list them, with numbers or an "and".
+func contains(answer []byte, expected string) bool {
+	pattern := regexp.MustCompile(joinWords(expected, `( \S+){0,3} `))
+	return pattern.MatchString(joinWords(string(answer), " "))
+}
+
+// joinWords returns the words of a text in lower case with something between them, and a space around them. Words are
+// letters and digits only, which a pattern need not quote.
+func joinWords(text, between string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return " " + strings.Join(words, between) + " "
+}
+
+// broken returns the verdict on an answer whose end could not be read, because of err.
+func (x *exchange) broken(ctx context.Context, err error) verdict {
+	doing := fmt.Sprintf("after %d token frames", len(x.result.Tokens))
+	v, ok := ended(ctx, doing)
+	switch {
+	case ok:
+		return v
+	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong):
+		return failed(Malformed, "%w", err)
+	case x.answer.serverErr != nil:
+		return x.inStream()
+	}
+	return failed(Truncated, "stream cut %s: %w", doing, err)
+}
+
+// inStream returns the verdict on an answer with an error in it. Once a token came, the request was not at fault.
+func (x *exchange) inStream() verdict {
+	err := x.answer.serverErr
+	switch {
+	case err.Overloaded():
+		return verdict{outcome: Overloaded, err: err}
+	case err.Invalid() && len(x.result.Tokens) == 0:
+		x.result.rejected = []byte(err.Message)
+		return verdict{outcome: Rejected, err: because(err, reasonIn(x.result.rejected))}
+	}
+	return verdict{outcome: ServerError, err: err}
+}
