@@ -88,7 +88,7 @@ func TestRejected(t *testing.T) {
 
 // TestURL holds where requests go, also from bases that have a path of their own.
 func TestURL(t *testing.T) {
-	models := &Dialect{Name: "models", Path: at(ModelsPath)}
+	models := &Dialect{Name: "models", Path: fixedPath(ModelsPath)}
 	for _, test := range []struct {
 		base    string
 		dialect *Dialect

@@ -97,7 +97,7 @@ func TestServers(t *testing.T) {
 				t.Errorf("%s names %s, which it is not sent", s.Name, f)
 			}
 		}
-		if s.Cached == "" || s.Tokenize == nil || len(s.Marks) == 0 {
+		if s.Cached == "" || s.Tokenize == nil || len(s.Signatures) == 0 {
 			t.Errorf("%s does not say all: %+v", s.Name, s)
 		}
 	}

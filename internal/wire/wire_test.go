@@ -222,14 +222,14 @@ func FuzzFields(f *testing.F) {
 			t.Fatal(err)
 		}
 		got := map[string]json.RawMessage{}
-		fields(data, func(key, value []byte) {
+		eachField(data, func(key, value []byte) {
 			got[unquote([]byte(`"`+string(key)+`"`))] = value
-			elements(value, func(element []byte) {
+			eachElement(value, func(element []byte) {
 				if !json.Valid(element) {
 					t.Errorf("element %q of %q", element, value)
 				}
 			})
-			if text := textIn(value); text != nil && string(text) != unquote(value) && utf8.Valid(value) {
+			if text := stringIn(value); text != nil && string(text) != unquote(value) && utf8.Valid(value) {
 				t.Errorf("text %q of %q", text, value)
 			}
 		})
