@@ -26,8 +26,8 @@ func messagesBody(a Ask) body {
 	return b
 }
 
-// conversationBody returns the conversation of a. System messages are not in the list of messages, but in a key of their
-// own.
+// conversationBody returns the conversation of a. System messages are not in the list of messages, but in a key of
+// their own.
 func conversationBody(a Ask) body {
 	var system []string
 	var turns []Turn

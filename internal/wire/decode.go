@@ -28,8 +28,8 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 	return Delta{}, fmt.Errorf("%w: %d bytes that are not a JSON object", ErrMalformed, len(data))
 }
 
-// decodeObject reads a frame that is a JSON object. Most frames with tokens have no key that could be an error's, and are
-// not parsed a second time to find one.
+// decodeObject reads a frame that is a JSON object. Most frames with tokens have no key that could be an error's, and
+// are not parsed a second time to find one.
 func (d *Dialect) decodeObject(data []byte) Delta {
 	delta := d.read(data)
 	mayBeError := !delta.Choice || bytes.Contains(data, []byte(`"error`))
@@ -47,8 +47,8 @@ func isProxyError(data []byte) bool {
 	})
 }
 
-// proxyErrorPrefixes are the beginnings of plain texts with which routers and proxies end a stream. Any other text may be
-// a part of an answer, which no error repeats. The list is only read.
+// proxyErrorPrefixes are the beginnings of plain texts with which routers and proxies end a stream. Any other text may
+// be a part of an answer, which no error repeats. The list is only read.
 var proxyErrorPrefixes = []string{
 	"inference error", "error", "internal error", "internal server error", // llm-d's router; many others
 	"upstream ", "no healthy upstream", "stream timeout", "stream idle timeout", // Envoy

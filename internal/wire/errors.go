@@ -27,14 +27,14 @@ func (e *ServerError) Error() string {
 	return "server error: " + strings.Join(parts, ": ")
 }
 
-// Overloaded reports whether the server says that it has too much to do. The code 503 within a stream does not say so: an
-// engine may have died. On its OpenAI APIs, TGI says it in the message only.
+// Overloaded reports whether the server says that it has too much to do. The code 503 within a stream does not say so:
+// an engine may have died. On its OpenAI APIs, TGI says it in the message only.
 func (e *ServerError) Overloaded() bool {
 	return e.Type == "overloaded" || e.Type == "overloaded_error" || e.Message == "Model is overloaded"
 }
 
-// Invalid reports whether the server says that the request is at fault, and not the server: had the stream not begun, it
-// would have answered 400 or 422.
+// Invalid reports whether the server says that the request is at fault, and not the server: had the stream not begun,
+// it would have answered 400 or 422.
 func (e *ServerError) Invalid() bool {
 	types := []string{
 		"validation", "template_error", "missing_template_variable", "tool_error", // TGI
@@ -105,7 +105,8 @@ func (f errorFields) serverError() *ServerError {
 	}
 }
 
-// readError reads the value of an "error" key: an object, a text, or anything. defaultType is its type if it names none.
+// readError reads the value of an "error" key: an object, a text, or anything. defaultType is its type if it names
+// none.
 func readError(raw json.RawMessage, defaultType string) *ServerError {
 	var f errorFields
 	if json.Unmarshal(raw, &f) != nil {
@@ -119,8 +120,8 @@ func readError(raw json.RawMessage, defaultType string) *ServerError {
 	return e
 }
 
-// Describe returns what a server said in an answer that should have been a stream: its error object if there is one, else
-// the start of its text.
+// Describe returns what a server said in an answer that should have been a stream: its error object if there is one,
+// else the start of its text.
 func Describe(body []byte) string {
 	e := ParseError(body)
 	if e != nil {

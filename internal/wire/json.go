@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// This file reads the values of valid JSON in place: to decode a frame of a token into structs takes five times as long.
+// This file reads the values of valid JSON in place: to decode a frame of a token into structs takes five times as
+// long.
 
 // eachField calls f with each key and value of an object. It does nothing for anything else. Both lie in data.
 func eachField(data []byte, f func(key, value []byte)) {
@@ -46,8 +47,8 @@ func firstElement(list []byte) []byte {
 	return element
 }
 
-// cutValue cuts the next key or value from the rest of an object or a list. It is empty at the end. It has no room behind
-// it, so that whoever appends to it copies it.
+// cutValue cuts the next key or value from the rest of an object or a list. It is empty at the end. It has no room
+// behind it, so that whoever appends to it copies it.
 func cutValue(data []byte) (value, rest []byte) {
 	for data[0] == ',' || data[0] == ':' || isSpace(data[0]) {
 		data = data[1:]
@@ -98,8 +99,8 @@ func stringEnd(data []byte, start int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// stringIn returns the text of a string; nil for anything but a string. The text lies in value unless it has escapes. It
-// has no room behind it, so that whoever appends to it copies it.
+// stringIn returns the text of a string; nil for anything but a string. The text lies in value unless it has escapes.
+// It has no room behind it, so that whoever appends to it copies it.
 func stringIn(value []byte) []byte {
 	if len(value) == 0 || value[0] != '"' {
 		return nil

@@ -55,8 +55,8 @@ func usable(models []Model) []Model {
 	return slices.DeleteFunc(models, func(m Model) bool { return m.ID == "" || len(m.ID) > longestName })
 }
 
-// parseIndex reads the index of Triton's repository, without models that are not ready. ok is false if the reply is not a
-// list.
+// parseIndex reads the index of Triton's repository, without models that are not ready. ok is false if the reply is
+// not a list.
 func parseIndex(reply []byte) (models []Model, ok bool) {
 	var entries []struct{ Name, State string }
 	if json.Unmarshal(reply, &entries) != nil {
@@ -117,8 +117,8 @@ func (m modelEntry) context() int {
 	)
 }
 
-// ParseLoaded returns the context of a model in a list of those in memory, such as Ollama's /api/ps; 0 if the model is not
-// in it.
+// ParseLoaded returns the context of a model in a list of those in memory, such as Ollama's /api/ps; 0 if the model is
+// not in it.
 func ParseLoaded(reply []byte, model string) int {
 	var list struct {
 		Models []struct {
@@ -138,8 +138,8 @@ func ParseLoaded(reply []byte, model string) int {
 }
 
 // ParseDescription returns the longest context of a model in its description, such as Ollama's /api/show: what its
-// parameters set, else what the model was trained with; 0 if there is none. Once the model is loaded, the server may give
-// it less.
+// parameters set, else what the model was trained with; 0 if there is none. Once the model is loaded, the server may
+// give it less.
 func ParseDescription(reply []byte) int {
 	var description struct {
 		Parameters string                     `json:"parameters"` // lines of a name and a value

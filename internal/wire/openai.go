@@ -29,8 +29,8 @@ var completions = &Dialect{
 	tokenizer: Server.tokenizer,
 }
 
-// azure is Azure's own path to chat completions, where the model is a deployment. Azure's newer path, /openai/v1, is that
-// of [chat].
+// azure is Azure's own path to chat completions, where the model is a deployment. Azure's newer path, /openai/v1, is
+// that of [chat].
 var azure = &Dialect{
 	Name:      "azure-openai",
 	Path:      deploymentPath,
@@ -61,8 +61,8 @@ var streamOptions = map[Field]string{
 	FieldContinuousUsage: "stream_options.continuous_usage_stats",
 }
 
-// chatBody returns the request of a conversation. It always bounds the answer, by at least one of the two names that the
-// limit has.
+// chatBody returns the request of a conversation. It always bounds the answer, by at least one of the two names that
+// the limit has.
 func chatBody(a Ask) body {
 	b := openAIBody(a)
 	b["messages"] = a.conversation()
@@ -80,8 +80,8 @@ func completionBody(a Ask) body {
 	return b
 }
 
-// openAIBody returns what the requests of OpenAI's and Anthropic's APIs have in common: the model, and the fields that a
-// server type needs in each.
+// openAIBody returns what the requests of OpenAI's and Anthropic's APIs have in common: the model, and the fields that
+// a server type needs in each.
 func openAIBody(a Ask) body {
 	b := body{"stream": true}
 	if a.Model != "" {
@@ -203,8 +203,8 @@ func contentIn(value []byte) (visible, thinking []byte) {
 	return visible, thinking
 }
 
-// timings returns llama-server's own counts. The length of the prompt is the tokens evaluated now and those found in the
-// cache.
+// timings returns llama-server's own counts. The length of the prompt is the tokens evaluated now and those found in
+// the cache.
 func timings(value []byte) Usage {
 	u := Usage{Cached: countAt(value, "cache_n"), Output: countAt(value, "predicted_n")}
 	evaluated := countAt(value, "prompt_n")

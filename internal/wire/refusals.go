@@ -30,8 +30,8 @@ var (
 	tooLongInput = regexp.MustCompile("`inputs` must have less than (\\d+) tokens")
 )
 
-// TooLong reports whether a reply says that prompt and answer are too long for the server. It returns the limits that the
-// reply names.
+// TooLong reports whether a reply says that prompt and answer are too long for the server. It returns the limits that
+// the reply names.
 func TooLong(reply []byte) (limits Limits, ok bool) {
 	contexts := tooLong.FindAllSubmatch(reply, -1)
 	inputs := tooLongInput.FindAllSubmatch(reply, -1)
@@ -75,10 +75,10 @@ func WrongModel(reply []byte) bool { return wrongModel.Match(reply) }
 // WantsHeader reports whether a reply says that the request lacks a header.
 func WantsHeader(reply []byte) bool { return wantsHeader.Match(reply) }
 
-// BadKey reports whether a reply says, with whatever status, that the server does not accept the key. Without a database,
-// LiteLLM knows only its master key, and answers 400 to all others because it cannot look them up.
+// BadKey reports whether a reply says, with whatever status, that the server does not accept the key. Without a
+// database, LiteLLM knows only its master key, and answers 400 to all others because it cannot look them up.
 func BadKey(reply []byte) bool { return badKey.Match(reply) }
 
-// NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask. LiteLLM answers
-// 429 once all of them failed, whatever the key.
+// NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask. LiteLLM
+// answers 429 once all of them failed, whatever the key.
 func NoBackend(reply []byte) bool { return noBackend.Match(reply) }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Rejected returns the fields of a request that a reply of 400 or 422 names, without those in omitted. The server does not
-// know them, and may answer a request without them.
+// Rejected returns the fields of a request that a reply of 400 or 422 names, without those in omitted. The server does
+// not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	text := trailingList.Split(string(reply), 2)[0]
 	const second = FieldMaxCompletionTokens

@@ -2,8 +2,8 @@ package wire
 
 import "maps"
 
-// responses is OpenAI's /v1/responses. vLLM serves it as well: it takes cache_salt and priority there, but not ignore_eos
-// and min_tokens.
+// responses is OpenAI's /v1/responses. vLLM serves it as well: it takes cache_salt and priority there, but not
+// ignore_eos and min_tokens.
 var responses = &Dialect{
 	Name:      "openai-responses",
 	Path:      v1Path("/responses"),

@@ -50,7 +50,8 @@ type Server struct {
 	Signatures []signature // how it is recognized
 }
 
-// A Claim says whether servers of a type do something: some always, some never, some depending on how they were started.
+// A Claim says whether servers of a type do something: some always, some never, some depending on how they were
+// started.
 type Claim string
 
 // The claims.

@@ -1,7 +1,8 @@
 package wire
 
 // sglang is SGLang's native /generate. Every frame counts its tokens. It repeats the whole answer so far, unless the
-// server runs with --incremental-streaming-output; nothing else tells which. The cache keeps prompts apart by extra_key.
+// server runs with --incremental-streaming-output; nothing else tells which. The cache keeps prompts apart by
+// extra_key.
 var sglang = &Dialect{
 	Name:   "sglang",
 	Path:   fixedPath("/generate"),

@@ -2,9 +2,9 @@ package wire
 
 import "net/url"
 
-// triton is the generate extension of NVIDIA's Triton Inference Server (its source is in servers.yaml). The same request
-// serves models of TensorRT-LLM and of the vLLM backend. The vLLM backend takes "parameters" for its sampling parameters,
-// and refuses those that vLLM does not know.
+// triton is the generate extension of NVIDIA's Triton Inference Server (its source is in servers.yaml). The same
+// request serves models of TensorRT-LLM and of the vLLM backend. The vLLM backend takes "parameters" for its sampling
+// parameters, and refuses those that vLLM does not know.
 var triton = &Dialect{
 	Name: "triton",
 	Path: tritonPath,

@@ -5,9 +5,9 @@ import "strings"
 // openAIPrefix stands before the paths of some servers: Azure and KServe. Users may give it in the base URL or not.
 const openAIPrefix = "/openai"
 
-// URL joins a base URL, as users give it to clients, and the path of a dialect. It follows OpenAI's clients: a base that
-// has a path of its own replaces "/v1", and only a base without a path, or with KServe's "/openai", may lack "/v1".
-// Anthropic's clients add "/v1" to every base.
+// URL joins a base URL, as users give it to clients, and the path of a dialect. It follows OpenAI's clients: a base
+// that has a path of its own replaces "/v1", and only a base without a path, or with KServe's "/openai", may lack
+// "/v1". Anthropic's clients add "/v1" to every base.
 func URL(base, path string) string {
 	root, hasV1 := strings.CutSuffix(strings.TrimRight(base, "/"), "/v1")
 	deployment, isDeployment := strings.CutPrefix(path, openAIPrefix+"/deployments/")

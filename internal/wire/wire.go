@@ -2,8 +2,8 @@
 // comes out. The frames of the answer go in one by one, and for each a [Delta] comes out: text, tokens, usage, finish
 // reason or error. The package is a pure codec: no clock, no network, no configuration.
 //
-// A [Dialect] is an API; each has a file of its own. A [Server] is a type of server and what it does differently; each is
-// an entry of servers.yaml. Begin reading at openai.go, then at [Dialect.Body] and [Dialect.Decode].
+// A [Dialect] is an API; each has a file of its own. A [Server] is a type of server and what it does differently; each
+// is an entry of servers.yaml. Begin reading at openai.go, then at [Dialect.Body] and [Dialect.Decode].
 package wire
 
 import (
