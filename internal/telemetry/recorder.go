@@ -188,8 +188,8 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.proberGauges[reloadTime] = []sample{{value: unix(at)}}
 }
 
-// SetRejectedTargets records which targets of the configuration cannot be probed because of what their settings say. Each
-// name is there once.
+// SetRejectedTargets records which targets of the configuration cannot be probed because of what their settings say.
+// Each name is there once.
 func (r *Recorder) SetRejectedTargets(names []string) {
 	var all []sample
 	for _, name := range names {
