@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
@@ -22,7 +21,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (nextRound uint64, err 
 	if tokens > 0 {
 		length = "prompts of " + format.Grouped(tokens) + " tokens, "
 	}
-	timeout := format.Short(time.Duration(first.Timeout).Seconds())
+	timeout := format.Short(first.Timeout.Seconds())
 	r.Screen.Note(fmt.Sprintf("warm-up: %snot counted (at most %s each)", length, timeout))
 	results, nextRound, err := j.Once(ctx)
 	switch {

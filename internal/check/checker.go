@@ -179,7 +179,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		}
 		c.add(Finding{Step: "supports", Name: a.Name, Text: string(a.Claim) + source})
 	}
-	for _, note := range known.Notes() {
+	for _, note := range engine.Notes(known) {
 		c.addText("note", "%s", note)
 	}
 	return true
@@ -224,7 +224,7 @@ func (c *checker) plan() {
 		dailyCost(unlimitedPerDay, c.probeTime > 0))
 	if t.TokenBudgetPerDay > 0 {
 		end := cmp.Or(t.BudgetEnd(unlimitedPerDay, prompts.Mean()+t.MaxTokens), "the budget lasts all day")
-		c.addText("plan", "at most %s tokens a day, by its budget: %s", format.Grouped(int(t.TokenBudgetPerDay)), end)
+		c.addText("plan", "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
 	}
 }
 
