@@ -23,7 +23,7 @@ const root = "../../"
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"} {
+	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "deploy/helm/prober/README.md"} {
 		found[path] = read(t, path)
 	}
 	for _, dir := range []string{"docs", "alerts"} {

@@ -106,7 +106,7 @@ func parseGate(
 			wrong(word, "needs two targets of one group to compare", "want prober bench before=URL after=URL")
 		default:
 			g.Regression = true
-			g.Least, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
+			g.MinSlowdown, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
 		}
 	}
 	return g, problems

@@ -189,7 +189,7 @@ func (r *run) tooFewRequests(load Load) string {
 		return fmt.Sprintf("%s: requests in flight together are one pair, so no difference can be shown: "+
 			"use --concurrency, --ladder without --qps inf, or --qps", load)
 	}
-	least := report.PairsNeeded(r.comparisons) * max(1, load.InFlight()) // see report.Comparison.Together
+	least := report.PairsNeeded(r.comparisons) * max(1, load.InFlight()) // see report.Comparison.RequestsInPair
 	if total, known := load.Total(); known && total < least {
 		return fmt.Sprintf("%s: no difference can be shown with %s of each target, this step needs %s",
 			load, format.Count(total, "request"), format.Grouped(least))

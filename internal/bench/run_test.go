@@ -192,7 +192,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			}
 			equal(t, name+": comparisons", len(run.document.Comparisons), 2*2*2)
 			for _, c := range run.document.Comparisons {
-				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
+				equal(t, name+": comparisons that share the confidence", c.ComparisonsInRun, 2*2*2)
 			}
 			equal(t, name+": the last step", strings.HasSuffix(run.document.Comparisons[7].Load, ", prompts of 120 tokens"),
 				true)

@@ -181,13 +181,13 @@ func (t *tally) comparisons() (list []report.Comparison) {
 		}
 		c := report.Comparison{
 			A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.stepName(), Pair: "round",
-			InRun:    t.run.comparisons,
-			Excluded: report.Exclusions(first, other),
-			Warnings: report.PairWarnings(first, other),
+			ComparisonsInRun: t.run.comparisons,
+			Excluded:         report.Exclusions(first, other),
+			Warnings:         report.PairWarnings(first, other),
 		}
 		if !t.load.Planned() {
 			c.Pair = "prompt"
-			c.Together = t.load.InFlight()
+			c.RequestsInPair = t.load.InFlight()
 			c.Warnings = append(c.Warnings, report.MeasuredInTurn)
 		}
 		list = append(list, report.Compare(c, report.PairUp(first, other)))

@@ -20,7 +20,8 @@ import (
 func TestBlocksAreThoseOfRecordedRuns(t *testing.T) {
 	value := regexp.MustCompile(`([0-9.]+|nan) *$`)
 	shape := func(line string) string {
-		return value.ReplaceAllStringFunc(strings.TrimSuffix(line, "\n"), func(v string) string { return strings.Repeat("#", len(v)) })
+		line = strings.TrimSuffix(line, "\n")
+		return value.ReplaceAllStringFunc(line, func(v string) string { return strings.Repeat("#", len(v)) })
 	}
 	text, err := os.ReadFile(filepath.Join("testdata", "recorded_format.txt"))
 	if err != nil {
@@ -53,13 +54,13 @@ func step32() Summary {
 	return s
 }
 
-// stored is a summary of histograms whose buckets are so wide around their
-// values.
+// stored returns a summary of histograms. Its buckets reach from 1 − share to 1 + share times their values.
 func stored(share Number) Summary {
 	s := Summary{
-		Target: "vllm-a", Start: noon(), Duration: time.Hour, Outcomes: map[probe.Outcome]int{probe.OK: 360}, Input: 360 * 21000, Output: 36000,
+		Target: "vllm-a", Start: noon(), Duration: time.Hour,
+		Outcomes: map[probe.Outcome]int{probe.OK: 360}, Input: 360 * 21000, Output: 36000,
 	}
-	d := Spread([]float64{0.25, 0.5, 1})
+	d := DistributionOf([]float64{0.25, 0.5, 1})
 	for i := range d.Quantiles {
 		q := &d.Quantiles[i]
 		q.Low, q.High = q.Value*(1-share), q.Value*(1+share)

@@ -21,8 +21,8 @@ type Budget struct {
 	Covered Number    `json:"covered_seconds"` // how much of the window has data, in whole hours
 	Due     int       `json:"due_requests"`    // in the whole window, at the mean rate of the hours with data
 	Spent   Number    `json:"budget_spent"`    // ratio
-	Left    Number    `json:"budget_left"`     // ratio, below 0 if it is overspent
-	Hours   []BadHour `json:"worst_hours"`     // the worst five, the worst first
+	Left    Number    `json:"budget_left"`     // ratio, below 0 if the budget is overspent
+	Hours   []BadHour `json:"worst_hours"`     // the five worst, the worst first
 }
 
 // A BadHour is an hour with bad requests.
@@ -33,22 +33,37 @@ type BadHour struct {
 	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed, without refusals
 }
 
-// budget writes an error budget and its worst hours.
-func (b *block) budget(of Budget) {
-	length := func(n Number) string {
-		if n < 2*86400 {
-			return format.Count(int(n/3600), "hour")
-		}
-		return fmt.Sprintf("%.4g days", n/86400)
+// text returns an error budget in a line, and a line for each of its worst hours.
+func (b Budget) text() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Error budget of %s over %s (%s with data): %s spent, %s left; good: %s\n",
+		b.Objective, windowLength(b.Window), windowLength(b.Covered),
+		format.Percent(float64(b.Spent)), format.Percent(float64(b.Left)), b.share())
+	for _, hour := range b.Hours {
+		text.WriteString(hour.text() + "\n")
 	}
-	fmt.Fprintf(b, "Error budget of %s over %s (%s with data): %s spent, %s left; good: %s\n", of.Objective,
-		length(of.Window), length(of.Covered), format.Percent(float64(of.Spent)), format.Percent(float64(of.Left)), of.share())
-	for _, h := range of.Hours {
-		var failed []string
-		for _, o := range slices.Sorted(maps.Keys(h.Outcomes)) {
-			failed = append(failed, fmt.Sprintf("%s %d", o, h.Outcomes[o]))
-		}
-		text := fmt.Sprintf("  hour from %s: %d of %d bad: ", h.Start.UTC().Format("2006-01-02 15:04 UTC"), h.Bad, h.Judged)
-		b.WriteString(strings.TrimSuffix(text+strings.Join(failed, ", "), ": ") + "\n")
+	return text.String()
+}
+
+// windowLength writes a length of time in hours, or from two days on in days.
+func windowLength(seconds Number) string {
+	const hour, day = 3600, 86400
+	if seconds < 2*day {
+		return format.Count(int(seconds/hour), "hour")
 	}
+	return fmt.Sprintf("%.4g days", seconds/day)
+}
+
+// text returns h in a line, with the outcomes of requests that failed.
+func (h BadHour) text() string {
+	start := h.Start.UTC().Format("2006-01-02 15:04 UTC")
+	text := fmt.Sprintf("  hour from %s: %d of %d bad", start, h.Bad, h.Judged)
+	var failed []string
+	for _, o := range slices.Sorted(maps.Keys(h.Outcomes)) {
+		failed = append(failed, fmt.Sprintf("%s %d", o, h.Outcomes[o]))
+	}
+	if failed != nil {
+		text += ": " + strings.Join(failed, ", ")
+	}
+	return text
 }

@@ -1,112 +1,175 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// Text is the final summary of c, in lines of at most width columns where words allow. Names that are too long for the
-// table are letters in it.
-func (c Comparison) Text(width int) string {
-	p := &printer{width: width}
-	a, b := format.Clean(c.A), format.Clean(c.B)
-	table := comparisonTable(c, a, b).text()
-	if a == b || a == "" || b == "" || length(table)/(len(c.Lines)+1) > p.width+1 { // lines are of equal length
-		a, b = "A", "B"
-		table = comparisonTable(c, a, b).text()
-	}
-	p.WriteString(strings.Join(known("Comparison of "+b+" against "+a, format.Clean(c.Load)), ", ") + "\n")
-	if a == "A" && b == "B" {
-		p.WriteString("  A  " + format.Clean(c.A) + "\n  B  " + format.Clean(c.B) + "\n")
-	}
-	if p.WriteString("\n"); len(c.Lines) > 0 {
-		p.WriteString(table + "\n")
-		for _, l := range c.Lines {
-			p.wrap(fmt.Sprintf("%-6s", l.Metric), Verdict(l, a, b))
-		}
-		p.WriteString("\n")
-		for _, sentence := range meaning(c, a, b) {
-			p.wrap("", sentence)
-		}
-	}
-	for _, text := range c.Warnings {
-		p.wrap("", "warning: "+format.Clean(text))
-	}
-	return p.String()
+// A Comparison compares two targets, two ranges of time, or two runs, by pairs of measurements. It is of B against A: a
+// positive difference means that B takes longer.
+type Comparison struct {
+	A    string `json:"a"`
+	B    string `json:"b"`
+	Load string `json:"load"` // as in [Summary]
+
+	Pair string `json:"pair"` // what one pair is: "round", "period of 1h0m0s"
+
+	// Confidence is 0.95: in 95 of 100 runs, everything that is shown in any of the run's comparisons is true.
+	Confidence float64 `json:"confidence"`
+
+	// ComparisonsInRun is how many comparisons share Confidence, this one included.
+	ComparisonsInRun int `json:"comparisons_in_run"`
+
+	// RequestsInPair is how many requests to each side, under way together, are averaged for one pair. If it is 1, each
+	// pair is of single requests.
+	RequestsInPair int `json:"requests_in_pair"`
+
+	Columns  string      `json:"columns"`      // what the columns A and B show: Medians or PeriodMeans
+	Lines    []Line      `json:"lines"`        // one for each of TTFT, TPOT, ITL and E2EL that has pairs
+	Excluded []Exclusion `json:"not_compared"` // values that were left out on purpose
+	Warnings Texts       `json:"warnings"`
 }
 
-func (d Document) text(width int) string {
-	p := &printer{width: width}
-	for part := range strings.SplitSeq(d.Source, "; ") {
-		p.wrap("", part)
-	}
-	for _, text := range d.Warnings {
-		p.wrap("", "warning: "+text)
-	}
-	for _, s := range d.Summaries {
-		p.WriteString("\n" + Block(s))
-	}
-	for _, c := range d.Comparisons {
-		p.WriteString("\n" + c.Text(width))
-	}
-	return p.String()
+// What the columns A and B of a [Comparison] show.
+const (
+	Medians     = "medians" // of requests, or of the means of requests that were under way together
+	PeriodMeans = "means"   // the mean over the requests of each period, and of these the median of all periods
+)
+
+// An Exclusion says why values of a quantity are not compared.
+type Exclusion struct {
+	Metric string `json:"metric"` // "ITL"
+	Reason string `json:"reason"`
 }
 
-func verdicts(c Comparison) (list []string) {
+// A Line compares one quantity. All values except ratios are in seconds.
+type Line struct {
+	Metric string `json:"metric"` // "TTFT"
+	Pairs  int    `json:"pairs"`
+	Needed int    `json:"pairs_needed"`     // with fewer, no difference can be shown: see [PairsNeeded]
+	A      Number `json:"a_median_seconds"` // over the pairs; if these are periods, the median of their means
+	B      Number `json:"b_median_seconds"`
+
+	Difference Interval `json:"b_minus_a_seconds"` // within a pair
+	Ratio      Interval `json:"b_over_a"`          // within a pair
+	Shown      bool     `json:"shown"`             // there is a difference: its interval does not contain 0
+	Verdict    string   `json:"verdict"`           // see [Verdict]
+}
+
+// bounded reports whether l has enough pairs for an interval.
+func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Difference.High) }
+
+// Compare fills the lines of c from pairs, and adds to its warnings. Pairs without a positive number on both sides are
+// left out, and so are quantities without any pair.
+//
+// Each c.RequestsInPair pairs in a row become one, their mean. Requests that were under way together share a queue, a
+// batch and whatever disturbed the machine: they are one piece of evidence, not many.
+//
+// The statistics, and how they hold for all comparisons of a run together, are explained in interval.go.
+func Compare(c Comparison, pairs []Pairs) Comparison {
+	usable := usablePairs(pairs, c.RequestsInPair)
+	if len(usable) == 0 {
+		return Uncompared(c, "no "+c.Pair+" was answered by both: nothing to compare")
+	}
+	c = c.withoutLines()
+	intervals := len(usable) * c.ComparisonsInRun
+	for _, p := range usable {
+		line := compareQuantity(p, confidenceOfEach(intervals))
+		line.Needed = pairsForIntervals(intervals)
+		line.Verdict = Verdict(line, c.A, c.B)
+		c.Lines = append(c.Lines, line)
+	}
+	warning := c.tooFewPairs()
+	if warning != "" {
+		c.Warnings = append(c.Warnings, warning)
+	}
+	return c
+}
+
+// Uncompared returns c without lines, and with a warning that says why.
+func Uncompared(c Comparison, why string) Comparison {
+	c = c.withoutLines()
+	c.Warnings = append(c.Warnings, why)
+	return c
+}
+
+// withoutLines returns a copy of c without lines, in which what was not set has its default.
+func (c Comparison) withoutLines() Comparison {
+	c.Confidence = confidenceOfRun
+	c.ComparisonsInRun = max(c.ComparisonsInRun, 1)
+	c.RequestsInPair = max(c.RequestsInPair, 1)
+	c.Columns = cmp.Or(c.Columns, Medians)
+	c.Lines = []Line{}
+	c.Excluded = append([]Exclusion{}, c.Excluded...)
+	c.Warnings = slices.Clip(c.Warnings)
+	return c
+}
+
+// compareQuantity compares the two sides of pairs, of which there is at least one.
+func compareQuantity(p Pairs, confidence float64) Line {
+	var a, b, differences []float64
+	for _, v := range p.Values {
+		a = append(a, v[0])
+		b = append(b, v[1])
+		differences = append(differences, v[1]-v[0])
+	}
+	l := Line{
+		Metric:     p.Metric,
+		Pairs:      len(p.Values),
+		A:          Number(median(a)),
+		B:          Number(median(b)),
+		Difference: medianInterval(differences, confidence),
+		Ratio:      ratioInterval(p.Values, confidence),
+	}
+	l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0)
+	return l
+}
+
+// tooFewPairs says how many pairs are needed if any line of c has fewer. Otherwise it is empty.
+func (c Comparison) tooFewPairs() string {
+	var few []int
 	for _, l := range c.Lines {
-		list = append(list, l.Metric+": "+l.Verdict)
-	}
-	return list
-}
-
-// meaning says what the columns show, and how certain the verdicts are.
-func meaning(c Comparison, a, b string) []string {
-	least, most := c.Lines[0].Pairs, c.Lines[0].Pairs
-	for _, l := range c.Lines {
-		least, most = min(least, l.Pairs), max(most, l.Pairs)
-	}
-	pairs := join(format.Grouped(least), format.Grouped(most)) + " " + c.pairs(most)
-	share := fmt.Sprintf("%.0f%% confidence", 100*c.Confidence)
-	sentences := []string{
-		fmt.Sprintf("A difference is %s − %s within a pair, the median of all pairs: above 0, %s is slower. "+
-			"Percentages are relative to %s.", b, a, b, a),
-		share + " for all lines together, from " + pairs + ".",
-	}
-	if c.Together > 1 {
-		sentences[0] = "A pair is the means of requests that were under way together. " + sentences[0]
-	}
-	if c.Columns == PeriodMeans {
-		sentences[0] = "A value is the mean of a period, the median of all periods. " + sentences[0]
-	}
-	if c.InRun > 1 {
-		sentences[1] = fmt.Sprintf("%s for all lines of the run's %d comparisons together; this one is from %s.",
-			share, c.InRun, pairs)
-	}
-	return sentences
-}
-
-func comparisonTable(c Comparison, a, b string) table {
-	t := table{words: 1, rows: [][]string{{c.Columns, a, b, "paired difference", "relative", "interval (ms)"}}}
-	for _, l := range c.Lines {
-		between := "unknown"
-		if l.bounded() {
-			between = fmt.Sprintf("%+.2f to %+.2f", l.Difference.Low*1e3, l.Difference.High*1e3)
+		if !l.bounded() {
+			few = append(few, l.Pairs)
 		}
-		difference := fmt.Sprintf("%+.2f ms", l.Difference.Center*1e3)
-		t.rows = append(t.rows, []string{l.Metric, millis(l.A), millis(l.B), difference, l.relative(), between})
 	}
-	return t
-}
-
-// relative returns the median of the pairs' differences relative to A, as verdicts tell it: "+163%".
-func (l Line) relative() string {
-	if !finite(l.Ratio.Center) {
+	if few == nil {
 		return ""
 	}
-	return format.Change(float64(l.Ratio.Center) - 1)
+	count := rangeText(format.Grouped(slices.Min(few)), format.Grouped(slices.Max(few)))
+	text := fmt.Sprintf("too few %s to show any difference: %s of %d needed", c.pairNoun(2), count, c.Lines[0].Needed)
+	if c.ComparisonsInRun > 1 {
+		text += fmt.Sprintf(" in a run of %d comparisons", c.ComparisonsInRun)
+	}
+	return text
 }
 
-// millis writes seconds as the recorded comparisons do: "796.10 ms".
-func millis(seconds Number) string { return fmt.Sprintf("%.2f ms", seconds*1e3) }
+// pairNoun names one pair, or several: "rounds", "groups of 16 prompts".
+func (c Comparison) pairNoun(n int) string {
+	if c.RequestsInPair > 1 {
+		requests := format.Grouped(c.RequestsInPair) + " " + pluralize(2, c.Pair)
+		return pluralize(n, "group") + " of " + requests
+	}
+	return pluralize(n, c.Pair)
+}
+
+// pluralize adds an s to the first word of a noun, unless n is 1: "periods of 1h0m0s".
+func pluralize(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return strings.TrimSpace(strings.Replace(noun+" ", " ", "s ", 1))
+}
+
+// line returns the line of a quantity. ok is false if c has none.
+func (c Comparison) line(metric string) (l Line, ok bool) {
+	i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Metric == metric })
+	if i < 0 {
+		return l, false
+	}
+	return c.Lines[i], true
+}

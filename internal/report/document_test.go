@@ -28,8 +28,12 @@ func document() Document {
 	first.Requests = first.Requests[:2]
 	return Document{
 		Source: "prober bench", Started: noon(), Summaries: []Summary{first, failed, untold, wide},
-		Comparisons: []Comparison{comparison("vllm_a", "ray-serve", 10), comparison("vllm_a", "ray-serve", 5), Compare(Comparison{A: "x", B: "y", Pair: "round"}, nil)},
-		Warnings:    []string{"the clock of this machine was set back"},
+		Comparisons: []Comparison{
+			comparison("vllm_a", "ray-serve", 10),
+			comparison("vllm_a", "ray-serve", 5),
+			Compare(Comparison{A: "x", B: "y", Pair: "round"}, nil),
+		},
+		Warnings: []string{"the clock of this machine was set back"},
 	}
 }
 
@@ -101,7 +105,7 @@ func TestCompareFiles(t *testing.T) {
 	for i := range b.Summaries[0].Requests { // rounds of two runs have nothing to do with each other
 		b.Summaries[0].Requests[i].Round += 3
 	}
-	b.Summaries[0].Requests[4].TTFT = none
+	b.Summaries[0].Requests[4].TTFT = noValue
 	d, err := CompareFiles(saved(t, "a.json", a), saved(t, "b.json", b))
 	if err != nil {
 		t.Fatal(err)
@@ -119,10 +123,15 @@ func TestStepsOfFilesAreMatched(t *testing.T) {
 	other.Summaries = append(other.Summaries, other.Summaries[0])
 	other.Summaries[2].PromptTokens = 80
 	d, err := CompareFiles(saved(t, "run.json", two("x", "y")), saved(t, "run.json", other))
-	if err != nil || len(d.Comparisons) != 1 || !strings.HasPrefix(d.Comparisons[0].Load, "y, ") || d.Comparisons[0].A == d.Comparisons[0].B {
-		t.Errorf("%+v, %v", d, err)
+	if err != nil || len(d.Comparisons) != 1 {
+		t.Fatalf("%+v, %v", d, err)
 	}
-	if warnings := strings.Join(d.Comparisons[0].Warnings, "|"); warnings != "9 of 9 requests of A and 10 of 10 requests of B succeeded: the first ones are compared" {
+	c := d.Comparisons[0]
+	if !strings.HasPrefix(c.Load, "y, ") || c.A == c.B {
+		t.Errorf("%+v", c)
+	}
+	const want = "9 of 9 requests of A and 10 of 10 requests of B succeeded: the first ones are compared"
+	if warnings := strings.Join(c.Warnings, "|"); warnings != want {
 		t.Error(warnings)
 	}
 	_, err = CompareFiles(saved(t, "a.json", two("x", "y")), saved(t, "b.json", two("v", "w")))
@@ -152,15 +161,20 @@ func TestFilesOfAnEarlierSchema(t *testing.T) {
 func TestStoredDataIsNotCompared(t *testing.T) {
 	path := saved(t, "week.json", Document{Source: "Prometheus", Summaries: []Summary{stored(0.02)}})
 	d, err := CompareFiles(path, path)
-	if err != nil || len(d.Comparisons[0].Lines) != 0 || !strings.HasPrefix(d.Comparisons[0].Warnings[0], "data from Prometheus has no single requests") {
-		t.Errorf("%+v, %v", d, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.Comparisons[0]
+	if len(c.Lines) != 0 || !strings.HasPrefix(c.Warnings[0], "data from Prometheus has no single requests") {
+		t.Errorf("%+v", c)
 	}
 }
 
 func TestFilesThatAreNoReports(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct{ text, want string }{
-		"text":  {"it was the best of times", "not a report; want a file that prober bench or prober report wrote with --format json"},
+		"text": {"it was the best of times",
+			"not a report; want a file that prober bench or prober report wrote with --format json"},
 		"other": {`{"a": 1}`, "not a report"},
 		"later": {`{"schema": 3}`, "unknown schema 3; this prober reads schemas 1 to 2"},
 	} {
@@ -170,8 +184,13 @@ func TestFilesThatAreNoReports(t *testing.T) {
 		}
 		_, err := CompareFiles(path, filepath.Join(dir, "none"))
 		problems, ok := errors.AsType[usage.Problems](err)
-		if !ok || len(problems) != 2 || !strings.Contains(err.Error(), path+": "+test.want) || !strings.Contains(err.Error(), "none: no such file") {
-			t.Errorf("%s: %v", name, err)
+		if !ok || len(problems) != 2 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, want := range []string{path + ": " + test.want, "none: no such file"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
 		}
 	}
 }

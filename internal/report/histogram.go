@@ -5,21 +5,22 @@ import (
 	"slices"
 )
 
-// The buckets of a [histogram]: each power of two from lowest to highest is divided into 2^bucketBits of equal width.
+// The buckets of a [histogram]: each power of two from lowestBound to highestBound is divided into 2^bucketBits buckets
+// of equal width. Example: between 2^-6 and 2^-5 s (15.6 and 31.3 ms), each of 256 buckets is 61 µs wide.
 const (
-	bucketBits = 8
-	lowest     = 0x1p-30 // seconds, about a nanosecond: what is below counts as 0
-	highest    = 0x1p+14 // seconds, 4.5 hours: what is above counts as the longest
+	bucketBits   = 8
+	lowestBound  = 0x1p-30 // seconds, about a nanosecond; lower values count as 0
+	highestBound = 0x1p+14 // seconds, 4.5 hours; higher values share the last bucket
 
 	mantissaBits = 52 // of a float64, below its exponent
 )
 
-// exactness is by how much a quantile of a [histogram] may be wrong at most, relative to it: half the width of a
-// bucket, at the bottom of its power of two.
-const exactness = 1.0 / (2 << bucketBits)
+// maxQuantileError is the largest relative error of a quantile of a [histogram]: half the width of a bucket, at the
+// bottom of its power of two.
+const maxQuantileError = 1.0 / (2 << bucketBits)
 
-// A histogram counts values of one quantity, in seconds, in at most 90 kB, however many there are. Its quantiles are
-// wrong by at most [exactness], or a nanosecond; its mean is exact. The zero value has no values.
+// A histogram counts values of one quantity, in seconds. It takes at most 90 kB, however many values there are. Its
+// quantiles are wrong by at most [maxQuantileError], or by a nanosecond. Its mean is exact. The zero value is empty.
 type histogram struct {
 	count       int
 	sum         float64
@@ -27,30 +28,36 @@ type histogram struct {
 	buckets     []int64 // see bucketOf; nil without values
 }
 
-// bucketOf is the bucket of a value: its exponent and the first bits of its mantissa are a number that grows with it.
+// bucketOf returns the index of the bucket of a value. The exponent and the first bits of the mantissa of a float64
+// are, read as one number, just that: they grow with the value, and by one from bucket to bucket.
 func bucketOf(v float64) int {
-	position := func(v float64) int { return int(math.Float64bits(v) >> (mantissaBits - bucketBits)) }
-	if v < lowest {
+	if v < lowestBound {
 		return 0
 	}
-	return 1 + position(min(v, highest)) - position(lowest)
+	return 1 + leadingBits(min(v, highestBound)) - leadingBits(lowestBound)
 }
 
-// boundsOf is between what the values of a bucket are.
-func boundsOf(bucket int) (low, high float64) {
-	first := math.Float64bits(lowest) >> (mantissaBits - bucketBits)
-	edge := func(bucket int) float64 {
-		return math.Float64frombits((first + uint64(bucket)) << (mantissaBits - bucketBits)) //nolint:gosec // not negative
-	}
+// leadingBits returns the exponent of v and the first bits of its mantissa as one number.
+func leadingBits(v float64) int { return int(math.Float64bits(v) >> (mantissaBits - bucketBits)) }
+
+// bucketBounds returns the bounds of the values that belong to a bucket.
+func bucketBounds(bucket int) (low, high float64) {
 	if bucket == 0 {
-		return 0, lowest
+		return 0, lowestBound
 	}
-	return edge(bucket - 1), edge(bucket)
+	return lowerBound(bucket), lowerBound(bucket + 1)
 }
 
+// lowerBound returns the lowest value of a bucket above the first: the inverse of bucketOf.
+func lowerBound(bucket int) float64 {
+	leading := uint64(leadingBits(lowestBound) + bucket - 1) //nolint:gosec // not negative
+	return math.Float64frombits(leading << (mantissaBits - bucketBits))
+}
+
+// add adds a value.
 func (h *histogram) add(v float64) {
 	if h.buckets == nil {
-		h.buckets = make([]int64, bucketOf(highest)+1)
+		h.buckets = make([]int64, bucketOf(highestBound)+1)
 		h.least = v
 	}
 	h.count++
@@ -60,8 +67,7 @@ func (h *histogram) add(v float64) {
 	h.buckets[bucketOf(v)]++
 }
 
-// distribution is how the values are spread, without the exact values: the quantiles are those of [Spread] of the
-// middles of the buckets.
+// distribution returns how the values are spread, as [DistributionOf] does of values in the middles of their buckets.
 func (h *histogram) distribution() Distribution {
 	if h.count == 0 {
 		return Distribution{}
@@ -73,21 +79,24 @@ func (h *histogram) distribution() Distribution {
 	return d
 }
 
-// quantile interpolates between two ranks as [QuantileOf] does.
+// quantile interpolates between two ranks, as [QuantileOf] does.
 func (h *histogram) quantile(share float64) Quantile {
 	rank := float64(h.count-1) * share
-	below := int(rank)
-	weight := Number(rank - float64(below))
-	a := h.at(below)
-	b := h.at(min(below+1, h.count-1))
+	rankBelow := int(rank)
+	weight := Number(rank - float64(rankBelow))
+	below := h.valueAt(rankBelow)
+	above := h.valueAt(min(rankBelow+1, h.count-1))
 	between := func(x, y Number) Number { return x + weight*(y-x) }
 	return Quantile{
-		Share: share, Value: between(a.Value, b.Value), Low: between(a.Low, b.Low), High: between(a.High, b.High),
+		Share: share,
+		Value: between(below.Value, above.Value),
+		Low:   between(below.Low, above.Low),
+		High:  between(below.High, above.High),
 	}
 }
 
-// at is the value of a rank, from 0: the middle of its bucket, as far as that is not beyond all values.
-func (h *histogram) at(rank int) Quantile {
+// valueAt returns the value of a rank, counted from 0: the middle of its bucket, and the bucket's bounds.
+func (h *histogram) valueAt(rank int) Quantile {
 	passed := 0
 	bucket := slices.IndexFunc(h.buckets, func(n int64) bool {
 		passed += int(n)
@@ -97,9 +106,9 @@ func (h *histogram) at(rank int) Quantile {
 	return Quantile{Value: Number((low + high) / 2), Low: Number(low), High: Number(high)}
 }
 
-// boundsOf is between what the values of a bucket are that h has.
+// boundsOf returns the bounds of a bucket, no further than the least and the most of all values.
 func (h *histogram) boundsOf(bucket int) (low, high float64) {
-	low, high = boundsOf(bucket)
+	low, high = bucketBounds(bucket)
 	if bucket == len(h.buckets)-1 {
 		high = h.most
 	}

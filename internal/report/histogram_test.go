@@ -10,16 +10,16 @@ import (
 func TestBuckets(t *testing.T) {
 	last := bucketOf(math.MaxFloat64)
 	for bucket := range last {
-		low, high := boundsOf(bucket)
+		low, high := bucketBounds(bucket)
 		if bucketOf(low) != bucket || bucketOf(math.Nextafter(high, 0)) != bucket || bucketOf(high) != bucket+1 {
 			t.Fatalf("bucket %d is from %g to %g, which are of buckets %d and %d", bucket, low, high,
 				bucketOf(low), bucketOf(high))
 		}
-		if wrong := (high - low) / 2 / low; bucket > 0 && wrong > exactness {
+		if wrong := (high - low) / 2 / low; bucket > 0 && wrong > maxQuantileError {
 			t.Fatalf("the middle of bucket %d, from %g to %g, is wrong by %g", bucket, low, high, wrong)
 		}
 	}
-	if low, _ := boundsOf(last); low != highest {
+	if low, _ := bucketBounds(last); low != highestBound {
 		t.Errorf("the last bucket begins at %g", low)
 	}
 }
@@ -43,7 +43,7 @@ func TestHistogramsAreNearlyExact(t *testing.T) {
 				h.add(v)
 				values = append(values, v)
 			}
-			got, want := h.distribution(), Spread(values)
+			got, want := h.distribution(), DistributionOf(values)
 			if got.Count != n || math.Abs(float64(got.Mean-want.Mean)) > 1e-9*float64(want.Mean) {
 				t.Errorf("%s: %d values with mean %g, want %d with %g", name, got.Count, got.Mean, n, want.Mean)
 			}
@@ -52,8 +52,9 @@ func TestHistogramsAreNearlyExact(t *testing.T) {
 				if q.Share != exact.Share || q.Low > exact.Value*(1+1e-12) || q.High < exact.Value*(1-1e-12) {
 					t.Errorf("%s: %+v of %d values, exactly %g", name, q, n, exact.Value)
 				}
-				inRange := exact.Value < highest && slices.Max(values) < highest
-				if wrong := math.Abs(float64(q.Value - exact.Value)); inRange && wrong > exactness*float64(exact.Value)+lowest {
+				wrong := math.Abs(float64(q.Value - exact.Value))
+				inRange := slices.Max(values) < highestBound
+				if inRange && wrong > maxQuantileError*float64(exact.Value)+lowestBound {
 					t.Errorf("%s: %+v of %d values is wrong by %g of %g", name, q, n, wrong, exact.Value)
 				}
 			}

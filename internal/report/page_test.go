@@ -31,7 +31,7 @@ func TestRunPage(t *testing.T) {
 	samples := slices.Concat(answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2))
 	samples[3] = failure("a", 3, probe.Stalled)
 	samples[4].Outcome = probe.Canceled
-	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = none, none, nil
+	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = noValue, noValue, nil
 
 	slices.Reverse(samples) // their order does not matter
 	charts := RunCharts(stepsOf([]string{"a", "b"}, samples))
@@ -50,7 +50,8 @@ func TestRunPage(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	first, failed := charts[1].Series[0].Points[0], charts[7].Series[1].Points
-	if diff := gocmp.Diff([]plot.Point{{X: first.X + 30, Y: 1, Label: "a, round 3: stalled after 1.00 s"}}, failed); diff != "" {
+	stalled := []plot.Point{{X: first.X + 30, Y: 1, Label: "a, round 3: stalled after 1.00 s"}}
+	if diff := gocmp.Diff(stalled, failed); diff != "" {
 		t.Error(diff)
 	}
 	if last := charts[4].Series[0].Points[499]; last.Y != 1 {
@@ -61,14 +62,14 @@ func TestRunPage(t *testing.T) {
 	}
 }
 
-func TestThinningKeepsWhatStandsOut(t *testing.T) {
+func TestDownsamplingKeepsWhatStandsOut(t *testing.T) {
 	var points []plot.Point
 	for i := range 10000 {
 		points = append(points, plot.Point{X: float64(i), Y: 1 + math.Sin(float64(i))/10})
 	}
 	points[1234].Y, points[1235].Y, points[9999].Y = 9, 0.1, 7
-	kept := thin(points)
-	if len(kept) > most {
+	kept := downsample(points)
+	if len(kept) > maxPoints {
 		t.Errorf("%d points", len(kept))
 	}
 	for _, i := range []int{1234, 1235, 9999} {
@@ -90,7 +91,9 @@ func rung(target string, prompt, atOnce, failures int) Summary {
 }
 
 func TestLadderPage(t *testing.T) {
-	steps := []Summary{rung("a", 80, 4, 0), rung("a", 80, 1, 0), rung("b", 80, 1, 0), rung("b", 80, 4, 20), rung("a", 10000, 1, 0)}
+	steps := []Summary{
+		rung("a", 80, 4, 0), rung("a", 80, 1, 0), rung("b", 80, 1, 0), rung("b", 80, 4, 20), rung("a", 10000, 1, 0),
+	}
 	steps[0].Load = "4 at once"
 
 	charts := LadderCharts(steps)
@@ -107,11 +110,12 @@ func TestLadderPage(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	first, failed := charts[0].Series[0].Points, charts[4].Series[1].Points
-	if first[0].X != 1 || first[1].X != 4 || first[0].Label != "a, 80 tokens" || first[1].Label != "a, 80 tokens, 4 at once" {
-		t.Errorf("%+v is not by load", first)
+	byLoad := []plot.Point{
+		{X: 1, Y: float64(steps[1].Throughput().Output), Label: "a, 80 tokens"},
+		{X: 4, Y: float64(steps[0].Throughput().Output), Label: "a, 80 tokens, 4 at once"},
 	}
-	if Number(first[1].Y) != steps[0].Throughput().Output {
-		t.Errorf("%g tokens/s, want %g", first[1].Y, steps[0].Throughput().Output)
+	if diff := gocmp.Diff(byLoad, first); diff != "" {
+		t.Errorf("throughput by load (-want +got):\n%s", diff)
 	}
 	if failed[0].Y != 0 || failed[1].Y != 0.5 {
 		t.Errorf("%+v failed", failed)
@@ -124,7 +128,10 @@ func TestLadderPage(t *testing.T) {
 func TestLaddersOfRatesAndWithoutAnswers(t *testing.T) {
 	charts := LadderCharts([]Summary{rung("a", 0, 0, 0), Summarize([]Sample{failure("b", 0, probe.Connect)})})
 	want := []string{
-		"Throughput: a line 1; b line 1;", "TTFT: a, median line 1; a, P99 dashed 1;", "TPOT: a line 1;", "Throughput and latency: a line 1;",
+		"Throughput: a line 1; b line 1;",
+		"TTFT: a, median line 1; a, P99 dashed 1;",
+		"TPOT: a line 1;",
+		"Throughput and latency: a line 1;",
 		"Failed requests: a line 1; b line 1;",
 	}
 	if diff := gocmp.Diff(want, outline(charts)); diff != "" || charts[0].X.Log || charts[0].X.Label != "requests/s" {
@@ -137,14 +144,17 @@ func TestPage(t *testing.T) {
 	compared := Compare(Comparison{A: "a", B: "b"}, PairUp(a, b))
 	d := Document{
 		Source: "prober bench", Version: "1.0", Settings: map[string]string{"qps": "2", "prompt_tokens": "80"},
-		Summaries: []Summary{Summarize(a), Summarize(b)}, Comparisons: []Comparison{compared}, Warnings: []string{"the run was interrupted"},
+		Summaries: []Summary{Summarize(a), Summarize(b)}, Comparisons: []Comparison{compared},
+		Warnings: []string{"the run was interrupted"},
 	}
 	d.Summaries[0].URL, d.Summaries[0].Model = "http://a", "llama"
 
 	page := Page("title", d, RunCharts(stepsOf([]string{"a"}, a)))
 
-	made := []string{"prober bench, prober 1.0, from 0001-01-01 00:00:00 UTC", "a: http://a, model llama", "prompt_tokens: 80", "qps: 2"}
-	if diff := gocmp.Diff(made, page.Settings); diff != "" {
+	settings := []string{
+		"prober bench, prober 1.0, from 0001-01-01 00:00:00 UTC", "a: http://a, model llama", "prompt_tokens: 80", "qps: 2",
+	}
+	if diff := gocmp.Diff(settings, page.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	if page.Title != "title" || len(page.Charts) != 8 || !strings.Contains(page.Details, "95% confidence") {
@@ -153,8 +163,9 @@ func TestPage(t *testing.T) {
 	if lines := strings.Split(page.Summary, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[2], "b ") {
 		t.Errorf("summary:\n%s", page.Summary)
 	}
-	if want := "TPOT: " + Verdict(compared.Lines[1], "a", "b"); !slices.Contains(page.Verdicts, want) || len(page.Verdicts) != 4 {
-		t.Errorf("%q without %q", page.Verdicts, want)
+	verdict := "TPOT: " + Verdict(compared.Lines[1], "a", "b")
+	if !slices.Contains(page.Verdicts, verdict) || len(page.Verdicts) != 4 {
+		t.Errorf("%q without %q", page.Verdicts, verdict)
 	}
 	want := []string{
 		"the run was interrupted", "a: only 10 requests: quantiles from P75 on rest on fewer than ten samples",

@@ -13,71 +13,82 @@ type Phase struct {
 	From, To float64
 }
 
-// Phases are those that a probe reached, in their order. The last one of a failed probe is the wait until it failed.
-func Phases(a *probe.ResultJSON) (list []Phase) {
-	at := 0.0
-	until := func(name string, to float64) {
-		list = append(list, Phase{name, at, max(at, to)})
-		at = max(at, to)
+// Phases returns the phases that a probe reached, in their order. The last one of a failed probe is the wait until it
+// failed. Example: dns, connect, tls, write, wait, first token, decode.
+func Phases(r *probe.ResultJSON) (list []Phase) {
+	end := 0.0 // of the phase before
+	add := func(name string, to float64) {
+		list = append(list, Phase{Name: name, From: end, To: max(end, to)})
+		end = max(end, to)
 	}
-	p := a.Phases
 	for _, phase := range []struct {
 		name   string
 		length *float64
-	}{{"dns", p.DNS}, {"connect", p.Connect}, {"tls", p.TLS}, {"write", p.Write}, {"wait", p.Headers}} {
+	}{
+		{"dns", r.Phases.DNS},
+		{"connect", r.Phases.Connect},
+		{"tls", r.Phases.TLS},
+		{"write", r.Phases.Write},
+		{"wait", r.Phases.Headers},
+	} {
 		if phase.length != nil {
-			until(phase.name, at+*phase.length)
+			add(phase.name, end+*phase.length)
 		}
 	}
-	if len(a.Arrivals) > 0 {
-		until("first token", a.Arrivals[0])
-		if end := LastToken(a); end > at {
-			until("decode", end)
+	if len(r.Arrivals) > 0 {
+		add("first token", r.Arrivals[0])
+		lastToken := LastToken(r)
+		if lastToken > end {
+			add("decode", lastToken)
 		}
 	}
-	if a.Outcome != probe.OK && a.Elapsed > at {
-		until("to failure", a.Elapsed)
+	if r.Outcome != probe.OK && r.Elapsed > end {
+		add("to failure", r.Elapsed)
 	}
 	return list
 }
 
-// LastToken is when the last token frame came; of a successful probe, E2EL. It is 0 if none came.
-func LastToken(a *probe.ResultJSON) float64 {
-	if a.E2EL != nil {
-		return *a.E2EL
+// LastToken returns when the last token frame arrived, in seconds since the start. It is E2EL if the probe succeeded,
+// and 0 if no token frame arrived.
+func LastToken(r *probe.ResultJSON) float64 {
+	if r.E2EL != nil {
+		return *r.E2EL
 	}
-	if n := len(a.Arrivals); n > 0 {
-		return a.Arrivals[n-1]
+	if len(r.Arrivals) > 0 {
+		return r.Arrivals[len(r.Arrivals)-1]
 	}
 	return 0
 }
 
-// LongestGap is the longest gap, and the index of the token frame after it, which is the number of frames if the gap was
-// still open when the probe failed. ok is false if it is not known.
-func LongestGap(a *probe.ResultJSON) (gap Phase, frame int, ok bool) {
-	if a.MaxGap == nil {
+// LongestGap returns the longest gap, and the index of the token frame after it. If the gap was still open when the
+// probe failed, that index is the number of frames. ok is false if the gap is not known.
+func LongestGap(r *probe.ResultJSON) (gap Phase, frame int, ok bool) {
+	const name = "longest"
+	const rounding = 0.5e-9 // seconds; JSON has nanoseconds
+	if r.MaxGap == nil {
 		return gap, 0, false
 	}
-	for i, gap := range a.Gaps() {
-		if math.Abs(gap-*a.MaxGap) < 0.5e-9 {
-			return Phase{"longest", a.Arrivals[i-1], a.Arrivals[i]}, i, true
+	for i, length := range r.Gaps() {
+		if math.Abs(length-*r.MaxGap) < rounding {
+			return Phase{Name: name, From: r.Arrivals[i-1], To: r.Arrivals[i]}, i, true
 		}
 	}
-	n := len(a.Arrivals)
-	if a.Outcome == probe.OK || n != a.Frames || n == 0 {
+	n := len(r.Arrivals)
+	if r.Outcome == probe.OK || n != r.Frames || n == 0 {
 		return gap, 0, false
 	}
-	return Phase{"longest", a.Arrivals[n-1], a.Elapsed}, n, true
+	return Phase{Name: name, From: r.Arrivals[n-1], To: r.Elapsed}, n, true
 }
 
-// GapPlace is where the longest gap is, to be appended to its length: empty if that is not known.
-func GapPlace(a *probe.ResultJSON) string {
-	switch _, frame, ok := LongestGap(a); {
+// LongestGapPlace returns where the longest gap is, as a text that follows its length. It is empty if unknown.
+func LongestGapPlace(r *probe.ResultJSON) string {
+	_, frame, ok := LongestGap(r)
+	switch {
 	case !ok:
 		return ""
-	case frame == len(a.Arrivals):
+	case frame == len(r.Arrivals):
 		return ", still open when the probe failed"
 	default:
-		return fmt.Sprintf(", before token frame %d of %d", frame+1, a.Frames)
+		return fmt.Sprintf(", before token frame %d of %d", frame+1, r.Frames)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
@@ -23,8 +22,11 @@ func TestSampleOf(t *testing.T) {
 	gap := r.Timeline.Tokens[1].At - r.Timeline.Tokens[0].At
 	r.FinishedAt = 0
 	want := Sample{
-		Request: Request{Round: 7, TTFT: 0.9, TPOT: Number(gap.Seconds() / 4), ITL: Number(gap.Seconds() / 4), E2EL: Number((900*ms + gap).Seconds())},
-		Target:  "vllm-a", Start: noon(), Elapsed: r.Elapsed, Late: 3 * time.Second, Outcome: probe.OK,
+		Request: Request{
+			Round: 7, TTFT: 0.9, TPOT: Number(gap.Seconds() / 4), ITL: Number(gap.Seconds() / 4),
+			E2EL: Number((900*ms + gap).Seconds()),
+		},
+		Target: "vllm-a", Start: noon(), Elapsed: r.Elapsed, Late: 3 * time.Second, Outcome: probe.OK,
 		Prompt: wire.Tokens(21000), Output: wire.Tokens(6), Frames: 3, Bursts: 1,
 		ITLs:     slices.Repeat([]float64{gap.Seconds() / 4}, 4),
 		Warnings: []probe.Warning{{Text: "warning"}},
@@ -102,18 +104,24 @@ func with(samples []Sample, change func(s *Sample), which ...int) []Sample {
 
 func TestPairUp(t *testing.T) {
 	noTTFT := answer("b", 2, 0.9, 0.004)
-	noTTFT.TTFT = none
+	noTTFT.TTFT = noValue
 	later := answer("a", 1, 0.7, 0.001) // in the round of another: only one has a pair
 	later.Start = later.Start.Add(1)
 	early := answer("a", 2, 0.2, 0.001)
 	early.Start = noon().Add(-time.Hour)
-	a := []Sample{later, answer("a", 5, 0.5, 0.001), early, answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
-	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), noTTFT, answer("b", 7, 0.7, 0.002)}
+	a := []Sample{
+		later, answer("a", 5, 0.5, 0.001), early, answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout),
+		answer("a", 3, 0.3, 0.001),
+	}
+	b := []Sample{
+		answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), noTTFT,
+		answer("b", 7, 0.7, 0.002),
+	}
 
 	got := PairUp(a, b)
 
 	want := []Pairs{
-		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(none)}}},
+		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(noValue)}}},
 		{Metric: "TPOT", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
 		{Metric: "ITL", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
 		{Metric: "E2EL", Values: [][2]float64{{0.1 + 99*0.001, 0.6 + 99*0.002}, {0.2 + 99*0.001, 0.9 + 99*0.004}}},
@@ -132,7 +140,7 @@ func TestPairUp(t *testing.T) {
 // is no difference.
 func TestOnlyWhatMayBeComparedIs(t *testing.T) {
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, noValue }
 	for want, change := range map[string]func(*Sample){"TTFT TPOT E2EL": batched, "TPOT ITL": cached} {
 		changed := with(b, change)
 		for _, pairs := range [][]Pairs{PairUp(a, changed), PairUp(changed, a)} {
@@ -147,45 +155,9 @@ func TestOnlyWhatMayBeComparedIs(t *testing.T) {
 	}
 }
 
-func TestPairWarnings(t *testing.T) {
-	a, b := answers("left", 10, 0.8, 0.003, 0.01, 1), answers("right", 10, 0.8, 0.003, 0.01, 2)
-	for name, test := range map[string]struct {
-		a, b []Sample
-		want []string
-	}{
-		"alike": {a, b, nil},
-		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
-			"1 of 10 rounds without a pair, not compared: left failed 0 of 10 requests, right 1 of 10 requests",
-		}},
-		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds without a pair, not compared: left failed 0 of 7 requests, right 0 of 10 requests"}},
-		"canceled rounds do not count": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
-		"other tokenizer": {a, with(b, func(s *Sample) { s.Prompt = wire.Tokens(21074) }), []string{
-			"left counts 21073 tokens of prompt, right 21074 (medians)",
-		}},
-		"some answers shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0, 1, 2, 3, 4), []string{
-			"left generates 100 tokens, right 82 (medians): E2EL compares answers of different length",
-		}},
-		"one answer shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0), nil},
-		"unknown lengths":    {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }), nil},
-		"one batched": {a, with(b, batched), []string{
-			"token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
-		}},
-		"both batched": {with(a, batched), with(b, batched), []string{
-			"token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
-		}},
-		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
-			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
-		}},
-	} {
-		if diff := cmp.Diff(test.want, PairWarnings(test.a, test.b), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
-	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none, none
+	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, noValue, noValue
 	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
 	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
 	limited := failure("vllm-a", 3, probe.RateLimited)
@@ -196,8 +168,8 @@ func TestRequestLines(t *testing.T) {
 		limited, failure("vllm-a", 4, probe.Canceled),
 	} {
 		line := RequestLine(s)
-		if s.Outcome == probe.OK && length(line) > 80 || length(line) > 140 || strings.ContainsAny(line, "\n\x1b") {
-			t.Errorf("%d columns in %q", length(line), line)
+		if s.Outcome == probe.OK && columnsOf(line) > 80 || columnsOf(line) > 140 || strings.ContainsAny(line, "\n\x1b") {
+			t.Errorf("%d columns in %q", columnsOf(line), line)
 		}
 		lines = append(lines, line)
 	}

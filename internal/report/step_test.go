@@ -57,7 +57,7 @@ func TestMemoryOfAStep(t *testing.T) {
 		distinct = append(distinct, long(round, tokens, r))
 		all = append(all, distinct[round].ITLs...)
 	}
-	want := Spread(all)
+	want := DistributionOf(all)
 	var step Step
 	before := heap()
 	for range repeated {
@@ -65,7 +65,7 @@ func TestMemoryOfAStep(t *testing.T) {
 			step.Add(s)
 		}
 		if grown := heap() - before; grown > most {
-			t.Fatalf("%d bytes for %d tokens", grown, step.spreads[indexITL].count)
+			t.Fatalf("%d bytes for %d tokens", grown, step.histograms[indexITL].count)
 		}
 	}
 	got := step.Summary()
@@ -75,11 +75,11 @@ func TestMemoryOfAStep(t *testing.T) {
 	for i, q := range got.ITL.Quantiles {
 		exact := float64(want.Quantiles[i].Value)
 		// of repeated values the ranks differ a little
-		if wrong := math.Abs(float64(q.Value)-exact) / exact; wrong > 2*exactness {
+		if wrong := math.Abs(float64(q.Value)-exact) / exact; wrong > 2*maxQuantileError {
 			t.Errorf("%+v is wrong by %g of %g", q, wrong, exact)
 		}
 	}
-	if points := step.cumulatedITL(); len(points) < 100 || points[len(points)-1].Y != 1 {
+	if points := step.itlDistributionPoints(); len(points) < 100 || points[len(points)-1].Y != 1 {
 		t.Errorf("%d points of the distribution, up to %+v", len(points), points[len(points)-1])
 	}
 }
@@ -89,18 +89,18 @@ func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var step Step
 	var all []float64
-	for round := range mostExact / 10_000 {
+	for round := range maxExactITLs / 10_000 {
 		s := long(round, 10_000, r)
 		all = append(all, s.ITLs...)
 		step.Add(s)
 	}
-	if diff := cmp.Diff(Spread(all), step.Summary().ITL); diff != "" {
+	if diff := cmp.Diff(DistributionOf(all), step.Summary().ITL); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if notes := bucketNotes(step.Summary()); notes != nil {
 		t.Error(notes)
 	}
-	exact := step.cumulatedITL()
+	exact := step.itlDistributionPoints()
 	step.Add(long(0, 1, r))
 	got := step.Summary()
 	if want := []string{"Quantiles come from histogram buckets: ITL ±0.2%"}; step.itls != nil ||
@@ -109,8 +109,8 @@ func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 	}
 	ends := func(points []plot.Point) [2]plot.Point { return [2]plot.Point{points[0], points[len(points)-1]} }
 	for i, want := range ends(exact) {
-		near := ends(step.cumulatedITL())[i]
-		if math.Abs(near.X-want.X) > exactness*want.X || math.Abs(near.Y-want.Y) > 0.01 {
+		near := ends(step.itlDistributionPoints())[i]
+		if math.Abs(near.X-want.X) > maxQuantileError*want.X || math.Abs(near.Y-want.Y) > 0.01 {
 			t.Errorf("the distribution has %+v, by buckets %+v", want, near)
 		}
 	}
@@ -124,9 +124,9 @@ func TestInterim(t *testing.T) {
 	step := stepsOf([]string{"a"}, samples)[0]
 	got, want := step.Interim(), step.Summary()
 	for _, q := range quantities {
-		for i, exact := range q.in(&want).Quantiles {
-			value := float64(q.in(&got).Quantiles[i].Value)
-			if wrong := math.Abs(value - float64(exact.Value)); wrong > exactness*float64(exact.Value) {
+		for i, exact := range q.inSummary(&want).Quantiles {
+			value := float64(q.inSummary(&got).Quantiles[i].Value)
+			if wrong := math.Abs(value - float64(exact.Value)); wrong > maxQuantileError*float64(exact.Value) {
 				t.Errorf("%s: %g, want %+v", q.name, value, exact)
 			}
 		}

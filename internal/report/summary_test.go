@@ -17,7 +17,7 @@ import (
 
 func TestSummarize(t *testing.T) {
 	unknown := answer("a", 3, 0.5, 0.01)
-	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none, nil
+	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, noValue, nil
 	samples := []Sample{
 		failure("a", 4, probe.Timeout), answer("a", 1, 0.2, 0.01), unknown, answer("a", 0, 0.4, 0.02),
 		failure("a", 5, probe.Canceled), failure("a", 2, probe.Timeout),
@@ -42,73 +42,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// batched is an answer whose frames a timer let go every 50 ms, seven together.
-func batched(s *Sample) { s.Bursts = 85 }
-
-func TestWarnings(t *testing.T) {
-	good := answers("a", 10, 0.8, 0.003, 0.01, 1)
-	warning := func(text string) func(*Sample) {
-		return func(s *Sample) { s.Warnings = []probe.Warning{{Kind: "prompt", Text: text}} }
-	}
-	some := func(change func(*Sample), which ...int) []Sample { return with(good, change, which...) }
-	many := answers("a", 1000, 0.8, 0.003, 0.01, 1)
-	for name, test := range map[string]struct {
-		samples []Sample
-		want    string // of the first warnings, parted by "|"; empty: none
-	}{
-		"nothing to say":        {many, ""},
-		"nothing at all":        {nil, ""},
-		"canceled":              {some(func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
-		"contaminated":          {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 requests had a prompt that was in the server's cache: excluded from TTFT"},
-		"hidden reasoning":      {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), "3 of 10 requests had hidden reasoning: excluded from TTFT"},
-		"first token read late": {with(many, func(s *Sample) { s.TTFT = none }, 3, 5), "2 of 1,000 requests had a first token that this prober read too late: excluded from TTFT"},
-		"last token read late":  {with(many, func(s *Sample) { s.E2EL = none }, 3), "1 of 1,000 requests had a last token that this prober read too late: excluded from E2EL"},
-		"read late": {
-			some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
-			"6 of 10 requests were read too late by this prober: excluded from ITL|ITL rests on 4 of 10 " +
-				"requests only|only 10 requests",
-		},
-		"some read late": {some(func(s *Sample) { s.Joined = 4 }, 0, 1, 2), "12 of 1,000 tokens were read late, several at once|only 10 requests"},
-		"all but one read late": {
-			with(some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }),
-				func(s *Sample) { *s = good[4]; s.Joined = 90 }, 4),
-			"9 of 10 requests were read too late by this prober: excluded from ITL|ITL rests on 1 of 10 requests only|" +
-				"90 of 100 tokens were read late, several at once: their ITL is a mean|only 10 requests",
-		},
-		"all read late": {some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }),
-			"10 of 10 requests were read too late by this prober: excluded from ITL|only 10 requests"},
-		"all at once": {some(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), "990 of 1,000 token frames arrived together"},
-		"untold": {some(func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1),
-			"1 of 10 requests did not report how many tokens they generated"},
-		"unattributed": {some(func(s *Sample) { s.ITLs = nil }, 0, 1),
-			"2 of 10 requests did not report how many tokens each frame carries"},
-		"half of the frames are a burst": {
-			some(func(s *Sample) { s.Bursts = 50 }),
-			"500 of 1,000 token frames arrived together with the previous one: the server or a proxy sends them in bursts",
-		},
-		"less than half are none": {some(func(s *Sample) { s.Bursts = 49 }), "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
-		"several tokens a frame":  {some(func(s *Sample) { s.Frames = 14 }), "a token frame carries 7.14 tokens on average"},
-		"lengths":                 {some(func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long"},
-		"enough for P90":          {many[:100], "only 100 requests: quantiles from P95 on rest on fewer than ten samples"},
-		"one":                     {good[:1], "only 1 request: quantiles from P75 on rest on fewer than ten samples"},
-		"warnings that are equal": {with(many, warning("100 tokens of prompt"), 3, 5), "2 of 1,000 requests: 100 tokens of prompt"},
-		"warnings that differ in numbers": {
-			with(with(many, warning("7 of prompt (+2)"), 3), warning("103 of prompt (-1)"), 5, 6), "3 of 1,000 requests, for example: 7 of prompt (+2)",
-		},
-	} {
-		want := strings.Split(test.want, "|")
-		got := append(Summarize(test.samples).Warnings, "")
-		for i, words := range want {
-			if !strings.HasPrefix(got[i], words) || words == "" && got[i] != "" {
-				t.Errorf("%s: %q, want %q", name, got, want)
-				break
-			}
-		}
-	}
-}
-
-// What numpy.percentile says of the same values.
-func TestSpreadIsThatOfTheRecordedTools(t *testing.T) {
+// TestDistributionsAgreeWithNumpy compares with what numpy.percentile returns for the same values.
+func TestDistributionsAgreeWithNumpy(t *testing.T) {
 	for _, test := range []struct {
 		values []float64
 		mean   float64
@@ -118,13 +53,15 @@ func TestSpreadIsThatOfTheRecordedTools(t *testing.T) {
 		{[]float64{4, 1, 3, 2}, 2.5, []float64{2.5, 3.25, 3.7, 3.85, 3.97}},
 		{[]float64{10, 20, 30, 40, 50, 60, 70, 80, 90, 1000}, 145, []float64{55, 77.5, 181, 590.5, 918.1}},
 	} {
-		d := Spread(test.values)
+		d := DistributionOf(test.values)
 		if d.Count != len(test.values) || math.Abs(float64(d.Mean)-test.mean) > 1e-9 {
 			t.Errorf("%v: count %d, mean %g, want %g", test.values, d.Count, d.Mean, test.mean)
 		}
 		for i, q := range d.Quantiles {
-			if math.Abs(float64(q.Value)-test.want[i]) > 1e-9 || q.Low != q.Value || q.High != q.Value || q.Share != Shares()[i] {
-				t.Errorf("%v: quantile %+v, want %g exactly", test.values, q, test.want[i])
+			want := Number(test.want[i])
+			exact := Quantile{Share: Shares()[i], Value: want, Low: want, High: want}
+			if diff := cmp.Diff(exact, q, near()); diff != "" {
+				t.Errorf("%v (-want +got):\n%s", test.values, diff)
 			}
 		}
 	}
@@ -135,8 +72,8 @@ func TestSpreadIsThatOfTheRecordedTools(t *testing.T) {
 // where two targets take turns; and that a server which cannot keep up has less.
 func TestThroughputOfARate(t *testing.T) {
 	at := func(seconds, elapsed float64) Sample {
-		second := float64(time.Second)
-		return Sample{Outcome: probe.OK, Start: noon().Add(time.Duration(seconds * second)), Elapsed: time.Duration(elapsed * second)}
+		duration := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+		return Sample{Outcome: probe.OK, Start: noon().Add(duration(seconds)), Elapsed: duration(elapsed)}
 	}
 	for name, c := range map[string]struct {
 		run     []Sample
@@ -157,19 +94,22 @@ func TestThroughputOfARate(t *testing.T) {
 	}
 }
 
-// TestAttained holds what is said of requests that were good, bad, or had no sample, a second in all, of which three slots
-// were skipped: by the gate, by the block, and as goodput.
+// TestAttained holds what is said of requests that were good, bad, or had no sample. All of them took one second
+// together, and three slots were skipped. Each case is what the gate, the block and the goodput say.
 func TestAttained(t *testing.T) {
-	good, bad, unknown := Judgement{Good: 1, Value: none}, Judgement{Bad: 1, Value: none}, Judgement{Value: none}
+	good, bad, unknown := Judgement{Good: 1, Value: noValue}, Judgement{Bad: 1, Value: noValue}, Judgement{Value: noValue}
+	goods := func(n int) []Judgement { return slices.Repeat([]Judgement{good}, n) }
 	for want, judged := range map[string][]Judgement{
-		"met by a: 100% (1,500 of 1,500), 3 skipped|Met|1500.00":             slices.Repeat([]Judgement{good}, 1500),
-		"missed by a: 99.996% (29,999 of 30,000), 3 skipped|Missed|29999.00": append(slices.Repeat([]Judgement{good}, 29_999), bad),
+		"met by a: 100% (1,500 of 1,500), 3 skipped|Met|1500.00":             goods(1500),
+		"missed by a: 99.996% (29,999 of 30,000), 3 skipped|Missed|29999.00": append(goods(29_999), bad),
 		"missed by a: 50% (1 of 2), 3 skipped|Missed|2.00":                   {good, unknown, bad},
 		"missed by a: no request has a sample, 3 skipped|Missed|nan":         {unknown},
 	} {
 		var samples []Sample
 		for _, j := range judged {
-			samples = append(samples, Sample{Target: "a", Outcome: probe.OK, Start: noon(), Elapsed: time.Second, Judged: []Judgement{j}})
+			samples = append(samples, Sample{
+				Target: "a", Outcome: probe.OK, Start: noon(), Elapsed: time.Second, Judged: []Judgement{j},
+			})
 		}
 		s := Summarize(samples, probe.Objective{Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.999999})
 		s.Skipped[probe.SkipOverlap] = 3
@@ -220,15 +160,22 @@ func TestFailuresAreGrouped(t *testing.T) {
 		samples = append(samples, SampleOf(r))
 	}
 	want := []Failures{
-		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "check the server's log at that time"},
-		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: check that server"},
+		{
+			Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b",
+			Hint: "check the server's log at that time",
+		},
+		{
+			Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a",
+			Hint: "a proxy got no answer from the server behind it: check that server",
+		},
 	}
 	if diff := cmp.Diff(want, Summarize(samples).Failures); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestBlockedSlotsAreJudged holds that an attainment counts what the metrics count: also the slots behind a request that failed.
+// TestBlockedSlotsAreJudged holds that an attainment counts what the metrics count: also the slots that a failed
+// request has blocked.
 func TestBlockedSlotsAreJudged(t *testing.T) {
 	up := probe.Objective{Name: "up", Signal: probe.SignalAvailability, Goal: 0.5}
 	hung := &probe.Result{Target: "a", Outcome: probe.Timeout, Blocked: 4}

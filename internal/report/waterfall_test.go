@@ -95,9 +95,12 @@ func unauthorized() *probe.Result {
 func TestWaterfall(t *testing.T) {
 	batched := answered(25, 4)
 	for i := 1; i < 24; i += 2 {
-		batched.Timeline.Tokens[i].Read, batched.Timeline.Tokens[i].At = batched.Timeline.Tokens[i+1].Read, batched.Timeline.Tokens[i+1].At
+		frame, next := &batched.Tokens[i], batched.Tokens[i+1]
+		frame.Read, frame.At = next.Read, next.At
 	}
-	batched.Warnings = []error{errors.New("12 of 25 token frames arrived together with the one before: something batches them")}
+	batched.Warnings = []error{
+		errors.New("12 of 25 token frames arrived together with the one before: something batches them"),
+	}
 
 	empty := answered(1, 1)
 	empty.Outcome, empty.Err = probe.Empty, errors.New("stream ended without a token")
@@ -116,9 +119,11 @@ func TestWaterfall(t *testing.T) {
 		late.Timeline.Tokens[i].Kernel = true
 	}
 	for i := 40; i < 43; i++ {
-		late.Timeline.Tokens[i].Read, late.Timeline.Tokens[i].At, late.Timeline.Tokens[i].Delay = 43, late.Timeline.Tokens[42].At, 180*ms
+		frame := &late.Tokens[i]
+		frame.Read, frame.At, frame.Delay = 43, late.Timeline.Tokens[42].At, 180*ms
 	}
-	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap")}
+	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others, " +
+		"so that their ITL is a mean: no max gap")}
 
 	for name, r := range map[string]*probe.Result{
 		"late": late, "ok": answered(100, 1), "batched": batched, "stalled": stalled(), "unauthorized": unauthorized(),
@@ -135,7 +140,7 @@ func TestLinesFit(t *testing.T) {
 	r.Model, r.TraceID = "llama", "" // longer words have lines of their own
 	for _, width := range []int{40, 132} {
 		for line := range strings.Lines(waterfallText(t, r, width)) {
-			if length(strings.TrimSuffix(line, "\n")) > width {
+			if columnsOf(strings.TrimSuffix(line, "\n")) > width {
 				t.Errorf("width %d: %q", width, line)
 			}
 		}

@@ -28,7 +28,7 @@ var (
 		"seconds": seconds, "latency": latency, "short": format.Short, "elapsed": format.Elapsed,
 		"attainment": format.Attainment,
 		"length":     func(p report.Phase) string { return format.Seconds(p.To - p.From) },
-		"phases":     report.Phases, "place": report.GapPlace, "by": by,
+		"phases":     report.Phases, "place": report.LongestGapPlace, "by": by,
 		"half": func(v float64) float64 { return v / 2 },
 		"goal": format.Goal,
 		"age":  func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },

@@ -52,4 +52,4 @@ func (e *entry) sampleFor(objectives []probe.Objective) report.Sample {
 }
 
 // median returns the middle of values in any order, NaN if there is none.
-func median(values []float64) report.Number { return report.Spread(values).At(0.5) }
+func median(values []float64) report.Number { return report.DistributionOf(values).At(0.5) }

@@ -130,9 +130,9 @@ func TestLadderOfIdenticalBuilds(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 20261124))
 			var differences, regressions bool
 			for _, concurrency := range ladder {
-				c := Comparison{A: "old", B: "new", Pair: "prompt", InRun: test.inRun}
+				c := Comparison{A: "old", B: "new", Pair: "prompt", ComparisonsInRun: test.inRun}
 				if test.together {
-					c.Together = concurrency
+					c.RequestsInPair = concurrency
 				}
 				c = Compare(c, ladderPairs(r, requests*concurrency, concurrency))
 				slower, notes := Gate{Regression: true}.Regressions(c)
@@ -169,7 +169,7 @@ func TestPairsNeeded(t *testing.T) {
 		}
 		for pairs, shown := range map[int]bool{n: true, n - 1: false} {
 			p := Pairs{Values: slices.Repeat([][2]float64{{1, 2}}, pairs)}
-			c := Compare(Comparison{InRun: comparisons}, slices.Repeat([]Pairs{p}, len(quantities)))
+			c := Compare(Comparison{ComparisonsInRun: comparisons}, slices.Repeat([]Pairs{p}, len(quantities)))
 			if l := c.Lines[0]; l.Shown != shown || l.Needed != n {
 				t.Errorf("%d comparisons, %d pairs: %+v", comparisons, pairs, l)
 			}
@@ -180,7 +180,9 @@ func TestPairsNeeded(t *testing.T) {
 // near compares with the error of floating point.
 func near() gocmp.Option {
 	return gocmp.Options{
-		cmpopts.EquateApprox(1e-9, 1e-15), cmpopts.EquateNaNs(), gocmp.Transformer("float", func(n Number) float64 { return float64(n) }),
+		cmpopts.EquateApprox(1e-9, 1e-15),
+		cmpopts.EquateNaNs(),
+		gocmp.Transformer("float", func(n Number) float64 { return float64(n) }),
 	}
 }
 
@@ -219,6 +221,7 @@ func TestCompare(t *testing.T) {
 		return []Pairs{p}
 	}
 	four := func(n int) []Pairs { return contest{rounds: n, factor: 2, noise: 0.01}.pairs(1) }
+	const nothing = "no round was answered by both: nothing to compare"
 	for name, test := range map[string]struct {
 		c       Comparison
 		pairs   []Pairs
@@ -236,11 +239,11 @@ func TestCompare(t *testing.T) {
 		"periods": {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false,
 			"too few periods of 1h0m0s to show any difference: 5 of 6 needed"},
 		"a tie at the edge of the interval": {Comparison{}, pairs(6, 1, 1), false, ""},
-		"no time":                           {Comparison{}, pairs(1, 0, 1), false, "no round was answered by both: nothing to compare"},
-		"no numbers":                        {Comparison{}, pairs(3, math.NaN(), 1), false, "no round was answered by both: nothing to compare"},
-		"a ladder": {Comparison{InRun: 5}, four(9), false,
+		"no time":                           {Comparison{}, pairs(1, 0, 1), false, nothing},
+		"no numbers":                        {Comparison{}, pairs(3, math.NaN(), 1), false, nothing},
+		"a ladder": {Comparison{ComparisonsInRun: 5}, four(9), false,
 			"too few rounds to show any difference: 9 of 10 needed in a run of 5 comparisons"},
-		"nothing": {Comparison{}, nil, false, "no round was answered by both: nothing to compare"},
+		"nothing": {Comparison{}, nil, false, nothing},
 	} {
 		test.c.Pair = cmp.Or(test.c.Pair, "round")
 		c := Compare(test.c, test.pairs)
@@ -273,7 +276,7 @@ func TestRegressions(t *testing.T) {
 		"no pair of all four": {contest{}, 0, 0,
 			[]string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
 	} {
-		g := Gate{Regression: true, Least: test.least}
+		g := Gate{Regression: true, MinSlowdown: test.least}
 		pairs := test.c.pairs(1)
 		pairs[0].Values = pairs[0].Values[:cmp.Or(test.few, test.c.rounds)]
 		got, notes := g.Regressions(Compare(Comparison{A: "a", B: "b", Load: "1 QPS", Pair: "round"}, pairs))
@@ -287,7 +290,7 @@ func TestRegressions(t *testing.T) {
 // TestWhatIsNotJudged holds that a gate says why a quantity was not judged: what excluded its values, too few pairs, or
 // both.
 func TestWhatIsNotJudged(t *testing.T) {
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, noValue }
 	const tooFew = "too few rounds, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
@@ -303,7 +306,7 @@ func TestWhatIsNotJudged(t *testing.T) {
 		"a cache, sometimes": {with(b, cached, 0, 1, 2, 3, 4), []string{
 			"TTFT was not judged: " + tooFew, "E2EL was not judged: " + tooFew,
 		}},
-		"no ITL on one side": {with(b, func(s *Sample) { s.ITL = none }),
+		"no ITL on one side": {with(b, func(s *Sample) { s.ITL = noValue }),
 			[]string{"ITL was not judged: no pair has a value on both sides"}},
 	} {
 		slower, notes := Gate{Regression: true}.Regressions(compared(a, test.b))
@@ -314,8 +317,9 @@ func TestWhatIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestTogether holds that no request is lost or counted twice, and that the last group is not smaller than the others.
-func TestTogether(t *testing.T) {
+// TestGroupMeans holds that no request is lost or counted twice, and that the last group is not smaller than the
+// others.
+func TestGroupMeans(t *testing.T) {
 	values := [][2]float64{{1, 10}, {3, 30}, {5, 50}, {7, 70}, {12, 120}}
 	for n, want := range map[int][][2]float64{
 		1: values,
@@ -323,18 +327,18 @@ func TestTogether(t *testing.T) {
 		3: {{28.0 / 5, 56}},
 		9: {{28.0 / 5, 56}},
 	} {
-		if diff := gocmp.Diff(want, together(values, n), near()); diff != "" {
+		if diff := gocmp.Diff(want, groupMeans(values, n), near()); diff != "" {
 			t.Errorf("groups of %d (-want +got):\n%s", n, diff)
 		}
 	}
 	missing := slices.Clone(values)
 	missing[0][1], missing[2][0], missing[3][0] = math.NaN(), 0, math.Inf(1)
 	for n, want := range map[int][][2]float64{1: {{3, 30}, {12, 120}}, 2: {{3, 30}, {12, 120}}, 5: {{7.5, 75}}} {
-		if diff := gocmp.Diff(want, together(missing, n), near()); diff != "" {
+		if diff := gocmp.Diff(want, groupMeans(missing, n), near()); diff != "" {
 			t.Errorf("groups of %d, some without a value (-want +got):\n%s", n, diff)
 		}
 	}
-	c := Compare(Comparison{A: "a", B: "b", Pair: "prompt", Together: 16},
+	c := Compare(Comparison{A: "a", B: "b", Pair: "prompt", RequestsInPair: 16},
 		contest{rounds: 16 * 7, factor: 2, noise: 0.01}.pairs(1))
 	const want = "too few groups of 16 prompts to show any difference: 7 of 8 needed"
 	if c.Lines[0].Pairs != 7 || len(c.Warnings) != 1 || c.Warnings[0] != want {

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrMissed is returned after it was printed which objective was missed, or what is slower.
+var ErrMissed = errors.New("missed")
+
+// A Gate is what a run fails on.
+type Gate struct {
+	Objective, Regression bool
+
+	// MinSlowdown is the slowdown, in per cent, below which a regression does not count.
+	MinSlowdown float64
+}
+
+// Regressions returns a line for each quantity in which B of c is certainly slower than A, and by at least
+// g.MinSlowdown. Notes are lines about quantities that were not judged, with the reason. If no quantity was judged,
+// that is a regression, too: what was not measured does not pass.
+func (g Gate) Regressions(c Comparison) (slower, notes []string) {
+	prefix := "regression, " + c.Load + ": "
+	for _, q := range quantities {
+		reason := c.whyNotJudged(q.name)
+		if reason != "" {
+			notes = append(notes, prefix+q.name+" was not judged: "+reason)
+			continue
+		}
+		l, _ := c.line(q.name)
+		leastSlowdown := 100 * (float64(l.Ratio.Low) - 1) // per cent; NaN, and so not too small, if unknown
+		tooSmall := leastSlowdown < g.MinSlowdown
+		if l.Difference.Low > 0 && !tooSmall {
+			slower = append(slower, prefix+l.Metric+": "+l.Verdict)
+		}
+	}
+	if len(notes) == len(quantities) {
+		return []string{prefix + "nothing was judged: " + c.Warnings[len(c.Warnings)-1]}, nil
+	}
+	return slower, notes
+}
+
+// whyNotJudged says why c cannot show a difference of a quantity. It is empty if c can.
+func (c Comparison) whyNotJudged(metric string) string {
+	var reasons []string
+	l, ok := c.line(metric)
+	if ok && l.bounded() {
+		return ""
+	}
+	if ok {
+		reasons = append(reasons, fmt.Sprintf("too few %s, %d of %d needed", c.pairNoun(2), l.Pairs, l.Needed))
+	}
+	for _, e := range c.Excluded {
+		if e.Metric == metric {
+			reasons = append(reasons, e.Reason)
+		}
+	}
+	if reasons == nil {
+		return "no pair has a value on both sides"
+	}
+	return strings.Join(reasons, "; ")
+}

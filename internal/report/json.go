@@ -1,0 +1,126 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
+)
+
+// currentSchema is the version of the JSON documents. It changes when a field changes its meaning.
+const currentSchema = 2
+
+// oldestSchema is the oldest version that [CompareFiles] reads. Schema 1 differs only in the fields of comparisons
+// (its differences are A − B), and CompareFiles makes its own comparisons.
+const oldestSchema = 1
+
+// documentJSON is a document in a file.
+type documentJSON struct {
+	Schema int `json:"schema"`
+	Document
+}
+
+// json returns d as one JSON object. Durations are in seconds, unknown values are null or left out. Keys and their
+// order are stable.
+func (d Document) json() string {
+	d.Started = d.Started.UTC()
+	d.Summaries = append([]Summary{}, d.Summaries...) // an empty list instead of null
+	d.Comparisons = append([]Comparison{}, d.Comparisons...)
+	if d.Settings == nil {
+		d.Settings = map[string]string{}
+	}
+	var text strings.Builder
+	_ = Encode(&text, "  ", documentJSON{Schema: currentSchema, Document: d}) // neither can fail
+	return text.String()
+}
+
+// Encode writes v as a JSON value and the end of a line. It is indented if indent is not empty. Unlike json.Marshal it
+// keeps the < of objectives.
+func Encode(w io.Writer, indent string, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", indent)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v) //nolint:wrapcheck // says what it is
+}
+
+// summaryFields are the fields of a Summary without its methods, so that encoding them does not call MarshalJSON again.
+type summaryFields Summary
+
+// summaryJSON is a Summary in JSON: its fields, and what they come to.
+type summaryJSON struct {
+	summaryFields
+
+	Duration  Number `json:"duration_seconds"`
+	Succeeded int    `json:"succeeded_requests"`
+	Failed    int    `json:"failed_requests"`
+	Throughput
+	Goodput *Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
+
+	// Requests takes the place of the field of the same key in summaryFields, so that the long list stands at the end.
+	Requests []Request `json:"requests"`
+}
+
+// MarshalJSON writes the fields of s and what they come to: its duration, counts of requests and throughput.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	s.Start = s.Start.UTC()
+	s.Failures = append([]Failures{}, s.Failures...) // an empty list instead of null
+	j := summaryJSON{
+		summaryFields: summaryFields(s),
+		Duration:      Number(s.Duration.Seconds()),
+		Succeeded:     s.Succeeded(),
+		Failed:        s.Failed(),
+		Throughput:    s.Throughput(),
+		Requests:      append([]Request{}, s.Requests...),
+	}
+	if s.Objectives != nil {
+		j.Goodput = &j.Good
+	}
+	var text bytes.Buffer
+	err := Encode(&text, "", j)
+	return text.Bytes(), err
+}
+
+// A Number is a figure that may be unknown (NaN) or infinite. In JSON these two are null; all others are exact to the
+// ninth decimal.
+type Number float64
+
+// noValue stands for what is unknown, or does not exist.
+var noValue = Number(math.NaN())
+
+// MarshalJSON writes null for what is not finite. It never fails.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !finite(n) {
+		return []byte("null"), nil
+	}
+	if math.Abs(float64(n)) <= 1e6 {
+		n = Number(math.Round(float64(n)*1e9) / 1e9)
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	*n = noValue
+	if string(text) == "null" {
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n)) //nolint:wrapcheck // as it is without a Number
+}
+
+// finite reports whether v is a number: neither NaN nor infinite.
+func finite[T ~float64](v T) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+
+// Texts are sentences. In JSON they are never null, and free of what terminals obey: JSON ends up there, too.
+type Texts []string
+
+// MarshalJSON writes a list, empty if t is nil. It never fails.
+func (t Texts) MarshalJSON() ([]byte, error) {
+	list := []string{}
+	for _, text := range t {
+		list = append(list, format.Clean(text))
+	}
+	return json.Marshal(list)
+}
