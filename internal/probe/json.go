@@ -58,7 +58,7 @@ type ResultJSON struct {
 	Frames       int        `json:"frames"` // token frames
 	Coalesced    int        `json:"coalesced_frames"`
 	JoinedTokens int        `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
-	Stamp        *Stamping  `json:"stamp"`                  // source of the arrival timestamps; null if there was no token frame
+	Stamp        *Stamping  `json:"timestamps"`             // source of the arrival timestamps; null if there was no token frame
 	Taint        *Taint     `json:"taint"`                  // why the gaps are unreliable; null if they are not
 	ReadDelay    *float64   `json:"read_delay_max_seconds"` // longest time that bytes lay unread; null without kernel timestamps
 	FinishReason *string    `json:"finish_reason"`

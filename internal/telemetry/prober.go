@@ -30,8 +30,8 @@ func delaysOfProber() []Instrument {
 			fromResult: readDelays,
 		},
 		{
-			Name:  "llm.prober.refused_stamps",
-			Unit:  "{stamp}",
+			Name:  "llm.prober.kernel_timestamps_rejected",
+			Unit:  "{timestamp}",
 			Kind:  Counter,
 			Scope: ScopeProber,
 			Help: "Kernel timestamps that were rejected as implausible and replaced by the time of the read: from the " +
