@@ -61,7 +61,7 @@ func (s *targetState) update(r *probe.Result) {
 func objectiveNames(t probe.Description) []string {
 	var names []string
 	for _, o := range t.Objectives {
-		names = append(names, valid(o.Name))
+		names = append(names, toValidUTF8(o.Name))
 	}
 	return names
 }
