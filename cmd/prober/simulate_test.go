@@ -30,7 +30,8 @@ func TestSimulateSpeaksAsItsFlagsSay(t *testing.T) {
 	if asked != exitOK || !regexp.MustCompile(want).MatchString(out.String()) {
 		t.Errorf("exit code %d, want %s:\n%s", asked, want, out.String())
 	}
-	if stop(); <-ended != exitOK {
+	stop()
+	if <-ended != exitOK {
 		t.Error("the simulation failed")
 	}
 }
