@@ -23,15 +23,19 @@ func TestProblems(t *testing.T) {
 		name, _, _ := strings.Cut(given, "\n")
 		t.Run(name, func(t *testing.T) {
 			given, _, _ = strings.Cut(given, "\n> ")
-			_, err := Load(mistaken(given))
+			c, err := Load(mistaken(given))
 			found, _ := errors.AsType[usage.Problems](err)
+			if err == nil {
+				found = c.Problems()
+			}
 			for _, p := range found {
 				given += "\n> " + p.Error()
 			}
 			if diff := cmp.Diff(cases[i+1], given); diff != "" && !*update {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			if cases[i+1] = given; len(found) == 0 {
+			cases[i+1] = given
+			if len(found) == 0 {
 				t.Errorf("no problems, but %v", err)
 			}
 		})

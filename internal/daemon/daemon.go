@@ -103,7 +103,7 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 
 // work reloads and looks up names, until ctx is done or serving failed, which is the error.
 func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, failed <-chan error) error {
-	files, names := time.Tick(time.Duration(d.Config.ReloadInterval)), time.Tick(time.Duration(d.Config.DNSInterval)) // nil if the interval is 0
+	files, names := time.Tick(d.Config.ReloadInterval), time.Tick(d.Config.DNSInterval) // nil if the interval is 0
 	for {
 		select {
 		case <-ctx.Done():

@@ -80,9 +80,9 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 // none is skipped. Data sets: at least a token a word is counted.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 	perProbe := float64(cmp.Or(j.meanPrompt, j.Prompts.Mean()) + t.MaxTokens)
-	perDay := int(math.Round(float64(t.QPS) * 86400 * probedShare(t, took) * perProbe))
+	perDay := int(math.Round(t.QPS * 86400 * probedShare(t, took) * perProbe))
 	if t.TokenBudgetPerDay > 0 {
-		return min(perDay, int(t.TokenBudgetPerDay))
+		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
 }

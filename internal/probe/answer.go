@@ -75,8 +75,9 @@ func (a *answer) add(at stream.Stamp, d wire.Delta) bool {
 // noteBehind notes that a frame without tokens was read together with the token frame before it, if it was.
 func (a *answer) noteBehind(at stream.Stamp) {
 	tokens := a.result.Tokens
-	if n := len(tokens); n > 0 && tokens[n-1].Read == uint32(at.Read) {
-		tokens[n-1].Behind = true
+	last := len(tokens) - 1
+	if last >= 0 && tokens[last].Read == uint32(at.Read) {
+		tokens[last].Behind = true
 	}
 }
 
@@ -99,7 +100,7 @@ func (a *answer) total() wire.Usage {
 	u := a.result.Usage
 	frames := len(a.result.Tokens)
 	if !u.Generated().Known && frames > 0 && a.tokens.byIDs == frames {
-		u.Output = wire.Tokens(a.tokens.told)
+		u.Output = wire.Tokens(a.tokens.reported)
 	}
 	return u
 }
@@ -119,15 +120,16 @@ func (a *answer) settle() {
 	if r.FirstAnswerAt > 0 && !r.Reasoned && !r.Hidden { // a token without text is one of the answer as well
 		r.FirstAnswerAt = r.Tokens[0].At
 	}
-	broken := r.Outcome != OK && (r.Finish == "" || a.serverErr != nil)
-	if n := len(r.Tokens); n > 0 && broken {
+	brokeOff := r.Outcome != OK && (r.Finish == "" || a.serverErr != nil)
+	last := len(r.Tokens) - 1
+	if last >= 0 && brokeOff {
 		died := r.Elapsed
 		if a.serverErr != nil {
 			died = a.serverErrAt
 		}
-		r.Open = max(0, died-r.Tokens[n-1].At)
+		r.Open = max(0, died-r.Tokens[last].At)
 	}
-	r.Timeline.settle()
+	r.settle()
 }
 
 // A tokenCount finds out how many tokens each frame carries.
@@ -139,8 +141,8 @@ type tokenCount struct {
 	standing bool // a frame with text carried usage that did not grow: usage is not per frame
 	byUsage  int  // token frames whose tokens are growth of usage
 	byIDs    int  // token frames whose tokens are token ids
-	ids      int  // tokens told by ids since usage last grew
-	told     int  // tokens told in all frames
+	ids      int  // tokens reported by ids since usage last grew
+	reported int  // tokens reported in all frames
 }
 
 // grow returns the usage of a frame, and by how many generated tokens it grew, where that is evidence of tokens in this
@@ -167,12 +169,12 @@ func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth
 	return usage, growth
 }
 
-// attribute returns the number of tokens in a token frame, by the growth of usage, else by the ids in it; 0 if the frame
-// does not say.
+// attribute returns the number of tokens in a token frame, by the growth of usage, else by the ids in it; 0 if the
+// frame does not say.
 func (c *tokenCount) attribute(grown, ids int) int {
-	c.told += max(grown, ids)
+	c.reported += max(grown, ids)
 	switch {
-	case c.told > wire.MaxGenerated:
+	case c.reported > wire.MaxGenerated:
 		return 0
 	case grown > 0:
 		c.byUsage++
@@ -185,9 +187,9 @@ func (c *tokenCount) attribute(grown, ids int) int {
 	return 0
 }
 
-// source returns where the tokens of every frame came from. Where no frame tells, each has one if the count of all equals
-// the number of token frames, or is one more: an invisible end-of-sequence, which an answer that ended for its length does
-// not have.
+// source returns where the tokens of every frame came from. Where no frame reports them, each has one if the count of
+// all equals the number of token frames, or is one more: an invisible end-of-sequence, which an answer that ended for
+// its length does not have.
 func (c *tokenCount) source(frames int, total wire.Count, finish string) Source {
 	hasEnd := wire.EndingOf(finish) != wire.AtLimit
 	switch {

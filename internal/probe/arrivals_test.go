@@ -39,7 +39,8 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 					}
 					target := serveTLS(t, server, config)
 					route := &target.Transport.route
-					if route.HTTP2, route.Reuse = two, true; secure {
+					route.HTTP2, route.Reuse = two, true
+					if secure {
 						target.URL, route.TLS = "https://example.com", trusting(certified)
 					}
 					for n := range 2 {
@@ -65,7 +66,8 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 	}
 }
 
-// readLate asks, reads nothing of the answer for a while, in which all of it arrives, and returns the arrivals of its frames.
+// readLate asks, reads nothing of the answer for a while, in which all of it arrives, and returns the arrivals of its
+// frames.
 func readLate(t *testing.T, target Target, late time.Duration) (arrived []time.Time) {
 	t.Helper()
 	tr := &trace{start: time.Now()}

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
+// Prepare finds out what the server is, unless that is known. A server that answers but does not say is assumed to
 // be one of openai-chat: some have no model list, and need no model.
 func (m *Member) Prepare(ctx context.Context) error {
 	known := m.Capabilities()
@@ -40,7 +40,7 @@ func (m *Member) Introduce(ctx context.Context) error {
 		return m.Prepare(ctx)
 	}
 	_, err := m.Discover(ctx)
-	if rejected(err) {
+	if isRejection(err) {
 		return nil
 	}
 	return err
@@ -55,36 +55,38 @@ func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
 	return models, err
 }
 
+// learnFindings notes what the server is. What was learned of another one before does not hold any more.
 func (m *Member) learnFindings(found Findings) {
 	m.learn(func(c *Capabilities) {
 		if c.Stale {
 			*c = Capabilities{}
 		}
-		found.Limits = found.Or(c.Limits) // which a refusal may have told
+		found.Limits = found.Or(c.Limits) // a rejection may have named them
 		c.Findings, c.Looked = found, time.Now()
 	})
 }
 
-// Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
+// Unreached returns the result of a probe that was not sent because of err, which is that of [Member.Discover].
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Capabilities().Model)
 	r.Start, r.Elapsed = start, time.Since(start)
 	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
-	if v, ok := errors.AsType[verdict](err); ok {
+	v, ok := errors.AsType[verdict](err)
+	if ok {
 		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
 	}
 	return r
 }
 
-// Failed is [Member.Unreached] of a probe that was due: a pause that the server asked for is kept.
+// Failed does what [Member.Unreached] does, for a probe that was due: a pause that the server asked for is kept.
 func (m *Member) Failed(start time.Time, err error) *Result {
 	r := m.Unreached(start, err)
-	m.rest(r)
+	m.pause(r)
 	return r
 }
 
 // LookAgain asks the server for its type, version and model again, if it was asked longer ago than an age. If one of
-// them has changed, nothing else that was learned holds any more. A server that does not tell is taken to be as
+// them has changed, nothing else that was learned holds any more. A server that does not say is taken to be as
 // before.
 func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	known := m.Capabilities()
@@ -102,7 +104,7 @@ func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	if i >= 0 && found.Model != known.Model { // it is not the first of the list any more
 		found.Model, found.Limits = known.Model, models[i].Limits
 	}
-	if found.Server.Name == "" { // a gateway tells its name in answers only
+	if found.Server.Name == "" { // a gateway names itself in answers only
 		found.Server, found.Dialect, found.Version = known.Server, known.Dialect, known.Version
 	}
 	if found.sameServer(known.Findings) {

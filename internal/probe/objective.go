@@ -23,10 +23,10 @@ const (
 
 // An Objective is a promise: at least Goal of all probes are good. Its tags are those of package config.
 type Objective struct {
-	Name   string        `env:"NAME" yaml:"name" format:"identifier"`
-	Signal Signal        `env:"SIGNAL" envDefault:"availability" yaml:"signal" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability"`
-	Limit  time.Duration `env:"LIMIT" yaml:"limit"` // 0 for availability
-	Goal   float64       `env:"GOAL" envDefault:"0.99" yaml:"goal" format:"ratio"`
+	Name   string        `env:"NAME" format:"identifier"`
+	Signal Signal        `env:"SIGNAL" envDefault:"availability" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability"`
+	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
+	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
 }
 
 // Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see
@@ -57,7 +57,7 @@ func (o Objective) Events(r *Result) (good, bad int) {
 	return 0, 1 + r.Blocked
 }
 
-// Value is the signal of r, which succeeded. ok is false without a sample of it; availability has none.
+// Value returns the signal of r, which succeeded. ok is false without a sample of it; availability has none.
 func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
 	switch {
 	case o.Signal == SignalTTFT && r.TTFTValid():
@@ -79,7 +79,8 @@ func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
 // String returns o as the flag --objective takes it: "ttft<2s@95%".
 func (o Objective) String() string { return o.promise(string(o.Signal)) }
 
-// Title returns o by its name, which is also the label of its metrics: "fast_start<2s@95%". Without a name it is the signal's.
+// Title returns o by its name, which is also the label of its metrics: "fast_start<2s@95%". Without a name it is the
+// signal's.
 func (o Objective) Title() string { return o.promise(cmp.Or(o.Name, string(o.Signal))) }
 
 func (o Objective) promise(subject string) string {

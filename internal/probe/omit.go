@@ -7,12 +7,12 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected: they are
-// omitted from now on, and it can be asked again. Of one that has answered these are the fields that another probe in
-// flight was found to be answered without.
+// learnRejected returns the fields, besides those already omitted, that a server which has not answered yet rejected:
+// they are omitted from now on, and it can be asked again. Of one that has answered these are the fields that another
+// probe in flight was found to be answered without.
 func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
-	if !refused(r) {
+	if !isRefused(r) {
 		return nil
 	}
 	fields = wire.Rejected(known.Dialect, r.rejected, omitted)
@@ -33,7 +33,7 @@ func (c *Capabilities) omit(fields []wire.Field) {
 }
 
 // keepOmitted notes that a server answers without fields. If this is its first answer, all of them stay omitted: a
-// probe beside this one, which did not help itself by omitting them, may have made them be sent again.
+// probe in flight with this one, for which omitting them did not help, may have made them be sent again.
 func (m *Member) keepOmitted(fields []wire.Field) {
 	m.learn(func(c *Capabilities) {
 		if !c.Answered {
@@ -42,7 +42,7 @@ func (m *Member) keepOmitted(fields []wire.Field) {
 	})
 }
 
-// restore makes fields be sent again whose omission did not help, unless it helped another probe meanwhile.
+// restore makes fields be sent again whose omission did not help, unless it has helped another probe.
 func (m *Member) restore(omitted []wire.Field) {
 	m.learn(func(c *Capabilities) {
 		if c.Answered {
@@ -58,6 +58,7 @@ func (m *Member) restore(omitted []wire.Field) {
 	})
 }
 
-func refused(r *Result) bool {
+// isRefused reports whether the server rejected the request as invalid.
+func isRefused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }

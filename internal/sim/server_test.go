@@ -53,8 +53,8 @@ var (
 	tgiFour        = `{"inputs":"` + words(76) + ` do not stop.","parameters":{"max_new_tokens":4}}`
 )
 
-// TestFramesComeWhenTheyAreDue holds that tokens are sent at the times of the profile and the fault, and that the log of
-// the server has them.
+// TestFramesComeWhenTheyAreDue holds that tokens are sent at the times of the profile and the fault, and that the log
+// of the server has them.
 func TestFramesComeWhenTheyAreDue(t *testing.T) {
 	const chat, completions, tgi = "/v1/chat/completions", "/v1/completions", "/generate_stream"
 	for _, test := range []struct {
@@ -128,8 +128,8 @@ func TestWarmPromptsLookWarm(t *testing.T) {
 	}
 }
 
-// TestTheCrowdIsRefused holds that a request beyond the limit is refused at once, and that one whose client leaves makes
-// room in the queue.
+// TestTheCrowdIsRefused holds that a request beyond the limit is refused at once, and that one whose client leaves
+// makes room in the queue.
 func TestTheCrowdIsRefused(t *testing.T) {
 	p := profile(t, "tgi-ladder")
 	p.MaxRequests = 1
@@ -144,7 +144,8 @@ func TestTheCrowdIsRefused(t *testing.T) {
 		}
 		<-ctx.Done()
 		synctest.Wait()
-		if post(t.Context(), s, "/generate_stream", tgiFour); len(s.Sent()) != 2 || len(s.Sent()[1].Tokens) != 4 {
+		post(t.Context(), s, "/generate_stream", tgiFour)
+		if len(s.Sent()) != 2 || len(s.Sent()[1].Tokens) != 4 {
 			t.Errorf("logged %+v, want an answer that was broken off and a whole one", s.Sent())
 		}
 	})

@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// Notes returns what is unusual about a server, one sentence each, for the page and for check.
+func Notes(c probe.Capabilities) []string {
+	var notes []string
+	if c.Server.Note != "" {
+		notes = append(notes, c.Server.Note)
+	}
+	for _, f := range c.Omit {
+		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
+	}
+	if c.Unlimited {
+		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked "+
+			"have arrived")
+	}
+	if c.ExactOutput {
+		notes = append(notes, "output length is enforced")
+	}
+	return notes
+}
