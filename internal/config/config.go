@@ -66,7 +66,7 @@ type Settings struct {
 	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" optional:"50000000" format:"tokens"`
 	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse"`
 	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2"`
-	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user"`
+	Timestamps        string        `env:"TIMESTAMPS" envDefault:"kernel" oneof:"kernel user"`
 	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" min:"1ms" optional:""`
 	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m"`
 
