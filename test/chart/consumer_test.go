@@ -24,8 +24,9 @@ func dependent(t *testing.T) string {
 	return dir
 }
 
-// TestSidecarOfAnotherChart holds that another chart gets our sidecar and nothing else, and that the prober takes its environment;
-// and that without ours it renders too: a dependency whose condition is off takes its named templates with it.
+// TestSidecarOfAnotherChart holds that another chart gets our sidecar and nothing else, and that the prober
+// takes its environment; and that without ours it renders too: a dependency whose condition is off takes its
+// named templates with it.
 func TestSidecarOfAnotherChart(t *testing.T) {
 	t.Parallel()
 	dir := dependent(t)
@@ -51,7 +52,8 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 	}
 }
 
-// documented holds that a sidecar is the block to paste in docs/sidecar.md, but for the variables of the consumer's values.
+// documented holds that a sidecar is the block to paste in docs/sidecar.md, but for the variables of the
+// consumer's values.
 func documented(t *testing.T, sidecar map[string]any) {
 	t.Helper()
 	var pasted []map[string]any
