@@ -44,7 +44,7 @@ func newTally(j *engine.Job, load Load, r *run) *tally {
 		t.counts[i].skipped = map[probe.Skip]int{}
 	}
 	if r.Observers != nil {
-		t.also = r.Observers.Attend(j)
+		t.also = r.Observers.RecorderFor(j)
 	}
 	return t
 }

@@ -166,7 +166,7 @@ func (d *Daemon) publishReadiness() {
 // noteLoaded shows on /metrics and the page that the configuration was loaded.
 func (d *Daemon) noteLoaded() {
 	d.observers.Metrics.Reloaded(time.Now(), true)
-	d.observers.Board.SetRejected(nil)
+	d.observers.Board.SetRejection(nil)
 }
 
 // noteRejected shows on /metrics and the page why the whole configuration was rejected. It returns the consequence.
@@ -176,7 +176,7 @@ func (d *Daemon) noteRejected(why error) (consequence string) {
 		consequence = "probing is disabled until it is fixed"
 	}
 	d.observers.Metrics.Reloaded(time.Now(), false)
-	d.observers.Board.SetRejected(&status.Rejection{At: time.Now(), Consequence: consequence, Problem: why.Error()})
+	d.observers.Board.SetRejection(&status.Rejection{At: time.Now(), Consequence: consequence, Problem: why.Error()})
 	return consequence
 }
 

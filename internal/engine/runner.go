@@ -183,7 +183,7 @@ func (r *Runner) begin(j *Job) {
 		j.Inherit(old)
 	}
 	r.budgets.Give(j)
-	group := j.Group(r.Observers.Attend(j))
+	group := j.Group(r.Observers.RecorderFor(j))
 	r.running.Go(func() {
 		defer close(j.done)
 		for _, old := range shared {

@@ -91,8 +91,8 @@ type Rejection struct {
 	Problem     string // no secrets; may have several lines
 }
 
-// SetRejected makes the page show that the configuration as it is now is wrong; nil says that it is right.
-func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
+// SetRejection makes the page show that the configuration as it is now is wrong; nil says that it is right.
+func (b *Board) SetRejection(r *Rejection) { b.rejected.Store(r) }
 
 // Record keeps what the board needs of r, and no pointer to it.
 func (b *Board) Record(r *probe.Result) {
