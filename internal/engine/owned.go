@@ -34,7 +34,7 @@ func Present(ctx context.Context, c *config.Config) []config.Target {
 func present(ctx context.Context, c *config.Config, lookup Lookup) []config.Target {
 	o := newOwnedTargets(lookup, zap.NewNop())
 	_ = o.refresh(ctx, c.Targets) // a failure shows in the probes: see expand
-	return o.of(c)
+	return o.expandAndShard(c)
 }
 
 // refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are logged.
@@ -67,7 +67,8 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 	return len(failures)
 }
 
-func (o *ownedTargets) of(c *config.Config) []config.Target {
+// expandAndShard returns the targets of c, one for each known address of a dns+ URL, as far as they belong to our shard.
+func (o *ownedTargets) expandAndShard(c *config.Config) []config.Target {
 	own := expand(c.Targets, o.names.addresses)
 	all := len(own)
 	own = slices.DeleteFunc(own, func(t config.Target) bool { return !c.Shard.Owns(t.Group) }) // groups as a whole
