@@ -1,7 +1,7 @@
-// Package daemon runs a prober until it is told to stop. It serves HTTP, reloads the configuration when its files change,
-// reports whether it is ready, and stops in order: no new probes, then the running ones, then the last export, then
-// HTTP. What comes in is a configuration and a listener; what goes out are the page, /metrics and the log. Start reading
-// at [Daemon.Run].
+// Package daemon runs a prober until it is told to stop. It serves HTTP, reloads the configuration when its files
+// change, reports whether it is ready, and stops in order: no new probes, then the running ones, then the last export,
+// then HTTP. What comes in is a configuration and a listener; what goes out are the page, /metrics and the log. Start
+// reading at [Daemon.Run].
 package daemon
 
 import (

@@ -39,8 +39,9 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 }
 
 // Idle returns the configuration of a sidecar whose own is invalid: no targets, and every valid setting of the prober
-// itself. Such a sidecar goes on running: if it ended, its pod would not be ready, and the server beside it would be out
-// of rotation for a typing error. ok is false if wrong is no problem of the configuration, or if the prober is no sidecar.
+// itself. Such a sidecar goes on running: if it ended, its pod would not be ready, and the server beside it would be
+// out of rotation for a typing error. ok is false if wrong is no problem of the configuration, or if the prober is no
+// sidecar.
 func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
 	if _, refused := errors.AsType[usage.Problems](wrong); !refused {
 		return nil, false
@@ -85,8 +86,8 @@ type reloaded struct {
 	rejected []config.Rejected // its targets that are not probed
 }
 
-// reload makes the prober work by the configuration as it is now. One in which nothing is right changes nothing. A drain
-// goes on: a Secret may be rotated, or a file may change, while the pod ends.
+// reload makes the prober work by the configuration as it is now. One in which nothing is right changes nothing. A
+// drain goes on: a Secret may be rotated, or a file may change, while the pod ends.
 func (d *Daemon) reload(ctx context.Context) reloaded {
 	d.Files = d.Files.Next()
 	defer d.Files.Release()

@@ -207,8 +207,8 @@ func (u unanswered) Error() string {
 	return fmt.Sprintf("%s: %v", u.result.Outcome, u.result.Err)
 }
 
-// fitByUsage makes a round's prompt exact by the usage of requests with short answers, or estimates. broken says what is
-// wrong with the tokenizer; nil: the server has none. See [Job.fit] for the results.
+// fitByUsage makes a round's prompt exact by the usage of requests with short answers, or estimates. broken says what
+// is wrong with the tokenizer; nil: the server has none. See [Job.fit] for the results.
 func (j *Job) fitByUsage(
 	ctx context.Context, i int, round uint64, broken error,
 ) (failed *probe.Result, reason probe.Skip) {

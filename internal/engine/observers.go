@@ -81,8 +81,8 @@ type jobRecorder struct {
 	job       *Job
 }
 
-// Record shows a result. One that was canceled is dropped, and so is a refused connection during a drain: its server has
-// been told to stop.
+// Record shows a result. One that was canceled is dropped, and so is a refused connection during a drain: its server
+// has been told to stop.
 func (to jobRecorder) Record(r *probe.Result) {
 	o := to.observers
 	defer survive(o.log, "recording a result", to.job)

@@ -37,7 +37,7 @@ type Runner struct {
 	probes  context.Context // done: probes under way are dropped
 	drop    context.CancelFunc
 	running sync.WaitGroup
-	fits           *semaphore.Weighted // of fitsAtOnce
+	fits    *semaphore.Weighted // of fitsAtOnce
 
 	mu      sync.Mutex // guards all below
 	jobs    []*Job

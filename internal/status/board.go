@@ -1,5 +1,6 @@
-// Package status keeps the last results of each target in memory and shows them on a page and as JSON, with the health of
-// the prober itself. Its only statistics are quantiles of these results: history and rates are the metrics' business.
+// Package status keeps the last results of each target in memory and shows them on a page and as JSON, with the health
+// of the prober itself. Its only statistics are quantiles of these results: history and rates are the metrics'
+// business.
 package status
 
 import (
@@ -42,8 +43,8 @@ func (b *Board) Set(t probe.Description) {
 	h.target, h.problems = t, nil
 }
 
-// RejectTarget shows a target that is not probed, for the problems that its settings have, until it is set or removed. If its
-// name is known, its results stay.
+// RejectTarget shows a target that is not probed, for the problems that its settings have, until it is set or removed.
+// If its name is known, its results stay.
 func (b *Board) RejectTarget(name string, problems usage.Problems) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -197,7 +197,8 @@ func extent(e *entry) (end float64, seen bool) {
 	return min(e.Elapsed, 1.3*end), true
 }
 
-// nice is the next number of an axis at or above v: 1, 1.2, 1.5, 2, … times a power of ten; 1 if there is nothing to show.
+// nice is the next number of an axis at or above v: 1, 1.2, 1.5, 2, … times a power of ten; 1 if there is nothing to
+// show.
 func nice(v float64) float64 {
 	if v <= 0 {
 		return 1
