@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "rewrite "+classicFile)
 const classicHeader = `# Generated from rules.yaml by "make generate"; do not edit.
 #
 # Rules for prober by classic buckets. Minimum: Prometheus 2.42, or VictoriaMetrics.
-# They are those of rules.yaml without native histograms. docs/slo.md and docs/regression.md explain them.
+# They are those of rules.yaml without native histograms. docs/alerts.md and docs/regression.md explain them.
 `
 
 // nativeHalf matches the native half of an expression, such as histogram_avg(sum by (job) (rate(x[1h]))), and the "or"

@@ -27,22 +27,6 @@ func command(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// TestManPages holds that each command has a page with its flags, and each shell its completions.
-func TestManPages(t *testing.T) {
-	dir := t.TempDir()
-	command(t, ".", packagesDir+"generate", program.Binary(t, "PROBER_BINARY"), dir)
-	for page, want := range map[string]string{"prober": ".B bench\n", "prober-run": ".SH CONFIGURATION\n.TP\n.B \\-\\-targets\\-file file\n", "prober-simulate": "curl \\-X PUT"} {
-		if text := command(t, dir, "gzip", "-dc", "man/"+page+".1.gz"); !strings.Contains(text, want) {
-			t.Errorf("%s has no %q:\n%s", page, want, text)
-		}
-	}
-	pages, _ := filepath.Glob(dir + "/man/*")
-	completions, _ := filepath.Glob(dir + "/prober.*sh")
-	if len(pages) < 13 || len(completions) != 3 {
-		t.Errorf("%q %q", pages, completions)
-	}
-}
-
 // TestUnit holds that systemd takes the unit, and what it thinks of its sandbox: at most 1.5 of 10 (1.1 by systemd 252).
 func TestUnit(t *testing.T) {
 	unit, err := os.ReadFile(packagesDir + "prober.service")

@@ -61,9 +61,10 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 				return listenError(cmd, c.ListenAddress, err)
 			}
 			tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
+			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
+			defer saveMemory(log)()
 			d := &daemon.Daemon{
-				Config: c, Files: files, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
-				Log:  newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+				Config: c, Files: files, Listener: listener, Drain: demoDrain, Flush: demoFlush, Log: log, Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 			}
 			return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })

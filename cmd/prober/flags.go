@@ -50,6 +50,12 @@ var unreadable = map[string]usage.Problem{
 	"duration":    {Text: "not a duration", Hint: "want a duration with its unit, for example 30s"},
 }
 
+// inPlaceOfSecrets says by the flags that would hold secrets what to use instead.
+var inPlaceOfSecrets = map[string]string{
+	"api-key": "use --api-key-file FILE, or PROBER_API_KEY",
+	"headers": "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and PROBER_TARGETS_0_HEADERS",
+}
+
 // flagError says what is wrong with a flag in the words of all problems, and what an unknown one probably stands for.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -57,7 +63,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		near := usage.Nearest(word, known)
-		instead, secret := config.SecretFlag(word)
+		instead, secret := inPlaceOfSecrets[word]
 		switch i := slices.IndexFunc(config.Reference(), func(k config.Key) bool { return k.Flag == word && len(k.For) > 0 }); {
 		case secret && cmd.Flags().Lookup("api-key-file") != nil:
 			return usage.Problems{{

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -27,9 +26,6 @@ const (
 	drainLimit = 10 * time.Second
 	flushLimit = 5 * time.Second
 )
-
-// garbagePercent is the GOGC of `prober run`. Go's own 100 takes a third more memory; see docs/performance.md.
-const garbagePercent = 40
 
 func newRun() *cobra.Command {
 	cmd := &cobra.Command{
@@ -71,12 +67,11 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			hangups := make(chan os.Signal, 1)
 			signal.Notify(hangups, syscall.SIGHUP)
 			defer signal.Stop(hangups)
-			if os.Getenv("GOGC") == "" {
-				defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
-			}
+			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
+			defer saveMemory(log)()
 			d := daemon.Daemon{
 				Config: c, Files: files, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
-				Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat), Build: buildInfo(),
+				Log: log, Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 				Load: load, Hangups: hangups,
 			}

@@ -231,7 +231,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error
 	if n := askedTokens(first); n > 0 {
 		length = "prompts of " + format.Grouped(n) + " tokens, "
 	}
-	r.Screen.Note(fmt.Sprintf("warm-up: %snot counted (at most %s each)", length, format.Short(time.Duration(first.Timeout).Seconds())))
+	r.Screen.Note(fmt.Sprintf("warm-up: %snot counted (at most %s each)", length, format.Short(first.Timeout.Seconds())))
 	results, next, err := j.Once(ctx)
 	switch {
 	case ctx.Err() != nil:

@@ -296,7 +296,7 @@ func (c *checker) plan() {
 		t.Prompt, lengths, t.MaxTokens, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival, cost(perDay, c.took > 0))
 	if t.TokenBudgetPerDay > 0 {
 		end := cmp.Or(t.BudgetEnd(perDay, o.Mean()+t.MaxTokens), "the budget lasts all day")
-		c.line("plan", "at most %s tokens a day, by its budget: %s", format.Grouped(int(t.TokenBudgetPerDay)), end)
+		c.line("plan", "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
 	}
 }
 

@@ -2,24 +2,23 @@
 // It reports every problem at once, each with its place and a hint. It reads files that it is told to read and nothing
 // else: it opens no connection, asks no server and keeps no state. Secrets leave it only through [Secret.Reveal].
 //
-// The structs below are the settings. caarlos0/env fills them, see [Load] for the order. Their tags are
+// The structs below are the settings. Each source (the variables, the targets file, the flags) is read as a [layer] of
+// texts. The layers are merged, and caarlos0/env parses what remains, once for each struct: see [Load]. The tags are
 //
-//	env         name of the variable, without PROBER_ and TARGETS_n_
+//	env         name of the variable, without PROBER_ and TARGETS_n_; in lower case, it is the key in the targets file
 //	envDefault  default
-//	yaml        key in the targets file
 //	oneof       the words that are allowed; API and SERVER have those of package wire
-//	min, max    bounds of a number or a duration; both are allowed
-//	above       bound of a number that is not allowed itself
-//	format      form of a text, or ratio for a number between 0 and 1: see [formats]
+//	min, max    bounds of a number or a duration, which are allowed themselves
+//	optional    the word none is allowed, too: the zero value; holds an example, where there is no default
+//	format      what the text or number means: see [kinds]
 //
-// What people read about a setting is in [descriptions].
+// What people read about a setting is in help.txt.
 package config
 
 import (
-	"fmt"
-	"reflect"
+	"net/url"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
@@ -27,77 +26,76 @@ import (
 
 // A Config is everything the prober was told. [Load] makes it; the caller owns it.
 type Config struct {
-	ListenAddress   string           `env:"LISTEN_ADDRESS" envDefault:":9464" yaml:"listen_address" format:"address"`
-	WebConfigFile   string           `env:"WEB_CONFIG_FILE" yaml:"web_config_file" format:"file"`
-	LogLevel        string           `env:"LOG_LEVEL" envDefault:"info" yaml:"log_level" oneof:"debug info warn error"`
-	LogFormat       string           `env:"LOG_FORMAT" yaml:"log_format" oneof:"json console"`
-	TargetsFile     string           `env:"TARGETS_FILE" yaml:"targets_file" format:"file"`
-	ReloadInterval  OptionalDuration `env:"RELOAD_INTERVAL" envDefault:"5s" yaml:"reload_interval" min:"100ms"`
-	DNSInterval     Duration         `env:"DNS_INTERVAL" envDefault:"30s" yaml:"dns_interval" min:"100ms"`
-	Shard           Shard            `env:"SHARD" yaml:"shard"`
-	MaxTokensPerDay Tokens           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" yaml:"max_tokens_per_day" min:"1" max:"1000000000000000"`
-	DrainEndpoint   bool             `env:"DRAIN_ENDPOINT" envDefault:"off" yaml:"drain_endpoint"`
-	GenAISemconv    bool             `env:"GENAI_SEMCONV" envDefault:"on" yaml:"genai_semconv"`
+	ListenAddress   string        `env:"LISTEN_ADDRESS" envDefault:":9464" format:"address"`
+	WebConfigFile   string        `env:"WEB_CONFIG_FILE" format:"file"`
+	LogLevel        string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error"`
+	LogFormat       string        `env:"LOG_FORMAT" oneof:"json console"`
+	TargetsFile     string        `env:"TARGETS_FILE" format:"file"`
+	ReloadInterval  time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" optional:""`
+	DNSInterval     time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms"`
+	Shard           Shard         `env:"SHARD"`
+	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" max:"1000000000000000" optional:"" format:"tokens"`
+	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off"`
+	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on"`
 
-	// Each target and each objective is filled by itself, with a prefix of its own.
+	// Each target and each objective is filled by itself.
 	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
 	Rejected   []Rejected  `env:"-"` // that cannot be probed; never all: then Load fails
 	Objectives []Objective `env:"-"` // at least one
 	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
-	Unknown    []string    // variables that begin with PROBER_, mean nothing and were ignored; each has a warning too
 }
 
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
 type Settings struct {
-	QPS     Rate   `env:"QPS" envDefault:"0.1" yaml:"qps" above:"0" max:"1000"`
-	Arrival string `env:"ARRIVAL" envDefault:"constant" yaml:"arrival" oneof:"constant poisson"`
+	QPS     float64 `env:"QPS" envDefault:"0.1" min:"0.00001" max:"1000" format:"rate"`
+	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant poisson"`
 
-	Prompt        string  `env:"PROMPT" envDefault:"cold" yaml:"prompt" oneof:"cold warm sessions dataset canary"`
-	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" yaml:"prompt_tokens" min:"16" max:"1000000"`
-	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" yaml:"max_tokens" min:"1" max:"100000"`
-	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" yaml:"session_users" min:"1" max:"10000"`
-	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" yaml:"session_rounds" min:"1" max:"1000"`
-	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" yaml:"system_tokens" min:"0" max:"1000000"`
-	DatasetFile   string  `env:"DATASET_FILE" yaml:"dataset_file" format:"file"`
-	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" yaml:"canary_depth" min:"0" max:"1"`
+	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset canary"`
+	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" format:"tokens"`
+	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" format:"tokens"`
+	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000"`
+	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000"`
+	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" format:"tokens"`
+	DatasetFile   string  `env:"DATASET_FILE" format:"file"`
+	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1"`
 
-	Timeout           Duration         `env:"TIMEOUT" envDefault:"120s" yaml:"timeout"`
-	StallTimeout      Duration         `env:"STALL_TIMEOUT" envDefault:"30s" yaml:"stall_timeout"`
-	MaxInFlight       int              `env:"MAX_IN_FLIGHT" envDefault:"1" yaml:"max_in_flight" min:"1" max:"1000"`
-	TokenBudgetPerDay Tokens           `env:"TOKEN_BUDGET_PER_DAY" yaml:"token_budget_per_day" min:"0" max:"1000000000000"`
-	Connection        string           `env:"CONNECTION" envDefault:"fresh" yaml:"connection" oneof:"fresh reuse"`
-	HTTPVersion       string           `env:"HTTP_VERSION" envDefault:"1.1" yaml:"http_version" oneof:"1.1 2"`
-	Stamp             string           `env:"STAMP" envDefault:"kernel" yaml:"stamp" oneof:"kernel user"`
-	BackoffLimit      OptionalDuration `env:"BACKOFF_LIMIT" envDefault:"5m" yaml:"backoff_limit"`
-	WaitForReady      OptionalDuration `env:"WAIT_FOR_READY" yaml:"wait_for_ready"`
+	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" min:"1ms"`
+	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" min:"1ms"`
+	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000"`
+	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" max:"1000000000000" optional:"50000000" format:"tokens"`
+	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse"`
+	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2"`
+	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user"`
+	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" min:"1ms" optional:""`
+	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m"`
 
-	APIKey        Secret      `env:"API_KEY" yaml:"api_key"`
-	APIKeyFile    string      `env:"API_KEY_FILE" yaml:"api_key_file" format:"file"`
-	Priority      OptionalInt `env:"PRIORITY" yaml:"priority" min:"-2147483648" max:"2147483647"`
-	SessionHeader string      `env:"SESSION_HEADER" yaml:"session_header" format:"header"`
+	APIKey        Secret `env:"API_KEY"`
+	APIKeyFile    string `env:"API_KEY_FILE" format:"file"`
+	Priority      *int   `env:"PRIORITY" min:"-2147483648" max:"2147483647" optional:"-10"`
+	SessionHeader string `env:"SESSION_HEADER" format:"header"`
 }
 
 // A Target is one endpoint and how it is probed. Every field is filled in.
 type Target struct {
-	URL                string  `env:"URL" yaml:"url" format:"url"`
-	Name               string  `env:"NAME" yaml:"name" format:"name"`
-	Group              string  `env:"GROUP" yaml:"group" format:"name"`
-	API                string  `env:"API" envDefault:"auto" yaml:"api" oneof:"auto"`
-	Path               string  `env:"PATH" yaml:"path" format:"path"`
-	APIVersion         string  `env:"API_VERSION" yaml:"api_version"`
-	Server             string  `env:"SERVER" envDefault:"auto" yaml:"server" oneof:"auto"`
-	Model              string  `env:"MODEL" yaml:"model"`
-	Headers            Headers `env:"HEADERS" yaml:"headers"`
-	CAFile             string  `env:"CA_FILE" yaml:"ca_file" format:"file"`
-	CertFile           string  `env:"CERT_FILE" yaml:"cert_file" format:"file"`
-	KeyFile            string  `env:"KEY_FILE" yaml:"key_file" format:"file"`
-	InsecureSkipVerify bool    `env:"INSECURE_SKIP_VERIFY" envDefault:"off" yaml:"insecure_skip_verify"`
+	URL                string  `env:"URL" format:"url"`
+	Name               string  `env:"NAME" format:"name"`
+	Group              string  `env:"GROUP" format:"name"`
+	API                string  `env:"API" envDefault:"auto" oneof:"auto"`
+	Path               string  `env:"PATH" format:"path"`
+	APIVersion         string  `env:"API_VERSION"`
+	Server             string  `env:"SERVER" envDefault:"auto" oneof:"auto"`
+	Model              string  `env:"MODEL"`
+	Headers            Headers `env:"HEADERS"`
+	CAFile             string  `env:"CA_FILE" format:"file"`
+	CertFile           string  `env:"CERT_FILE" format:"file"`
+	KeyFile            string  `env:"KEY_FILE" format:"file"`
+	InsecureSkipVerify bool    `env:"INSECURE_SKIP_VERIFY" envDefault:"off"`
 
-	Settings `yaml:",inline"`
+	Settings
 
-	EachAddress bool   `yaml:"-"` // stands for one target for each address of the URL's host: the URL was given with dns+
-	Address     string `yaml:"-"` // IP address that is dialled in place of the URL's host, if it is not empty. Load leaves it empty
+	EachAddress bool   // stands for one target for each address of the URL's host: the URL was given with dns+
+	Address     string // IP address that is dialled in place of the URL's host, if it is not empty. Load leaves it empty
 }
 
 // A Rejected is a target that cannot be probed for what its settings say. The others are probed without it.
@@ -112,9 +110,6 @@ type Objective = probe.Objective
 // Sidecar reports whether the prober runs in the pod of its server: only there is it drained by a hook. It must not end
 // for a mistake in its configuration, because the pod would not be ready without it.
 func (c *Config) Sidecar() bool { return c.DrainEndpoint }
-
-// reloaded are the settings of the prober that a reload changes. The others take effect with a restart only.
-var reloaded = []string{"TARGETS_FILE", "SHARD", "MAX_TOKENS_PER_DAY"}
 
 // Reject takes targets out of c that cannot be probed, for problems that [Load] did not look for.
 func (c *Config) Reject(rejected []Rejected) {
@@ -137,7 +132,7 @@ func (c *Config) Problems() usage.Problems {
 func (c *Config) NeedRestart(next *Config) []string {
 	var variables []string
 	for _, k := range settings().prober {
-		if k.Restart && !k.field(c).Equal(k.field(next)) {
+		if k.Restart && k.text(c) != k.text(next) {
 			variables = append(variables, k.Variable)
 		}
 	}
@@ -163,11 +158,9 @@ func (t Target) Values(command string) map[string]string {
 	values := map[string]string{}
 	for _, k := range settings().target {
 		tellsWhich := slices.Contains([]string{"URL", "NAME", "GROUP", "MODEL"}, k.name)
-		if k.secret || tellsWhich || !k.usedBy(command) {
-			continue
-		}
-		if text := fmt.Sprint(k.field(&t).Interface()); text != "" {
-			values[strings.ToLower(k.name)] = text
+		text := k.text(&t)
+		if !k.secret && !tellsWhich && k.usedBy(command) && text != "" {
+			values[k.fileKey()] = text
 		}
 	}
 	return values
@@ -179,7 +172,11 @@ func (t Target) Files() []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }
 
-// field returns the setting in a pointer to a struct that has it.
-func (k Key) field(of any) reflect.Value {
-	return reflect.ValueOf(of).Elem().FieldByName(k.fieldName)
+// Host returns the host of the URL, without port and brackets.
+func (t Target) Host() string { return t.parsedURL().Hostname() }
+
+// parsedURL returns the URL of t, which was checked.
+func (t Target) parsedURL() *url.URL {
+	u, _ := url.Parse(t.URL)
+	return u
 }

@@ -57,7 +57,7 @@ func TestCostLimit(t *testing.T) {
 // TestBudgetEnd holds when a budget ends, and that the rate that is told lasts, but little more would not.
 func TestBudgetEnd(t *testing.T) {
 	target := func(qps float64, budget int) Target {
-		return Target{Settings: Settings{QPS: Rate(qps), PromptTokens: 21000, MaxTokens: 100, TokenBudgetPerDay: Tokens(budget)}}
+		return Target{Settings: Settings{QPS: qps, PromptTokens: 21000, MaxTokens: 100, TokenBudgetPerDay: budget}}
 	}
 	for want, given := range map[string]Target{
 		"": target(0.1, 0),
@@ -128,7 +128,7 @@ func TestFilesBesideTheTargetsFile(t *testing.T) {
 		Environ:  environ("TARGETS_FILE=conf/t.yaml"),
 		ReadFile: files(map[string]string{"conf/t.yaml": missing}),
 	})
-	if place := `conf/t.yaml:2: api_key_file="none.key": open conf/none.key`; err == nil ||
+	if place := `conf/t.yaml:2: api_key_file="conf/none.key": open conf/none.key`; err == nil ||
 		!strings.Contains(err.Error(), place) {
 		t.Errorf("%v, want %s", err, place)
 	}

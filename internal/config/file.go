@@ -2,15 +2,12 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,20 +15,15 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// ReadFile reads a file that the configuration names, as [ReadAll] does.
+// ReadFile reads a file that the configuration names. More than 64 MiB, as of a device without end, is an error.
 func ReadFile(path string) (data []byte, err error) {
+	const maxFile = 64 << 20   // bytes; data sets are the longest
 	file, err := os.Open(path) //nolint:gosec // the user named it
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return ReadAll(file)
-}
-
-// ReadAll reads all of r. More than 64 MiB, as of a device without end, is an error.
-func ReadAll(r io.Reader) ([]byte, error) {
-	const maxFile = 64 << 20 // bytes; data sets are the longest
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	data, err = io.ReadAll(io.LimitReader(file, maxFile+1))
 	if len(data) > maxFile {
 		return nil, errors.New("has more than 64 MiB")
 	}
@@ -43,225 +35,232 @@ const maxTargets = 2 << 20
 
 // A targetsFile is what the targets file says.
 type targetsFile struct {
-	shared     *source // of all targets
-	targets    []*source
-	objectives []*source
-	whole      bool // it was read without a problem, or there is none
+	shared     *origin // the settings of all targets, and the problems of the file itself
+	targets    []*origin
+	objectives []*origin
 }
 
-// A document is the YAML of a file. Its values become texts, which are parsed as those of variables are: a YAML decoder
-// would stop at the first wrong one, quote secrets, and take on, none and 10s for other things.
+// A document is a mapping of the targets file: the whole of it, or one target or objective. Its values become texts, which
+// are parsed as those of variables are: a YAML decoder would stop at the first wrong one, quote secrets, and take on,
+// none and 10s for other things.
 type document struct {
-	*loader
-	path  string
-	label string // of the setting that names the file
+	path     string
+	settings schema
+	*origin  // what it says, and what is wrong with it
 }
 
-// file reads the targets file at path, if one is given. label is the place of problems with the path.
-func (l *loader) file(path, label string) targetsFile {
-	d := document{l, path, label}
-	read := targetsFile{shared: d.source(0), whole: path == ""}
+// readTargetsFile reads the targets file, if there is one.
+func (l *loader) readTargetsFile() targetsFile {
+	path := l.config.TargetsFile
+	file := targetsFile{shared: newOrigin(l.settings.shared, nil)}
 	if path == "" {
-		return read
+		return file
 	}
 	data, err := l.ReadFile(path)
-	if err != nil {
-		return read // a problem of the setting: see missingFiles
+	switch {
+	case err != nil:
+		l.prober.problem("TARGETS_FILE", err.Error(), "")
+		return file
+	case len(data) > maxTargets:
+		l.prober.problem("TARGETS_FILE", "has more than 2 MiB", "want a targets file")
+		return file
 	}
-	before := len(l.problems)
-	for name, value := range d.parse(data) {
-		switch name {
-		case "targets":
-			read.targets = d.list(value, l.target)
-		case "objectives":
-			read.objectives = d.list(value, l.objective)
-		default:
-			d.setting(name, value, read.shared, l.shared, "targets", "objectives")
-		}
-	}
-	read.whole = len(l.problems) == before
-	return read
+	d := document{path, l.settings, file.shared}
+	root := d.parse(data)
+	d.read(pair{root, root}, map[string]func(list pair){
+		"targets":    func(list pair) { file.targets = d.entries(list, l.settings.target) },
+		"objectives": func(list pair) { file.objectives = d.entries(list, l.settings.objective) },
+	})
+	return file
 }
 
-// parse returns the values of a file by their keys.
-func (d document) parse(data []byte) map[string]yaml.Node {
-	if len(data) > maxTargets {
-		d.problem(d.label, "has more than 2 MiB", "want a targets file")
-		return nil
-	}
+var (
+	yamlError     = regexp.MustCompile(`(?s)^yaml: (?:line ([0-9]+): )?(.*)$`)
+	yamlQuotation = regexp.MustCompile("(?s)['\"`]..+['\"`]") // a single character is no secret
+)
+
+// parse returns the root of the only document in data; an empty node where that is not YAML. An error of the parser is
+// reported without its quotations: what looks like an anchor may be somebody's key.
+func (d document) parse(data []byte) *yaml.Node {
 	var root, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	err := decoder.Decode(&root)
 	if err == nil {
 		err = decoder.Decode(&second)
 		if err == nil {
-			d.problem(d.at(second), "a second document begins", "want one document")
+			d.problemAt(&second, "a second document begins", "want one document")
 		}
 	}
-	if !errors.Is(err, io.EOF) {
-		d.broken(err)
+	if err != nil && !errors.Is(err, io.EOF) {
+		found := yamlError.FindStringSubmatch(err.Error())
+		text := strings.Join(strings.Fields(yamlQuotation.ReplaceAllString(found[2], "'…'")), " ")
+		d.problems.Add(strings.TrimSuffix(d.path+":"+found[1], ":"), "not YAML: "+text, "")
 	}
-	return d.mapping(root)
+	if root.Kind == yaml.DocumentNode {
+		return root.Content[0]
+	}
+	return &yaml.Node{}
 }
 
-func (d document) at(n yaml.Node) string { return fmt.Sprintf("%s:%d", d.path, n.Line) }
+func (d document) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", d.path, n.Line) }
 
-// source returns an empty source, for a mapping that begins on a line.
-func (d document) source(line int) *source {
-	s := newSource("", nil)
-	s.lines, s.folder = map[string]int{}, filepath.Dir(d.path)
-	s.place = func(name string) string {
-		return fmt.Sprintf("%s:%d: %s", d.path, cmp.Or(s.lines[name], line), strings.ToLower(name))
+func (d document) problemAt(n *yaml.Node, text, hint string) { d.problems.Add(d.place(n), text, hint) }
+
+// A pair is a key of a mapping and its value. Problems with the value are on the line of the key.
+type pair struct{ key, value *yaml.Node }
+
+// shaped returns the value of p, or what it is an alias of, if it is of a kind: a single value, a list or a mapping. For
+// null it returns an empty node. Everything else is a problem, and ok is false.
+func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
+	n = p.value
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
 	}
-	return s
+	switch {
+	case isNull(n):
+		return &yaml.Node{}, true
+	case n.Kind == kind:
+		return n, true
+	}
+	shapes := map[yaml.Kind]string{
+		yaml.ScalarNode: "a single value", yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping",
+	}
+	d.problemAt(p.key, "is "+shapes[n.Kind], "want "+shapes[kind])
+	return &yaml.Node{}, false
 }
 
-var (
-	yamlError  = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
-	yamlQuoted = regexp.MustCompile("(?s)['\"`]..+['\"`]") // a single character is no secret
-	yamlShape  = regexp.MustCompile(`(?s)^cannot unmarshal !!(\w+).* into (.*)$`)
-)
-
-// broken reports an error of the YAML parser without its quotations: what looks like an anchor may be somebody's key.
-func (d document) broken(err error) {
-	var lines []string
-	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok {
-		lines = wrong.Errors
-	} else if err != nil {
-		lines = []string{err.Error()}
-	}
-	for _, line := range lines {
-		found := yamlError.FindStringSubmatch(line)
-		text, hint := "not YAML: "+strings.Join(strings.Fields(yamlQuoted.ReplaceAllString(found[2], "'…'")), " "), ""
-		if key, line, twice := d.givenTwice(found[2]); twice {
-			text, hint = fmt.Sprintf("the key %s is already given on line %s", key, line), "keep one of them"
+// pairs returns what is in a mapping, in its order. Keys that are no single value are problems.
+func (d document) pairs(p pair) (all []pair, ok bool) {
+	n, ok := d.shaped(p, yaml.MappingNode)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if _, single := d.shaped(pair{key, key}, yaml.ScalarNode); single {
+			all = append(all, pair{key, value})
 		}
-		if shape := yamlShape.FindStringSubmatch(found[2]); shape != nil {
-			text = "is " + cmp.Or(map[string]string{"seq": "a list", "map": "a mapping"}[shape[1]], "a single value")
-			wanted := map[string]string{"string": "one value", "[]yaml.Node": "a list", "map[string]yaml.Node": "a mapping"}
-			hint = "want " + wanted[shape[2]]
-		}
-		d.problem(strings.TrimSuffix(d.path+":"+found[1], ":"), text, hint)
 	}
+	return all, ok
 }
 
-var yamlTwice = regexp.MustCompile(`^mapping key "([a-zA-Z0-9_]+)" already defined at line ([0-9]+)$`)
-
-// givenTwice reports which key an error of the YAML parser names as given twice, and on which line before. A key that
-// is no setting is not named: it may be a secret.
-func (d document) givenTwice(text string) (key, line string, ok bool) {
-	found := yamlTwice.FindStringSubmatch(text)
-	if found == nil {
-		return "", "", false
-	}
-	_, setting := slices.Concat(d.target, d.objective).find(strings.ToUpper(found[1]))
-	isList := found[1] == "targets" || found[1] == "objectives"
-	return found[1], found[2], setting || isList
-}
-
-// mapping is the values of n by their keys. A value has the line of its key.
-func (d document) mapping(n yaml.Node) (all map[string]yaml.Node) {
-	d.broken(n.Decode(&all))
-	if n.Kind == yaml.DocumentNode {
-		n = *n.Content[0]
-	}
-	for i := 0; i < len(n.Content)-1; i += 2 {
-		if value, ok := all[n.Content[i].Value]; ok {
-			value.Line = n.Content[i].Line
-			all[n.Content[i].Value] = value
-		}
-	}
-	return all
-}
-
-// list returns the entries of a list.
-func (d document) list(n yaml.Node, known keys) (entries []*source) {
-	var nodes []yaml.Node
-	d.broken(n.Decode(&nodes))
-	for _, node := range nodes {
-		all := d.mapping(node)
-		if all == nil {
-			continue
-		}
-		s := d.source(node.Line)
-		for name, value := range all {
-			d.setting(name, value, s, known)
-		}
-		entries = append(entries, s)
+// entries returns the entries of a list of targets or objectives.
+func (d document) entries(list pair, known keys) (entries []*origin) {
+	n, _ := d.shaped(list, yaml.SequenceNode)
+	for _, node := range n.Content {
+		place := d.place(node) + ": "
+		entry := document{d.path, d.settings, newOrigin(known, func(name string) string {
+			return place + strings.ToLower(name)
+		})}
+		entry.naming = "give it a name of its own (name: …)"
+		entry.read(pair{node, node}, nil)
+		entries = append(entries, entry.origin)
 	}
 	return entries
 }
 
-// setting reads the value of a key, which must be one of known or, elsewhere in the file, of also.
-func (d document) setting(name string, n yaml.Node, into *source, known keys, also ...string) {
-	at := slices.IndexFunc(known, func(k Key) bool { return k.keyName() == name })
-	if at < 0 {
-		d.unknownKey(name, n, known, also)
-		return
+// read reads a mapping of settings. Keys in others have functions of their own.
+func (d document) read(mapping pair, others map[string]func(pair)) {
+	lines := map[string]int{} // of the keys so far
+	pairs, ok := d.pairs(mapping)
+	if !ok {
+		d.wrong["URL"] = true // so that it is not told to be missing as well
 	}
-	k := known[at]
-	into.lines[k.name] = n.Line
-	if k.name == "HEADERS" {
-		d.headers(n, into)
-		return
-	}
-	var text *string
-	err := n.Decode(&text)
-	switch {
-	case err != nil:
-		d.broken(err)
-		into.values[k.name], into.wrong[k.name] = "", true
-	case text != nil:
-		into.values[k.name] = strings.TrimSpace(*text)
+	for _, p := range pairs {
+		name := p.key.Value
+		k, isSetting := d.keys.find(strings.ToUpper(name))
+		other, isOther := others[name]
+		line, twice := lines[name]
+		lines[name] = p.key.Line
+		switch {
+		case isOther && !twice:
+			other(p)
+		case !isOther && !(isSetting && name == k.fileKey()):
+			d.unknownKey(p.key, others)
+		case twice:
+			d.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", name, line), "keep one of them")
+			d.wrong[k.name] = true
+		default:
+			d.setting(k, p)
+		}
 	}
 }
 
-// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a
-// secret.
-func (d document) unknownKey(name string, n yaml.Node, known keys, words []string) {
-	hint, word, upper := "", keyStart.FindString(name), strings.ToUpper(name)
-	if name == "objectives" {
-		d.problem(d.at(n), "objectives hold for all targets of the file", "move it to the top level")
+// isNull reports whether a node says nothing.
+func isNull(n *yaml.Node) bool { return n.Kind == 0 || n.ShortTag() == "!!null" }
+
+// setting reads the value of a setting.
+func (d document) setting(k Key, p pair) {
+	if isNull(p.value) {
 		return
 	}
-	if name == "interval" {
-		d.problem(d.at(n), "unknown key "+quote(name)+" (did you mean qps?)", intervalHint)
+	read := d.single
+	if k.name == "HEADERS" {
+		read = d.headers
+	}
+	text, ok := read(p)
+	if !ok {
+		d.wrong[k.name] = true
 		return
 	}
-	if k, ok := d.prober.find(upper); ok {
-		hint = "set " + k.Variable
-	} else if _, ok := d.own.find(upper); ok {
-		hint = "it belongs to an entry of targets"
+	if k.Type == "file" && text != "" && !filepath.IsAbs(text) {
+		text = filepath.Join(filepath.Dir(d.path), text)
 	}
-	for _, k := range known {
-		words = append(words, strings.ToLower(k.name))
+	d.says[k.name] = value{text, d.place(p.key) + ": " + k.fileKey()}
+}
+
+// single returns a single value as a text.
+func (d document) single(p pair) (text string, ok bool) {
+	n, ok := d.shaped(p, yaml.ScalarNode)
+	return strings.TrimSpace(n.Value), ok
+}
+
+// headers returns a mapping of headers as lines of NAME=value.
+func (d document) headers(p pair) (lines string, ok bool) {
+	pairs, ok := d.pairs(p)
+	found := Headers{}
+	for _, header := range pairs {
+		name := header.key.Value
+		text, single := d.single(header)
+		wrong := found.add(name, text)
+		if wrong != "" {
+			d.problemAt(header.key, wrong, "want name: value")
+		}
+		ok = ok && single && wrong == ""
+		lines += name + "=" + text + "\n"
 	}
-	if word != name {
-		word += "…"
-	}
-	d.problem(d.at(n), "unknown key "+quote(word)+usage.Suggestion(name, words), hint)
+	return lines, ok
 }
 
 // intervalHint is for those who look for a time between probes.
-const intervalHint = "every 10 s is qps: 0.1"
+const intervalHint = "set the rate: every 10 s is qps 0.1"
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
-// headers reads a mapping of headers, as lines of NAME=value.
-func (d document) headers(n yaml.Node, into *source) {
-	found, before, all := Headers{}, len(d.problems), d.mapping(n)
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		var text string
-		value := all[name]
-		d.broken(value.Decode(&text))
-		if wrong := found.add(name, strings.TrimSpace(text)); wrong != "" {
-			d.problem(d.at(value), wrong, "want name: value")
-		}
-		lines = append(lines, name+"="+text+"\n")
+// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a
+// secret.
+func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
+	name := key.Value
+	word := keyStart.FindString(name)
+	if word != name {
+		word += "…"
 	}
-	into.values["HEADERS"] = strings.Join(lines, "")
-	if len(d.problems) > before {
-		into.values["HEADERS"], into.wrong["HEADERS"] = "", true
+	var words []string
+	for other := range others {
+		words = append(words, other)
 	}
+	for _, k := range d.keys {
+		words = append(words, k.fileKey())
+	}
+	text, hint := "unknown key "+quote(word)+usage.Suggestion(name, words), ""
+	ofProber, isProber := d.settings.prober.find(strings.ToUpper(name))
+	_, isTarget := d.settings.own.find(strings.ToUpper(name))
+	switch {
+	case name == "objectives":
+		text, hint = "objectives hold for all targets of the file", "move it to the top level"
+	case name == "interval":
+		hint = intervalHint
+	case isProber:
+		hint = "set " + ofProber.Variable
+	case isTarget:
+		hint = "it belongs to an entry of targets"
+	}
+	d.problemAt(key, text, hint)
 }

@@ -48,7 +48,7 @@ func promises(t *testing.T, target Target, objectives []Objective, warnings []st
 		"sessions fit": target.Prompt != "sessions" || target.SessionRounds >= 1 && target.SystemTokens < target.PromptTokens &&
 			target.PromptTokens+(target.SessionRounds-1)*target.MaxTokens <= mostTokens,
 		"a data set has a file": target.Prompt != "dataset" || target.DatasetFile != "",
-		"headers are such":      target.SessionHeader == "" || formats["header"].pattern.MatchString(target.SessionHeader),
+		"headers are such":      target.SessionHeader == "" || headerName.MatchString(target.SessionHeader),
 		"objectives are measured": len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
 			return !canAlert(o) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability)
 		}),

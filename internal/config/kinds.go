@@ -2,122 +2,160 @@ package config
 
 import (
 	"cmp"
+	"errors"
+	"net"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/caarlos0/env/v11"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // A kind is what values of a setting look like.
 type kind struct {
-	name     string // in help: duration, number, file
-	want     string // what a right value is, for hints; %s stands for the default; "" if any text is right
-	example  string // in place of a default
-	schema   node   // in the JSON Schema; nil for text
-	optional bool   // the word none is a value, too
-
-	pattern *regexp.Regexp // of texts; nil where an expression cannot judge them
-	wrong   string         // what is wrong with a text that does not match
+	name   string                  // in help: duration, number, file
+	want   string                  // what a right value is, for hints; %s stands for an example; "" if any text is right
+	schema node                    // in the JSON Schema, but for bounds
+	check  func(text string) error // finds what is wrong with a text; nil if any is right, or another type has parsed it
 }
 
-// formats are the kinds that the tag format names.
-var formats = map[string]kind{
-	"address": {name: "host:port", want: "host:port, for example %s"},
-	"file":    {name: "file"},
-	"header": {
-		name: "header", want: "the name of a header, for example x-user-id",
-		pattern: regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), // token of RFC 9110, section 5.6.2
-		wrong:   "not a valid name of an HTTP header",
-	},
-	"identifier": {
-		name: "text", want: "a-z, 0-9 and _ only",
-		pattern: regexp.MustCompile(`^[a-z0-9_]{1,100}$`), wrong: "not an identifier",
-	},
-	"name": {
-		name: "name", want: "1 to 100 printable characters",
-		pattern: regexp.MustCompile(`^.{1,100}$`), wrong: "has more than 100 characters",
-	},
-	"path": {
-		name: "path", want: "a path from the host's root on, without query, for example /v1/chat/completions",
-		pattern: regexp.MustCompile(`^/[^?# ]*$`), wrong: "not the path of a URL",
-	},
-	"ratio": {
-		name: "number", want: "a ratio between 0 and 1, for example %s",
-		schema: node{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-	},
-	"url": {
-		name: "text", want: "http:// or https://, a host and perhaps a port and path, for example http://localhost:8000",
-	},
-}
+const maxName = 100 // characters of a target or group: names are labels
 
-const (
-	wantDuration    = "a duration with its unit, for example %s"
-	wantNumber      = "a number, for example %s"
-	durationPattern = "^([0-9.]+(ns|us|µs|ms|s|m|h))+$"
+var (
+	headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$") // token of RFC 9110, section 5.6.2
+	identifier = regexp.MustCompile(`^[a-z0-9_]{1,100}$`)
+	shortName  = regexp.MustCompile(`^.{1,100}$`)
+	urlPath    = regexp.MustCompile(`^/[^?# ]*$`)
+
+	anyText  = node{"type": "string"}
+	whole    = node{"type": "integer"}
+	number   = node{"type": "number"}
+	duration = node{"type": "string", "pattern": "^([0-9.]+(ns|us|µs|ms|s|m|h))+$"}
+	toggle   = node{"enum": []any{true, false, "on", "off"}}
+	mapping  = node{"type": "object", "additionalProperties": anyText}
 )
 
-// types are the kinds of settings without a format, by the type of their field.
-var types = map[reflect.Type]kind{
-	reflect.TypeFor[bool](): {
-		name: "on|off", want: "on or off", schema: node{"enum": []any{true, false, "on", "off"}},
+// kinds are the kinds of values by the tag format or, without it, by the type of the field.
+var kinds = map[string]kind{
+	"bool":          {"on|off", "on or off", toggle, nil},
+	"int":           {"number", "a number, for example %s", whole, nil},
+	"float64":       {"number", "a number, for example %s", number, nil},
+	"time.Duration": {"duration", "a duration with its unit, for example %s", duration, nil},
+	"string":        {"text", "", anyText, nil},
+	"config.Secret": {"text", "", anyText, nil},
+	"config.Headers": {
+		"text", "NAME=value,NAME=value (a value with a comma in it goes into the targets file)", mapping, nil,
 	},
-	reflect.TypeFor[int]():     {name: "number", want: wantNumber, schema: node{"type": "integer"}},
-	reflect.TypeFor[float64](): {name: "number", want: wantNumber, schema: node{"type": "number"}},
-	reflect.TypeFor[Rate](): {
-		name: "number", want: "probes per second, for example %s", schema: node{"type": "number"},
+	"config.Shard": {
+		"text", "number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3",
+		anyText, nil,
 	},
-	reflect.TypeFor[Tokens](): {
-		name: "number", want: "tokens a day, for example %s", example: "50000000",
-		schema: node{"type": "integer"}, optional: true,
+
+	"rate":   {"number", "probes per second, for example %s", number, nil},
+	"tokens": {"number", "a number of tokens, for example %s", whole, nil},
+	"limit":  {"duration", "a duration with its unit, for example 2s", duration, nil},
+	"ratio":  {"number", "a ratio between 0 and 1, for example 0.99 for 99%", number, nil},
+
+	"address": {"host:port", "host:port, for example %s", anyText, checkAddress},
+	"file":    {"file", "", anyText, nil},
+	"header": {
+		"header", "the name of a header, for example x-user-id", pattern(headerName),
+		matching(headerName, "not a valid name of an HTTP header"),
 	},
-	reflect.TypeFor[OptionalInt](): {
-		name: "number", want: wantNumber, example: "-10", schema: node{"type": "integer"}, optional: true,
+	"identifier": {"text", "a-z, 0-9 and _ only", pattern(identifier), matching(identifier, "not an identifier")},
+	"name": {
+		"name", "1 to 100 printable characters", pattern(shortName), matching(shortName, "has more than 100 characters"),
 	},
-	reflect.TypeFor[Duration]():      {name: "duration", want: wantDuration, schema: text(durationPattern)},
-	reflect.TypeFor[time.Duration](): {name: "duration", want: wantDuration, example: "2s", schema: text(durationPattern)},
-	reflect.TypeFor[OptionalDuration](): {
-		name: "duration", want: wantDuration, example: "30m", schema: text(durationPattern), optional: true,
+	"path": {
+		"path", "a path from the host's root on, without query, for example /v1/chat/completions", pattern(urlPath),
+		matching(urlPath, "not the path of a URL"),
 	},
-	reflect.TypeFor[Headers](): {
-		name: "text", want: "NAME=value,NAME=value (a value with a comma in it goes into the targets file)",
-		schema: node{"type": "object", "additionalProperties": node{"type": "string"}},
+	"url": {
+		"text", "http:// or https://, a host and perhaps a port and path, for example http://localhost:8000", anyText,
+		checkURL,
 	},
-	reflect.TypeFor[Shard](): {
-		name: "text",
-		want: "number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3",
-	},
-	reflect.TypeFor[Secret](): {name: "text"},
-	reflect.TypeFor[string](): {name: "text"},
 }
 
-// text returns the schema of a text.
-func text(pattern string) node { return node{"type": "string", "pattern": pattern} }
-
-// kindOf returns the kind of a field, without its words.
+// kindOf returns the kind of a field.
 func kindOf(f reflect.StructField) kind {
-	if format, ok := formats[f.Tag.Get("format")]; ok {
-		return format
+	goType := strings.TrimPrefix(f.Type.String(), "*")
+	if k, ok := kinds[cmp.Or(f.Tag.Get("format"), goType)]; ok {
+		return k
 	}
-	if f.Type.Kind() == reflect.String {
-		return types[reflect.TypeFor[string]()]
-	}
-	return types[f.Type]
+	return kinds[f.Type.Kind().String()] // of a named text
 }
 
-// hint returns what a right value looks like; nothing if any text is right.
-func (k Key) hint() string {
-	want := k.kind.want
-	switch last := len(k.words) - 1; {
-	case last > 0:
-		want = strings.Join(k.words[:last], ", ") + " or " + k.words[last]
-	case strings.HasSuffix(k.name, "_TOKENS"):
-		want = "a number of tokens, for example %s"
+func pattern(e *regexp.Regexp) node { return node{"type": "string", "pattern": e.String()} }
+
+// matching returns a check of texts by an expression. wrong is what is said of others.
+func matching(e *regexp.Regexp, wrong string) func(string) error {
+	return func(text string) error {
+		if !e.MatchString(text) {
+			return usage.Problem{Text: wrong}
+		}
+		return nil
 	}
-	if want == "" {
-		return ""
+}
+
+// printable reports whether s can stand in a metric label, an HTTP header or the line of a problem.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+func checkAddress(s string) error {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return usage.Problem{Text: "not an address"}
 	}
-	if k.kind.optional {
-		want += ", or " + none
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usage.Problem{Text: "the port must be 0 to 65535"}
 	}
-	return "want " + strings.ReplaceAll(want, "%s", cmp.Or(k.Default, k.kind.example))
+	return nil
+}
+
+func checkURL(s string) error {
+	_, _, err := parseURL(s)
+	return err
+}
+
+// parsers returns what stands in for the parsers of env. The errors of those are not for users, and their switches are
+// not on and off. A number that is too large is the largest there is, which is out of all bounds.
+func parsers() map[reflect.Type]env.ParserFunc {
+	wrong := func(text string, err error) error {
+		if err == nil || errors.Is(err, strconv.ErrRange) {
+			return nil
+		}
+		return usage.Problem{Text: text}
+	}
+	return map[reflect.Type]env.ParserFunc{
+		reflect.TypeFor[bool](): func(text string) (any, error) { return parseSwitch(text) },
+		reflect.TypeFor[int](): func(text string) (any, error) {
+			number, err := strconv.Atoi(text)
+			return number, wrong("not a whole number", err)
+		},
+		reflect.TypeFor[float64](): func(text string) (any, error) {
+			number, err := strconv.ParseFloat(text, 64)
+			return number, wrong("not a number", err)
+		},
+		reflect.TypeFor[time.Duration](): func(text string) (any, error) {
+			duration, err := time.ParseDuration(text)
+			return duration, wrong("not a duration", err)
+		},
+	}
+}
+
+func parseSwitch(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "on", "true":
+		return true, nil
+	case "off", "false":
+		return false, nil
+	}
+	return false, usage.Problem{Text: "neither on nor off"}
 }

@@ -2,12 +2,8 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"reflect"
+	"maps"
 	"slices"
-	"strings"
-
-	"github.com/caarlos0/env/v11"
 
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -26,200 +22,129 @@ type Options struct {
 	ReadFile func(string) ([]byte, error)
 }
 
-// A loader collects problems while the sources become a configuration.
-type loader struct {
-	Options
-	schema
-	problems usage.Problems
-	warnings []string
-	unknown  []string        // variables
-	known    map[string]bool // variables that mean something, whether they are given or not
+// A target is one entry of the targets while it is read.
+type target struct {
+	Target
+	*origin
 }
 
-// A loaded configuration, and where all of it is from.
-type loaded struct {
-	*Config
-	prober     origin
-	targets    []entry
-	objectives []origin
+// An objective is one entry of the objectives while it is read.
+type objective struct {
+	Objective
+	*origin
+}
+
+// A loader makes a configuration of what the sources say, and collects what is wrong with it.
+type loader struct {
+	Options
+	settings   schema
+	config     *Config
+	prober     *origin // of config
+	targets    []*target
+	objectives []*objective
+	problems   usage.Problems  // that are of none of these
+	known      map[string]bool // variables that mean something, whether they are given or not
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. The
 // error is [usage.Problems] and then holds all of them; the configuration is nil.
 func Load(o Options) (*Config, error) {
-	c, err := o.load()
+	l, err := o.load()
 	if err != nil {
 		return nil, err
 	}
-	return c.Config, nil
+	return l.config, nil
 }
 
-// load fills the structs with what the sources say, and validates the result.
-func (o Options) load() (*loaded, error) {
+// load is [Load], and returns where everything is from as well.
+func (o Options) load() (*loader, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	l := &loader{Options: o, schema: settings(), known: map[string]bool{}}
-	variables := l.variables(prefix, slices.Concat(l.prober, l.shared))
+	s := settings()
+	l := &loader{Options: o, settings: s, config: &Config{}, known: map[string]bool{}}
+	variables := l.variables(prefix, slices.Concat(s.prober, s.shared))
 	flags := l.flags()
+	l.prober = newOrigin(s.prober, variableAt(prefix))
+	l.prober.says = merge(variables, flags)
+	l.prober.parse(l.config)
 
-	c := &loaded{Config: &Config{}}
-	c.prober = origin{own: variables, sources: []*source{flags, variables}, keys: l.prober}
-	l.fill(c.Config, c.prober)
-	file := l.file(c.TargetsFile, c.prober.label("TARGETS_FILE"))
-	l.loadTargets(c, flags, variables, file)
-	l.loadObjectives(c, file)
+	file := l.readTargetsFile()
+	file.shared.says = merge(file.shared.says, variables)
+	l.loadTargets(file, flags)
+	l.loadObjectives(file)
 	l.unknownVariables()
-	l.validate(c)
-	if len(l.problems) > 0 {
-		return nil, l.problems.Sorted()
-	}
-	c.Warnings, c.Unknown = l.warnings, l.unknown
-	return c, nil
+	l.validate()
+	return l, l.finish()
 }
 
-// loadTargets fills the targets. Each begins as a copy of the settings that all share.
-func (l *loader) loadTargets(c *loaded, flags, variables *source, file targetsFile) {
-	shared := Target{}
-	l.defaults(&shared)
-	l.fill(&shared.Settings, origin{own: variables, sources: []*source{flags, variables, file.shared}, keys: l.shared})
-
-	targets := slices.Concat(l.variableList(targetList, l.target), file.targets)
+// loadTargets parses the targets: what is said of one lies over what all share, and flags lie over both.
+func (l *loader) loadTargets(file targetsFile, flags layer) {
+	shared := file.shared
+	entries := slices.Concat(l.numbered(targetList, l.settings.target), file.targets)
 	if len(l.URLs) > 0 {
-		targets = l.arguments()
+		entries = l.arguments()
 	}
-	if len(targets) == 0 && file.whole {
-		place := cmp.Or(c.TargetsFile, prefix+targetList+"_0_URL")
-		l.problem(place, "no targets", "want at least one, or a URL as argument")
+	for _, from := range entries {
+		from.says = merge(shared.says, from.says, flags)
+		maps.Copy(from.wrong, shared.wrong)
+		t := &target{origin: from}
+		t.parse(&t.Target)
+		l.targets = append(l.targets, t)
 	}
-	c.Targets = make([]Target, len(targets))
-	for i, own := range targets {
-		t := entry{&c.Targets[i], origin{own: own, sources: []*source{flags, own, variables, file.shared}, keys: l.target}}
-		*t.Target = shared
-		l.apply(t.Target, own, l.target)
-		l.apply(t.Target, flags, l.target) // again: a flag beats what a single target says
-		c.targets = append(c.targets, t)
+	if len(entries) == 0 && len(shared.problems) == 0 && l.prober.right("TARGETS_FILE") {
+		place := cmp.Or(l.config.TargetsFile, prefix+targetList+"_0_URL")
+		l.problems.Add(place, "no targets", "want at least one, or a URL as argument")
 	}
+	shared.says = merge(shared.says, flags)
+	shared.parse(new(Settings)) // what is wrong in it is a problem, even where each target says something else
+	l.problems = append(l.problems, shared.problems...)
 }
 
-// loadObjectives fills the objectives. Where none is given, there is one of defaults.
-func (l *loader) loadObjectives(c *loaded, file targetsFile) {
-	objectives := slices.Concat(l.variableList(objectiveList, l.objective), file.objectives)
+// loadObjectives parses the objectives. Where none is given, there is one of defaults.
+func (l *loader) loadObjectives(file targetsFile) {
+	entries := slices.Concat(l.numbered(objectiveList, l.settings.objective), file.objectives)
 	if len(l.Objectives) > 0 {
-		objectives = l.promises()
+		entries = l.promises()
 	}
-	areGiven := len(objectives) > 0
+	areGiven := len(entries) > 0
 	if !areGiven {
-		objectives = []*source{l.variables(prefix+objectiveList+"_0_", nil)}
+		entries = []*origin{newOrigin(l.settings.objective, variableAt(prefix+objectiveList+"_0_"))}
 	}
-	c.Objectives = make([]Objective, len(objectives))
-	for i, own := range objectives {
-		from := origin{own: own, sources: []*source{own}, keys: l.objective}
-		l.fill(&c.Objectives[i], from)
-		c.objectives = append(c.objectives, from)
+	for _, from := range entries {
+		o := &objective{origin: from}
+		o.parse(&o.Objective)
+		if o.Name == "" && o.right("NAME") {
+			o.Name = string(o.Signal)
+		}
+		l.objectives = append(l.objectives, o)
+		l.config.Objectives = append(l.config.Objectives, o.Objective)
 	}
 	if areGiven {
-		c.Given = c.Objectives
+		l.config.Given = l.config.Objectives
 	}
 }
 
-func (l *loader) problem(place, text, hint string) { l.problems.Add(place, text, hint) }
+// finish completes the configuration. The error has all problems.
+func (l *loader) finish() error {
+	problems := slices.Concat(l.problems, l.prober.problems)
+	for _, o := range l.objectives {
+		problems = append(problems, o.problems...)
+	}
+	for _, t := range l.targets {
+		problems = append(problems, t.problems...)
+		l.config.Targets = append(l.config.Targets, t.Target)
+	}
+	if len(problems) > 0 {
+		return problems.Sorted()
+	}
+	return nil
+}
 
 // warn reports what is legal and probably not meant, once.
 func (l *loader) warn(place, text string) {
-	if warning := place + ": " + text; !slices.Contains(l.warnings, warning) {
-		l.warnings = append(l.warnings, warning)
+	warning := place + ": " + text
+	if !slices.Contains(l.config.Warnings, warning) {
+		l.config.Warnings = append(l.config.Warnings, warning)
 	}
-}
-
-// fill sets all settings of a struct: the defaults, then what its sources say, the weakest first.
-func (l *loader) fill(into any, from origin) {
-	l.defaults(into)
-	for _, s := range slices.Backward(from.sources) {
-		l.apply(into, s, from.keys)
-	}
-}
-
-// defaults sets what the tags envDefault say.
-func (l *loader) defaults(into any) {
-	err := env.ParseWithOptions(into, env.Options{Environment: map[string]string{}, FuncMap: parsers()})
-	if err != nil {
-		panic(err) // a tag or a type that env does not know
-	}
-}
-
-// apply sets the settings of a struct that a source says. Each that is wrong is reported and marked, and is zero then.
-func (l *loader) apply(into any, s *source, ks keys) {
-	options := env.Options{
-		Environment: s.values, Prefix: s.prefix, FuncMap: parsers(),
-		DefaultValueTagName: "-", // no defaults: the struct has them, or a weaker source's values
-	}
-	failed := map[string]error{} // by name of the field
-	aggregate, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(into, options))
-	for _, err := range aggregate.Errors {
-		of, ok := errors.AsType[env.ParseError](err)
-		if !ok {
-			panic(err) // a tag or a type that env does not know
-		}
-		failed[of.Name] = of.Err
-	}
-	_, hasKey := s.text("API_KEY")
-	_, hasFile := s.text("API_KEY_FILE")
-	for _, k := range ks {
-		text, ok := s.text(k.name)
-		switch {
-		case !ok && hasKey && k.name == "API_KEY_FILE", !ok && hasFile && k.name == "API_KEY":
-			k.field(into).SetZero() // a key and the file it is read from are one setting
-		case !ok:
-		case text == "":
-			l.reset(into, k)
-		default:
-			l.judge(into, s, k, failed[k.fieldName])
-			s.locate(k.field(into), k)
-		}
-	}
-}
-
-// reset sets the default of a setting.
-func (l *loader) reset(into any, k Key) {
-	fresh := reflect.New(reflect.TypeOf(into).Elem()).Interface()
-	l.defaults(fresh)
-	k.field(into).Set(k.field(fresh))
-}
-
-// judge reports what is wrong with a setting by itself. err is why it could not be parsed.
-func (l *loader) judge(into any, s *source, k Key, err error) {
-	text, _ := s.text(k.name)
-	problem, bad := errors.AsType[usage.Problem](k.check(k.field(into), text, err))
-	if !bad {
-		return
-	}
-	l.problem(k.label(s, text), problem.Text, cmp.Or(problem.Hint, k.hint()))
-	k.field(into).SetZero()
-	s.wrong[k.name] = true
-}
-
-// variables returns what the variables of some settings say that begin with before.
-func (l *loader) variables(before string, ks keys) *source {
-	s := newSource(before, func(name string) string { return before + name })
-	for _, k := range ks {
-		variable := before + k.name
-		l.known[variable] = true
-		if text := strings.TrimSpace(l.Environ[variable]); text != "" {
-			s.values[variable] = text
-		}
-	}
-	return s
-}
-
-// flags returns what the flags say.
-func (l *loader) flags() *source {
-	s := newSource("", func(name string) string { return "--" + flagName(name) })
-	known := slices.Concat(l.prober, l.target)
-	for name, text := range l.Overrides {
-		if k, ok := known.find(name); ok && k.Flag != "" {
-			s.values[name] = strings.TrimSpace(text)
-		}
-	}
-	return s
 }

@@ -13,14 +13,14 @@ var secrets = cmp.AllowUnexported(Secret{}) // compared by their texts
 func TestDefaults(t *testing.T) {
 	got := load(t, Options{Environ: environ("TARGETS_0_URL=http://one:8000/v1")})
 	want := &Config{
-		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true, ReloadInterval: OptionalDuration(5 * time.Second), DNSInterval: Duration(30 * time.Second),
+		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
 		MaxTokensPerDay: 1_000_000_000,
 		Targets: []Target{{
 			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto", Server: "auto",
 			Settings: Settings{
 				Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
-				Timeout: Duration(120 * time.Second), StallTimeout: Duration(30 * time.Second), MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Stamp: "kernel",
-				SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: OptionalDuration(5 * time.Minute),
+				Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Stamp: "kernel",
+				SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: 5 * time.Minute,
 			},
 		}},
 		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
@@ -38,7 +38,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 	got := load(t, Options{ReadFile: content, Environ: withTarget(strings.Join(strings.Fields(given), "\n"))})
 	want := &Config{
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console", TargetsFile: "targets.yaml",
-		DrainEndpoint: true, DNSInterval: Duration(time.Minute), Shard: Shard{Index: 2, Of: 3}, Targets: got.Targets,
+		DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3}, Targets: got.Targets,
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
 	}
 	want.Given = want.Objectives
@@ -61,9 +61,9 @@ func TestSourcesAgree(t *testing.T) {
 		Headers: Headers{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
 		Settings: Settings{
 			SessionUsers: 320, SessionRounds: 10, DatasetFile: "set.jsonl", CanaryDepth: 1,
-			Priority: OptionalInt{new(-5)}, SessionHeader: "x-user-id", WaitForReady: OptionalDuration(30 * time.Minute),
+			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute,
 			Prompt: "dataset", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
-			Timeout: Duration(time.Minute), StallTimeout: Duration(time.Minute), MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
+			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
 			Connection: "reuse", HTTPVersion: "2", Stamp: "user", APIKey: NewSecret("sk"),
 		},
 	}
@@ -100,7 +100,7 @@ func TestPrecedence(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, environ string
 		flag          map[string]string
-		want          Rate
+		want          float64
 	}{
 		"the default, if nothing is given":         {file: "targets: [{url: http://one}]", want: 0.1},
 		"the file beats the default":               {file: file, want: 4},
@@ -108,6 +108,8 @@ func TestPrecedence(t *testing.T) {
 		"an empty variable says nothing":           {file: file, environ: "QPS=", want: 4},
 		"a single target beats what holds for all": {file: "targets: [{url: http://one, qps: 5}]", environ: "QPS=3", want: 5},
 		"a flag beats a single target":             {file: "targets: [{url: http://one, qps: 5}]", flag: map[string]string{"QPS": "2"}, want: 2},
+		"what is overridden may be wrong": {file: "qps: fast\ntargets: [{url: http://one, qps: often}]", environ: "QPS=x",
+			flag: map[string]string{"QPS": "2"}, want: 2},
 	} {
 		read := files(map[string]string{"targets.yaml": test.file})
 		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nMAX_TOKENS_PER_DAY=none\n" + test.environ),
@@ -204,7 +206,7 @@ func TestWarnings(t *testing.T) {
 		`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="on": has no effect on an http URL`,
 		`PROBER_TOKEN_BUDGET_PER_DAY="21000": is less than the 21100 tokens of one probe`,
 	}
-	if diff := cmp.Diff(want, c.Warnings) + cmp.Diff([]string{"PROBER_XYZZY_FROB"}, c.Unknown); diff != "" {
+	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -213,13 +215,13 @@ func TestDefaultsFollowOtherSettings(t *testing.T) {
 	for _, test := range []struct {
 		environ string
 		system  int
-		stall   Duration
+		stall   time.Duration
 	}{
-		{"PROMPT_TOKENS=1001", 1000, Duration(30 * time.Second)},
-		{"PROMPT_TOKENS=1000", 100, Duration(30 * time.Second)},
-		{"PROMPT_TOKENS=16", 1, Duration(30 * time.Second)},
-		{"PROMPT_TOKENS=16\nSYSTEM_TOKENS=0", 0, Duration(30 * time.Second)},
-		{"TIMEOUT=5s", 1000, Duration(5 * time.Second)},
+		{"PROMPT_TOKENS=1001", 1000, 30 * time.Second},
+		{"PROMPT_TOKENS=1000", 100, 30 * time.Second},
+		{"PROMPT_TOKENS=16", 1, 30 * time.Second},
+		{"PROMPT_TOKENS=16\nSYSTEM_TOKENS=0", 0, 30 * time.Second},
+		{"TIMEOUT=5s", 1000, 5 * time.Second},
 	} {
 		got := load(t, Options{Environ: withTarget("PROMPT=sessions\n" + test.environ)}).Targets[0]
 		if got.SystemTokens != test.system || got.StallTimeout != test.stall {

@@ -39,9 +39,9 @@ func TestObjectivesOfFlags(t *testing.T) {
 		"ttft<2s@95%@":    "not a number; want a ratio",
 		"ttfx<1s":         `unknown (did you mean "ttft"?)`,
 		"ttft@95%":        "not given; ttft needs a limit",
-		"ttft<2":          "has no unit; add a unit",
-		"ttft<-2s":        "must be above 0; want a duration",
-		"ttft<2s@100%":    "must be above 0 and below 1",
+		"ttft<2":          "not a duration; want a duration with its unit",
+		"ttft<-2s":        "must be at least 1us",
+		"ttft<2s@100%":    "must be 0.001 to 0.999999",
 		"availability<2s": "availability has no limit",
 	} {
 		_, err := Load(Options{Environ: withTarget(""), Objectives: []string{text}})
@@ -60,14 +60,16 @@ func TestObjectivesOfFlags(t *testing.T) {
 
 // budgetHint is the hint about a goal that so many probes a second cannot measure; empty if they can.
 func budgetHint(qps, goal float64) string {
-	l := &loader{}
-	goalGiven := origin{sources: []*source{{values: map[string]string{"GOAL": fmt.Sprint(goal)}}}}
-	goalGiven.sources[0].place = func(name string) string { return name }
-	l.measure(Objective{Goal: goal}, goalGiven, []entry{{&Target{Settings: Settings{QPS: Rate(qps)}}, origin{}}})
-	if len(l.problems) == 0 {
+	slow := &target{origin: newOrigin(nil, variableAt(""))}
+	slow.QPS = qps
+	l := &loader{targets: []*target{slow}}
+	o := &objective{Objective: Objective{Goal: goal}, origin: newOrigin(nil, variableAt(""))}
+	o.says["GOAL"] = value{text: fmt.Sprint(goal)}
+	l.validateGoal(o)
+	if len(o.problems) == 0 {
 		return ""
 	}
-	return l.problems[0].Hint
+	return o.problems[0].Hint
 }
 
 func measurable(qps, goal float64) bool { return budgetHint(qps, goal) == "" }
@@ -111,18 +113,18 @@ func TestBudgetRule(t *testing.T) {
 // TestDefaultGoalIsNoReasonNotToStart holds that a goal that nobody wrote is warned of where it cannot page, with what
 // to do, and that one that somebody wrote is refused.
 func TestDefaultGoalIsNoReasonNotToStart(t *testing.T) {
-	const reason = `the alert of objective "availability", goal 0.99 by default, is not reliable: `
+	const (
+		reason = `goal 0.99 by default (PROBER_OBJECTIVES_0_GOAL), is not reliable: cannot page at the `
+		few    = ` probes per second of target "one:8000": fewer than 3 bad probes an hour would burn its budget fast enough; `
+	)
 	for environ, want := range map[string][]string{
 		"QPS=0.0058": nil,
-		"QPS=0.001": {reason + `too strict for the 0.001 probes per second of target "one:8000": ` +
-			`fewer than 3 bad probes an hour burn its budget fast enough to page; set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
-		"QPS=0.0001": {reason + `cannot page at the 0.0001 probes per second of target "one:8000": ` +
-			`an hour has fewer than 3 of them; raise qps to 0.0058`},
-		"QPS=0.001\nOBJECTIVES_0_SIGNAL=ttft\nOBJECTIVES_0_LIMIT=2s": {
-			`the alert of objective "ttft", goal 0.99 by default, is not reliable: ` +
-				`too strict for the 0.001 probes per second of target "one:8000": ` +
-				`fewer than 3 bad probes an hour burn its budget fast enough to page; ` +
-				`set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058`},
+		"QPS=0.001": {`the alert of objective "availability", ` + reason + "0.001" + few +
+			"want a goal of at most 0.942, or at least 0.0058 probes per second"},
+		"QPS=0.0001": {`the alert of objective "availability", ` + reason + "0.0001" + few +
+			"want at least 0.0058 probes per second"},
+		"QPS=0.001\nOBJECTIVES_0_SIGNAL=ttft\nOBJECTIVES_0_LIMIT=2s": {`the alert of objective "ttft", ` + reason + "0.001" + few +
+			"want a goal of at most 0.942, or at least 0.0058 probes per second"},
 	} {
 		if diff := cmp.Diff(want, load(t, Options{Environ: withTarget(environ)}).Warnings); diff != "" {
 			t.Errorf("%s: -want +got\n%s", environ, diff)

@@ -45,30 +45,25 @@ func object(properties node) node {
 func (ks keys) properties() node {
 	all := node{}
 	for _, k := range ks {
-		all[k.keyName()] = k.schema()
+		all[k.fileKey()] = k.schema()
 	}
 	return all
 }
 
 // schema returns what the values of a key look like.
 func (k Key) schema() node {
-	p := node{"type": "string"}
-	switch {
-	case len(k.words) > 0:
+	p := maps.Clone(k.kind.schema)
+	if len(k.words) > 0 {
 		p = node{"enum": spellings(k.words)}
-	case k.kind.pattern != nil:
-		p["pattern"] = k.kind.pattern.String()
-	case k.kind.schema != nil:
-		p = maps.Clone(k.kind.schema)
 	}
 	if k.Type == "number" {
-		for tag, keyword := range map[string]string{"min": "minimum", "above": "exclusiveMinimum", "max": "maximum"} {
+		for tag, keyword := range map[string]string{"min": "minimum", "max": "maximum"} {
 			if bound := k.tag.Get(tag); bound != "" {
 				p[keyword] = json.Number(bound)
 			}
 		}
 	}
-	if k.kind.optional {
+	if k.optional {
 		p = node{"anyOf": []any{p, node{"const": none}}}
 	}
 	p["description"] = k.Help

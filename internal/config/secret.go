@@ -86,7 +86,7 @@ var ownHeaders = []string{
 func (h Headers) add(name, value string) (wrong string) {
 	same := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {
-	case !formats["header"].pattern.MatchString(name):
+	case !headerName.MatchString(name):
 		return "has a name that no HTTP header can have"
 	case slices.ContainsFunc(ownHeaders, same):
 		return "names a header that the prober sets itself"

@@ -2,7 +2,7 @@ package config
 
 import (
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -10,65 +10,45 @@ import (
 
 // Effective returns what [Load] returns, for people: as YAML, with the source of each value that is not a default.
 func Effective(o Options) (text string, warnings []string, err error) {
-	c, err := o.load()
+	l, err := o.load()
 	if err != nil {
 		return "", nil, err
 	}
-	s := settings()
 	var b strings.Builder
 	b.WriteString("prober:\n")
-	show(&b, "  ", s.prober, c.Config, c.prober)
+	show(&b, "  ", l.settings.prober, l.config, l.prober)
 	b.WriteString("targets:\n")
-	for i, t := range c.targets {
-		show(&b, "  - ", append(s.own, s.shared...), &c.Targets[i], t.origin)
+	for _, t := range l.targets {
+		show(&b, "  - ", slices.Concat(l.settings.own, l.settings.shared), &t.Target, t.origin)
 	}
 	b.WriteString("objectives:\n")
-	for i, from := range c.objectives {
-		show(&b, "  - ", s.objective, &c.Objectives[i], from)
+	for _, o := range l.objectives {
+		show(&b, "  - ", l.settings.objective, &o.Objective, o.origin)
 	}
-	return b.String(), c.Warnings, nil
+	return b.String(), l.config.Warnings, nil
 }
 
 // show writes the settings of a struct that have a value. The first line begins with lead, the others are as far in.
-func show(b *strings.Builder, lead string, ks keys, of any, from origin) {
+func show(b *strings.Builder, lead string, ks keys, of any, from *origin) {
 	for _, k := range ks {
-		v := k.field(of)
-		value := shown(k, v)
-		if value == "" {
+		value := k.text(of)
+		isUnlimited := k.name == "LIMIT" && !from.given("LIMIT") // of availability
+		if value == "" || isUnlimited {
 			continue
 		}
-		line := lead + k.keyName() + ": " + value
-		if where := writtenAt(k, v, from); where != "" {
-			line = fmt.Sprintf("%-44s # %s", line, where)
+		switch {
+		case k.secret:
+			value = "'***'"
+		case k.Type != "number" && !k.Switch:
+			text, _ := yaml.Marshal(value) // of a text
+			value = strings.TrimSpace(string(text))
+		}
+		line := lead + k.fileKey() + ": " + value
+		if from.given(k.name) {
+			place := strings.TrimSuffix(from.says[k.name].place, ": "+k.fileKey())
+			line = fmt.Sprintf("%-44s # %s", line, place)
 		}
 		b.WriteString(line + "\n")
 		lead = strings.Repeat(" ", len(lead))
 	}
-}
-
-// shown returns a value as YAML on one line; nothing for one that is not there.
-func shown(k Key, v reflect.Value) string {
-	isLimit := k.name == "LIMIT" && v.IsZero() // of availability
-	isEmpty := v.Kind() == reflect.Map && v.Len() == 0
-	if isLimit || isEmpty || fmt.Sprint(v.Interface()) == "" {
-		return ""
-	}
-	if k.secret {
-		return "'***'"
-	}
-	if k.Type == "number" {
-		return fmt.Sprint(v.Interface())
-	}
-	value, _ := yaml.Marshal(v.Interface()) // of a single value
-	return strings.TrimSpace(string(value))
-}
-
-// writtenAt returns where a value was written; nothing for a default.
-func writtenAt(k Key, v reflect.Value, from origin) string {
-	source, text := from.find(k.name)
-	keyOfFile := k.name == "API_KEY" && from.given("API_KEY_FILE") // the key is what the file holds
-	if source == nil || text == "" || keyOfFile || v.IsZero() && k.name == "API_KEY_FILE" {
-		return ""
-	}
-	return strings.TrimSuffix(source.place(k.name), ": "+k.keyName())
 }

@@ -2,122 +2,129 @@ package config
 
 import (
 	"fmt"
-	"path/filepath"
-	"reflect"
+	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A source is one place where settings are written: the variables with a prefix, the flags, an argument, or a mapping
-// of the targets file. It fills a struct as an environment of caarlos0/env.
-type source struct {
-	values map[string]string        // what is written, by prefix + name of the setting; "" stands for the default
-	prefix string                   // PROBER_TARGETS_3_; "" but for variables
-	place  func(name string) string // how the user writes the setting: PROBER_TARGETS_3_QPS, --qps, f.yaml:5: qps
-	whole  bool                     // place tells the values, too
-	lines  map[string]int           // on which line of the targets file each setting is; nil elsewhere
-	folder string                   // to which files are relative; "" is the working directory
-	wrong  map[string]bool          // names of settings with a problem that was reported
+// variableAt returns how variables are written that begin with before.
+func variableAt(before string) func(name string) string {
+	return func(name string) string { return before + name }
 }
 
-func newSource(prefix string, place func(name string) string) *source {
-	return &source{values: map[string]string{}, prefix: prefix, place: place, wrong: map[string]bool{}}
-}
-
-// text returns what is written for a setting. ok is false if nothing is.
-func (s *source) text(name string) (text string, ok bool) {
-	text, ok = s.values[s.prefix+name]
-	return text, ok
-}
-
-// An origin is where the settings of one struct are from.
-type origin struct {
-	own     *source   // the one that is closest to the struct
-	sources []*source // all, the strongest first
-	keys    keys      // all that the struct has
-}
-
-// find returns the source that decides a setting, and what it says. The source is nil if none says anything.
-func (o origin) find(name string) (from *source, text string) {
-	for _, s := range o.sources {
-		if text, ok := s.text(name); ok {
-			return s, text
+// variables returns what the variables of some settings say that begin with before.
+func (l *loader) variables(before string, ks keys) layer {
+	says := layer{}
+	for _, k := range ks {
+		variable := before + k.name
+		l.known[variable] = true
+		if text := strings.TrimSpace(l.Environ[variable]); text != "" {
+			says[k.name] = value{text, variable}
 		}
 	}
-	return nil, ""
+	return says
 }
 
-// given reports whether somebody wrote a value for the setting, right or wrong.
-func (o origin) given(name string) bool {
-	_, text := o.find(name)
-	return text != ""
-}
-
-// right reports whether the settings have no problem yet. They may be defaults.
-func (o origin) right(names ...string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool {
-		from, _ := o.find(name)
-		return from != nil && from.wrong[name]
-	})
-}
-
-// written returns the value of a setting as it is written, or its default.
-func (o origin) written(name string) string {
-	if _, text := o.find(name); text != "" {
-		return text
+// numbered returns the entries of a list of variables, up to the first number that nothing is given for.
+func (l *loader) numbered(list string, ks keys) (entries []*origin) {
+	for {
+		before := fmt.Sprintf("%s%s_%d_", prefix, list, len(entries))
+		from := newOrigin(ks, variableAt(before))
+		from.says, from.naming = l.variables(before, ks), "set "+before+"NAME"
+		if len(from.says) == 0 {
+			return entries
+		}
+		entries = append(entries, from)
 	}
-	k, _ := o.keys.find(name)
-	return k.Default
 }
 
-// setting returns how the user would write the setting at the place that is closest to the struct: PROBER_TARGETS_3_QPS.
-func (o origin) setting(name string) string { return o.own.place(name) }
+// flags returns what the flags say.
+func (l *loader) flags() layer {
+	says := layer{}
+	for _, k := range slices.Concat(l.settings.prober, l.settings.target) {
+		if text, ok := l.Overrides[k.name]; ok && k.Flag != "" {
+			says[k.name] = value{strings.TrimSpace(text), "--" + k.Flag}
+		}
+	}
+	return says
+}
 
-// label returns the place for a problem with a setting: what is written and where.
-func (o origin) label(name string) string {
-	k, _ := o.keys.find(name)
-	from, text := o.find(name)
+// arguments makes targets of the URLs that were given as arguments, each alone or as name=URL.
+func (l *loader) arguments() (entries []*origin) {
+	for i, url := range l.URLs {
+		from := newOrigin(l.settings.target, func(name string) string { return "--" + flagName(name) })
+		from.naming = "give it as NAME=URL"
+		argument := fmt.Sprintf("URL argument %d", i+1)
+		name, rest, named := strings.Cut(url, "=")
+		name = strings.TrimSpace(name)
+		if named && name != "" && !strings.Contains(name, "/") {
+			from.says["NAME"] = value{name, "name of " + argument}
+			url = rest
+		}
+		from.says["URL"] = value{strings.TrimSpace(url), argument}
+		entries = append(entries, from)
+	}
+	return entries
+}
+
+// serviceLink matches variables that Kubernetes makes for a Service called prober:
+// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+var serviceLink = regexp.MustCompile(
+	`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+
+// unknownVariables reports the variables that begin with PROBER_ and are not known.
+func (l *loader) unknownVariables() {
+	for _, variable := range slices.Sorted(maps.Keys(l.Environ)) {
+		text := strings.TrimSpace(l.Environ[variable])
+		link := serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
+		if strings.HasPrefix(variable, prefix) && !l.known[variable] && !link && text != "" {
+			l.unknownVariable(variable)
+		}
+	}
+}
+
+// unknownVariable reports one: as a problem if it is of a list, or looks like one that is not given.
+func (l *loader) unknownVariable(variable string) {
+	const wantList = "want PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …: numbers without a gap, names of docs/configuration.md"
+	name := strings.TrimPrefix(variable, prefix)
+	near := l.nearVariable(name)
+	isOfList := strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_")
+	if !printable(variable) {
+		variable = quote(variable)
+	}
 	switch {
-	case from != nil && text != "":
-		return k.label(from, text)
-	case k.Default != "":
-		return fmt.Sprintf("%s=%q (default)", k.Variable, k.Default)
+	case slices.Contains([]string{"TARGET", "TARGETS", "OBJECTIVE", "OBJECTIVES"}, name):
+		l.problems.Add(variable, "not a variable of its own", wantList)
+	case near != "":
+		l.problems.Add(variable, "unknown variable (did you mean "+near+"?)", "")
+	case name == "INTERVAL" || isOfList && strings.HasSuffix(name, "_INTERVAL"):
+		l.problems.Add(variable, "unknown variable", intervalHint)
+	case isOfList:
+		l.problems.Add(variable, "unknown variable", wantList)
+	default:
+		l.warn(variable, "unknown variable, ignored")
 	}
-	return o.setting(name)
 }
 
-// nameLabel returns the place that a name is from: that of the setting called other, if none was given.
-func (o origin) nameLabel(other string) string {
-	if o.given("NAME") {
-		return o.label("NAME")
+// nearVariable returns the variable that name, without PROBER_, probably stands for, among those that are not given.
+// Without one it returns "".
+func (l *loader) nearVariable(name string) string {
+	if _, own := l.settings.own.find(name); own {
+		return prefix + targetList + "_0_" + name
 	}
-	return o.label(other)
-}
-
-var webScheme = regexp.MustCompile(`^https?://`)
-
-// label returns what is written in a source, and where: place="text", or place alone if the text may be secret.
-func (k Key) label(from *source, text string) string {
-	place := from.place(k.name)
-	if k.secret || from.whole {
-		return place
+	var names []string
+	for variable := range l.known {
+		if l.Environ[variable] == "" {
+			names = append(names, strings.TrimPrefix(variable, prefix))
+		}
 	}
-	if k.name == "URL" && strings.ContainsAny(text, "@?#") { // it may hold credentials
-		text = webScheme.FindString(text) + "***"
+	slices.Sort(names)
+	near := usage.Nearest(name, names)
+	if near == "" {
+		return ""
 	}
-	return place + "=" + quote(text)
-}
-
-// quote returns s in quotes, without anything that would break the line, and of at most 80 characters.
-func quote(s string) string { return strconv.Quote(format.Shorten(s, 80)) }
-
-// locate makes a path that is written in the targets file begin at its folder.
-func (s *source) locate(path reflect.Value, k Key) {
-	if k.Type == "file" && s.folder != "" && path.String() != "" && !filepath.IsAbs(path.String()) {
-		path.SetString(filepath.Join(s.folder, path.String()))
-	}
+	return prefix + near
 }

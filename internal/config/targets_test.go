@@ -21,7 +21,7 @@ objectives:
 `})})
 	want := load(t, Options{Environ: environ("TARGETS_0_URL=http://c\nTARGETS_1_URL=http://a\nTARGETS_2_URL=http://b\nMAX_TOKENS=7")})
 	want.TargetsFile = "targets.yaml"
-	want.Targets[0].Priority, want.Targets[1].Priority = OptionalInt{new(0)}, OptionalInt{new(0)} // which is a priority
+	want.Targets[0].Priority, want.Targets[1].Priority = new(0), new(0) // which is a priority
 	for i := range want.Targets[1:] {
 		want.Targets[i+1].Model = "big"
 		want.Targets[i+1].Headers = Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}

@@ -11,7 +11,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one. The error is a [usage.Problem].
+// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one. The error is a
+// [usage.Problem].
 func parseURL(s string) (base string, each bool, err error) {
 	base, each = strings.CutPrefix(s, "dns+")
 	if !strings.Contains(base, "://") {
@@ -32,8 +33,8 @@ func parseURL(s string) (base string, each bool, err error) {
 	_, errAddress := netip.ParseAddr(u.Hostname())
 	switch {
 	case u.User != nil:
-		err = usage.Problem{Text: "has credentials in it",
-			Hint: "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"}
+		const hint = "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"
+		err = usage.Problem{Text: "has credentials in it", Hint: hint}
 	case strings.ContainsAny(s, "?#"):
 		err = usage.Problem{Text: "has a query or a fragment"}
 	case u.Port() != "" && (errPort != nil || port == 0):
@@ -47,7 +48,8 @@ func parseURL(s string) (base string, each bool, err error) {
 // privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
 var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
 
-// private reports whether the host of u is on this machine or in the user's own network. A name without a dot needs a port.
+// private reports whether the host of u is on this machine or in the user's own network. A name without a dot needs a
+// port.
 func private(u *url.URL) bool {
 	name := u.Hostname()
 	if address, err := netip.ParseAddr(name); err == nil {
@@ -59,8 +61,8 @@ func private(u *url.URL) bool {
 // endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
 var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
 
-// base makes the URL of t a base, where users gave the endpoint, unless they say the path of probes themselves.
-func (l *loader) base(t entry) {
+// shortenURL makes the URL of t a base, where users gave the endpoint, unless they say the path of probes themselves.
+func (l *loader) shortenURL(t *target) {
 	t.URL, t.EachAddress, _ = parseURL(t.URL) // was checked
 	found := endpoint.FindStringSubmatch(t.URL)
 	if t.Path != "" || found == nil {
@@ -73,16 +75,7 @@ func (l *loader) base(t entry) {
 			"/chat/completions": "openai-chat", "/completions": "openai-completions",
 			"/messages": "anthropic", "/responses": "openai-responses",
 		}[found[2]]
-		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), api)
+		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.at("API"), api)
 	}
 	l.warn(t.label("URL"), text)
-}
-
-// Host is the host of the URL, without port and brackets.
-func (t Target) Host() string { return t.parsed().Hostname() }
-
-// parsed is the URL of t, which was checked.
-func (t Target) parsed() *url.URL {
-	u, _ := url.Parse(t.URL)
-	return u
 }

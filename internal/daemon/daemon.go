@@ -109,8 +109,8 @@ func (d *Daemon) begin(ctx context.Context) error {
 
 // work reloads and looks up names, until ctx is done or serving failed, which is the error.
 func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, failed <-chan error) error {
-	files := time.Tick(time.Duration(d.Config.ReloadInterval)) // nil if the interval is 0: files are not watched
-	names := time.Tick(time.Duration(d.Config.DNSInterval))
+	files := time.Tick(d.Config.ReloadInterval) // nil if the interval is 0: files are not watched
+	names := time.Tick(d.Config.DNSInterval)
 	for {
 		select {
 		case <-ctx.Done():

@@ -120,7 +120,7 @@ func TestIdleKeepsItsSettings(t *testing.T) {
 	got, ok := Idle(usage.Problems{{}}, environ, map[string]string{"LISTEN_ADDRESS": ":1"})
 	want := &config.Config{
 		ListenAddress: ":1", LogLevel: "info", LogFormat: "console", MaxTokensPerDay: 1_000_000_000, DrainEndpoint: true,
-		ReloadInterval: config.OptionalDuration(time.Minute), DNSInterval: config.Duration(2 * time.Minute),
+		ReloadInterval: time.Minute, DNSInterval: 2 * time.Minute,
 		Objectives: []config.Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Shard{})); diff != "" || !ok {

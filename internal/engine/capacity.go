@@ -86,9 +86,9 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 // 0, it is not known, and no slot is taken to be skipped. Prompts of a data set are taken to have a token a word.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 	perProbe := float64(cmp.Or(j.meanPrompt, j.Prompts.Mean()) + t.MaxTokens)
-	perDay := int(math.Round(float64(t.QPS) * 86400 * probedShare(t, took) * perProbe))
+	perDay := int(math.Round(t.QPS * 86400 * probedShare(t, took) * perProbe))
 	if t.TokenBudgetPerDay > 0 {
-		return min(perDay, int(t.TokenBudgetPerDay))
+		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
 }

@@ -92,7 +92,7 @@ func TestSkips(t *testing.T) {
 		{1000, 1, 5 * time.Millisecond, 364_608_000_000, "a probe took 5.00 ms and one is due every 1 ms, with at most 1 at a time: about 80% of the slots are skipped; " +
 			"--qps 200 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 5 (PROBER_MAX_IN_FLIGHT)"},
 	} {
-		target := config.Target{Settings: config.Settings{QPS: config.Rate(test.qps), MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}}
+		target := config.Target{Settings: config.Settings{QPS: test.qps, MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}}
 		j := Job{Plan: schedule.Plan{Interval: Interval(target)}, Prompts: prompt.Options{Workload: prompt.Cold, Tokens: 21000}}
 		if got := j.Skips(target, test.took); got != test.want {
 			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.want)

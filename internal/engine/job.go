@@ -82,7 +82,7 @@ func newJob(t config.Target, prompts prompt.Options) *Job {
 
 // Interval returns the time between two probes of t.
 func Interval(t config.Target) time.Duration {
-	return time.Duration(float64(time.Second) / float64(t.QPS))
+	return time.Duration(float64(time.Second) / t.QPS)
 }
 
 // add makes t a member of j.
@@ -99,9 +99,9 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
 			UserStamps: t.Stamp == "user",
 		}),
-		Timeout: time.Duration(t.Timeout), Stall: time.Duration(t.StallTimeout),
-		Backoff: time.Duration(t.BackoffLimit), DayLimit: int(t.TokenBudgetPerDay),
-		Version: t.APIVersion, Priority: t.Priority.Value, Session: t.SessionHeader,
+		Timeout: t.Timeout, Stall: t.StallTimeout,
+		Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,
+		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
 	}
 	for name, value := range t.Headers {
 		target.Header.Set(name, value.Reveal())

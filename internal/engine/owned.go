@@ -73,7 +73,7 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 func (o *ownedTargets) expandAndShard(c *config.Config) []config.Target {
 	own := expand(c.Targets, o.names.addresses)
 	all := len(own)
-	own = slices.DeleteFunc(own, func(t config.Target) bool { return !c.Shard.Owns(t.Group) }) // groups as a whole
+	own = slices.DeleteFunc(own, func(t config.Target) bool { return !owns(c.Shard, t.Group) }) // groups as a whole
 	if c.Shard.Of > 0 && len(own) != o.logged {
 		o.log.Info("shard", zap.Stringer("shard", c.Shard), zap.Int("owns", len(own)), zap.Int("of", all))
 		o.logged = len(own)

@@ -93,7 +93,7 @@ func (r *Runner) logTargets(jobs []*Job) {
 		for _, t := range j.Targets {
 			r.Log.Info("target",
 				zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
-				zap.Float64("qps", float64(t.QPS)), zap.String("prompt", t.Prompt),
+				zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
 				zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
 				zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
 		}
@@ -318,7 +318,7 @@ func survive(log *zap.Logger, doing string, j *Job) {
 // admit waits for the server of member i of j, and then lets it be probed like the others.
 func (r *Runner) admit(ctx context.Context, j *Job, i int) {
 	m, since := j.Members[i], time.Now()
-	limit := time.Duration(j.Targets[i].WaitForReady)
+	limit := j.Targets[i].WaitForReady
 	log := r.Log.With(zap.String("target", m.Name()))
 	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
 	err := m.Await(ctx, limit)

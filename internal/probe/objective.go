@@ -23,10 +23,10 @@ const (
 
 // An Objective is a promise: at least Goal of all probes are good. Its tags are those of package config.
 type Objective struct {
-	Name   string        `env:"NAME" yaml:"name" format:"identifier"`
-	Signal Signal        `env:"SIGNAL" envDefault:"availability" yaml:"signal" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability"`
-	Limit  time.Duration `env:"LIMIT" yaml:"limit"` // 0 for availability
-	Goal   float64       `env:"GOAL" envDefault:"0.99" yaml:"goal" format:"ratio"`
+	Name   string        `env:"NAME" format:"identifier"`
+	Signal Signal        `env:"SIGNAL" envDefault:"availability" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability"`
+	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
+	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
 }
 
 // Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see

@@ -25,7 +25,7 @@ func deployedIsAdmitted(t *testing.T, c *cluster) {
 	admits := func(path, manifests, level string) {
 		t.Run(filepath.Base(path), func(t *testing.T) { admitted(t, c, manifests, level) })
 	}
-	for _, path := range inputs(t, chart+"/ci/*-values.yaml") {
+	for _, path := range inputs(t, "../../deploy/helm/prober/ci/*-values.yaml") {
 		admits(path, c.helm(t, "template", "prober", chart, "--namespace", "rendered", "--values", path), restricted)
 	}
 	admits("consumer", c.helm(t, "template", "server", consumer(t)), anything)

@@ -1,6 +1,8 @@
 package kube_test
 
 import (
+	"cmp"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +10,10 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
+// chart is the folder of the chart: ours, or one that KUBE_CHART names, as a release's that was pushed.
+var chart = cmp.Or(os.Getenv("KUBE_CHART"), "../../deploy/helm/prober")
+
 const (
-	chart      = "../../deploy/helm/prober"
 	allValues  = "testdata/everything-values.yaml"
 	twoProbers = 2 // replicas there
 )

@@ -32,14 +32,14 @@ var burns = []burn{
 // leastBad is how many probes that alerts count as bad at least: ProberErrorBudgetBurn.
 const leastBad = 3
 
-// TestBestGoals holds the first table of docs/slo.md against the rule by which the configuration refuses objectives.
+// TestBestGoals holds the table of docs/objectives.md against the rule by which the configuration refuses objectives.
 func TestBestGoals(t *testing.T) {
-	page := read(t, "docs/slo.md")
+	page := read(t, "docs/objectives.md")
 	for qps, goal := range map[float64]float64{1: 0.999942, 0.1: 0.99942, 0.05: 0.9988, 0.01: 0.9942} {
 		every := time.Duration(float64(time.Second) / qps)
 		row := fmt.Sprintf("| %v | %v | %s | %s |\n", qps, goal, patience(200*every), patience(1000*every))
 		if !strings.Contains(page, row) {
-			t.Errorf("docs/slo.md has no row\n%s", row)
+			t.Errorf("docs/objectives.md has no row\n%s", row)
 		}
 		_, decimals, _ := strings.Cut(fmt.Sprint(goal), ".")
 		better := goal + math.Pow10(-len(decimals))
@@ -49,10 +49,10 @@ func TestBestGoals(t *testing.T) {
 	}
 }
 
-// TestBadProbes holds the second table against arithmetic: the fewest bad probes that exceed each burn rate in each window, and when
+// TestBadProbes holds the second table of docs/budgets.md against arithmetic: the fewest bad probes that exceed each burn rate in each window, and when
 // a total outage pages.
 func TestBadProbes(t *testing.T) {
-	page := read(t, "docs/slo.md")
+	page := read(t, "docs/budgets.md")
 	for _, row := range []struct{ qps, goal float64 }{{1, 0.999}, {0.1, 0.999}, {0.1, 0.99}, {0.01, 0.99}} {
 		fewest := func(rate float64, window model.Duration) int {
 			const rounding = 1e-9 // what is equal on paper is not above
@@ -66,14 +66,14 @@ func TestBadProbes(t *testing.T) {
 		bad := max(leastBad, fewest(first.rate, first.long), fewest(first.rate, first.short))
 		outage := float64(bad)/row.qps/60 + time.Duration(first.lasting).Minutes()
 		if want += fmt.Sprintf(" %.1f min |\n", outage); !strings.Contains(page, want) || !accepted(row.qps, row.goal) {
-			t.Errorf("docs/slo.md has no row, or the goal is refused:\n%s", want)
+			t.Errorf("docs/budgets.md has no row, or the goal is refused:\n%s", want)
 		}
 	}
 }
 
 // TestBurnsAreThoseOfTheRules holds that the page speaks of the alerts there are.
 func TestBurnsAreThoseOfTheRules(t *testing.T) {
-	rules, page := read(t, "alerts/rules.yaml"), read(t, "docs/slo.md")
+	rules, page := read(t, "alerts/rules.yaml"), read(t, "docs/budgets.md")
 	for _, b := range burns {
 		factor := fmt.Sprintf("%v * ", b.rate)
 		if b.rate == 1 {
@@ -89,7 +89,7 @@ func TestBurnsAreThoseOfTheRules(t *testing.T) {
 			t.Errorf("no rule waits for %v", b.lasting)
 		}
 		if row := fmt.Sprintf("| %v | %v & %v | %v |", b.rate, b.long, b.short, b.lasting); !strings.Contains(page, row) {
-			t.Errorf("docs/slo.md has no row %s", row)
+			t.Errorf("docs/budgets.md has no row %s", row)
 		}
 	}
 	if !strings.Contains(rules, "bad_increase1h > 2.5") {

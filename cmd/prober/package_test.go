@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+)
+
+var packageDir = flag.String("packages", "", "write the man pages and completions of packages into this `directory`")
+
+// TestPackageFiles writes what packages have besides the binary: a man page for each command, with everything that its
+// help has, and completions for each shell.
+func TestPackageFiles(t *testing.T) {
+	dir := *packageDir
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	man := filepath.Join(dir, "man")
+	root := newRoot()
+	commands := forMan(root)
+	err := errors.Join(
+		os.RemoveAll(dir),
+		os.MkdirAll(man, 0o755),
+		doc.GenManTree(root, &doc.GenManHeader{Source: "prober", Manual: "User Commands"}, man),
+		compress(man),
+		root.GenBashCompletionFileV2(filepath.Join(dir, "prober.bash"), true),
+		root.GenZshCompletionFile(filepath.Join(dir, "prober.zsh")),
+		root.GenFishCompletionFile(filepath.Join(dir, "prober.fish"), true),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(man, "*.1.gz"))
+	if err != nil || len(pages) != commands {
+		t.Errorf("%d pages of %d commands: %q (%v)", len(pages), commands, pages, err)
+	}
+	for page, words := range map[string]string{
+		"prober": `\fBprober-bench(1)\fP`, "prober-run": "(PROBER_TARGETS_FILE)", "prober-simulate": "production-stack",
+		"prober-config-show": `\fBprober-config(1)\fP`,
+	} {
+		if text := readPage(t, filepath.Join(man, page+".1.gz")); !strings.Contains(text, words) {
+			t.Errorf("the page %s has no %q:\n%s", page, words, text)
+		}
+	}
+}
+
+// indented is a block of text that help shows as it is: two spaces are not enough for Markdown.
+var indented = regexp.MustCompile(`(?m)(^  .*\n?)+`)
+
+// forMan puts what only our help shows into the texts that man pages are made of, and returns how many commands there are:
+// the list of commands, the variables of flags, and what --help-all adds.
+func forMan(cmd *cobra.Command) (commands int) {
+	cmd.DisableAutoGenTag = true
+	commands = 1
+	for _, c := range cmd.Commands() {
+		if !c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		if commands == 1 {
+			cmd.Long += "\n\n# COMMANDS\n"
+		}
+		cmd.Long += fmt.Sprintf("**%s**\n\t%s\n\n", c.Name(), c.Short)
+		commands += forMan(c)
+	}
+	cmd.Long = indented.ReplaceAllString(cmd.Long, "```\n$0\n```\n")
+	if more := cmd.Annotations[appendix]; more != "" {
+		cmd.Long += "\n\n```" + more + "```\n"
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		f.Hidden = f.Name == "help-all" // the page has all of it
+		if variable := f.Annotations["variable"]; variable != nil {
+			f.Usage += " (" + variable[0] + ")"
+		}
+	})
+	return commands
+}
+
+// compress replaces each file of a directory by what gzip makes of it, the same each time.
+func compress(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		path := filepath.Join(dir, file.Name())
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		writer, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is a right one
+		_, _ = writer.Write(text)                                       // to memory
+		err = errors.Join(writer.Close(), os.WriteFile(path+".gz", packed.Bytes(), 0o644), os.Remove(path))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	reader, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,110 @@
+package deploy_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const changelog = "# Changelog\n\n## Unreleased\n\n- [BUGFIX] c\n\n## 0.1.0 / 2027-02-01\n\n- [BUGFIX] b\n\n" +
+	"## 0.1.0-rc.1 / 2027-01-31\n\n- [FEATURE] a\n"
+
+// repository is a script that makes one of git's with one commit, which is on main.
+const repository = "git init -q -b main; git commit -q --allow-empty -m a; git update-ref refs/remotes/origin/main HEAD\n"
+
+// bash runs a script in a directory, with the scripts of a release in its path. Git sees no repository but one in that
+// directory, also where the tests are run by one of its hooks.
+func bash(t *testing.T, dir, script string) (said string, ok bool) {
+	t.Helper()
+	release, err := filepath.Abs("release")
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)
+	cmd.Dir = dir
+	cmd.Env = append(outside, "PATH="+release+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+// TestLatest holds that the newest version is the latest one, and neither a candidate nor a backport is.
+func TestLatest(t *testing.T) {
+	for tag, test := range map[string]struct{ tags, want string }{
+		"v0.1.0-rc.1": {"v0.1.0-rc.1", "false\n"},
+		"v0.1.0":      {"v0.1.0-rc.1 v0.1.0", "true\n"},
+		"v0.10.0":     {"v0.9.0 v0.10.0 v0.11.0-rc.1", "true\n"},
+		"v0.9.1":      {"v0.9.0 v0.9.1 v0.10.0", "false\n"},
+	} {
+		said, _ := bash(t, t.TempDir(), repository+"for tag in "+test.tags+"; do git tag $tag; done; latest "+tag)
+		if said != test.want {
+			t.Errorf("%s among %s: %q, want %q", tag, test.tags, said, test.want)
+		}
+	}
+}
+
+// TestNotes holds that the notes of a release are its part of the changelog.
+func TestNotes(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir+"/CHANGELOG.md", changelog)
+	for tag, want := range map[string]string{
+		"v0.1.0":      "## 0.1.0 / 2027-02-01\n\n- [BUGFIX] b\n\n",
+		"v0.1.0-rc.1": "## 0.1.0-rc.1 / 2027-01-31\n\n- [FEATURE] a\n",
+		"v0.1":        "",
+	} {
+		if said, ok := bash(t, dir, "notes "+tag); said != want || ok != (want != "") {
+			t.Errorf("%s: %q (%v), want %q", tag, said, ok, want)
+		}
+	}
+}
+
+// TestCheckTag holds that a tag is refused which is not on main, or if one of the files that name the version has another.
+func TestCheckTag(t *testing.T) {
+	current := regexp.MustCompile(`appVersion: "(.*)"`).FindSubmatch(read(t, chart+"/Chart.yaml"))[1]
+	named := []string{chart + "/Chart.yaml", "kustomize/base/kustomization.yaml", "kustomize/components/sidecar/sidecar.yaml"}
+	for _, edit := range []string{"", "CHANGELOG.md", "deploy/" + named[0], "deploy/" + named[1], "deploy/" + named[2]} {
+		dir := t.TempDir()
+		writeFile(t, dir+"/CHANGELOG.md", changelog)
+		for _, path := range named {
+			writeFile(t, dir+"/deploy/"+path, strings.ReplaceAll(string(read(t, path)), string(current), "0.1.0"))
+		}
+		if edit != "" {
+			writeFile(t, dir+"/"+edit, strings.ReplaceAll(string(read(t, dir+"/"+edit)), "0.1.0", "0.1.0-rc.2"))
+		}
+		said, ok := bash(t, dir, repository+"check-tag v0.1.0")
+		if ok != (edit == "") || !strings.HasPrefix(said, edit) {
+			t.Errorf("%q of another version: %v %s", edit, ok, said)
+		}
+		said, ok = bash(t, dir, "git commit -q --allow-empty -m b; check-tag v0.1.0")
+		if ok || said != "the tag is not on main\n" {
+			t.Errorf("beside main: %s", said)
+		}
+	}
+}
+
+// TestGoVersion holds that workflows and the Dockerfile have the minor version of Go that go.mod wants.
+func TestGoVersion(t *testing.T) {
+	minor := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(read(t, "../go.mod")))[1]
+	for _, path := range append(glob(t, "../.github/workflows/*.yml"), "../Dockerfile") {
+		for _, version := range regexp.MustCompile(`(?:go-version: |golang:)(\S+)`).FindAllStringSubmatch(string(read(t, path)), -1) {
+			if !strings.HasPrefix(version[1], minor+".") {
+				t.Errorf("%s has Go %s, go.mod %s", path, version[1], minor)
+			}
+		}
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,156 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/usage"
+)
+
+// A value is what one source says about a setting, and where.
+type value struct {
+	text  string // "" stands for the default
+	place string // PROBER_TARGETS_3_QPS, --qps, f.yaml:5: qps
+}
+
+// A layer is what one source says, by the names of settings: the variables of one prefix, a mapping of the targets file,
+// the flags.
+type layer map[string]value
+
+// merge lays layers over each other, the weakest first. A key and the file it is read from are one setting.
+func merge(layers ...layer) layer {
+	all := layer{}
+	for _, over := range layers {
+		if _, ok := over["API_KEY"]; ok {
+			delete(all, "API_KEY_FILE")
+		}
+		if _, ok := over["API_KEY_FILE"]; ok {
+			delete(all, "API_KEY")
+		}
+		maps.Copy(all, over)
+	}
+	return all
+}
+
+// An origin is where the settings of one struct are from, and what is wrong with them.
+type origin struct {
+	says     layer                    // what all sources together say
+	at       func(name string) string // where a user would write a setting: PROBER_TARGETS_3_QPS
+	naming   string                   // how a user gives it a name, for hints
+	keys     keys                     // all that the struct has
+	wrong    map[string]bool          // names of settings with a problem
+	problems usage.Problems
+}
+
+func newOrigin(ks keys, at func(name string) string) *origin {
+	return &origin{says: layer{}, at: at, keys: ks, wrong: map[string]bool{}}
+}
+
+// parse fills a struct with what o says, and with defaults for the rest. What is wrong is reported, and is zero then.
+func (o *origin) parse(into any) {
+	environment := map[string]string{}
+	for _, k := range o.keys {
+		if text := o.says[k.name].text; !k.isNone(text) {
+			environment[k.name] = text
+		}
+	}
+	failed := map[string]error{} // by name of the field
+	err := env.ParseWithOptions(into, env.Options{Environment: environment, FuncMap: parsers()})
+	aggregate, _ := errors.AsType[env.AggregateError](err)
+	for _, err := range aggregate.Errors {
+		of, ok := errors.AsType[env.ParseError](err)
+		if !ok {
+			panic(err) // a tag or a type that env does not know
+		}
+		failed[of.Name] = of.Err
+	}
+	for _, k := range o.keys {
+		text := o.says[k.name].text
+		if k.isNone(text) {
+			k.clear(into)
+		} else if text != "" {
+			o.judge(into, k, text, failed[k.field])
+		}
+	}
+}
+
+// judge reports what is wrong with a setting by itself. err is why it could not be parsed.
+func (o *origin) judge(into any, k Key, text string, err error) {
+	wrong, isWrong := k.check(into, text, err)
+	if isWrong {
+		o.problem(k.name, wrong.Text, wrong.Hint)
+		k.clear(into)
+	}
+}
+
+// given reports whether somebody wrote a value for the setting, right or wrong.
+func (o *origin) given(name string) bool { return o.says[name].text != "" }
+
+// right reports whether the settings have no problem yet. They may be defaults.
+func (o *origin) right(names ...string) bool {
+	for _, name := range names {
+		if o.wrong[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// written returns the value of a setting as it is written, or its default.
+func (o *origin) written(name string) string {
+	if o.given(name) {
+		return o.says[name].text
+	}
+	k, _ := o.keys.find(name)
+	return k.Default + " (default)"
+}
+
+// label returns the place for a problem with a setting: what is written and where.
+func (o *origin) label(name string) string {
+	k, _ := o.keys.find(name)
+	switch {
+	case o.given(name):
+		return k.label(o.says[name])
+	case k.Default != "":
+		return fmt.Sprintf("%s=%q (default)", k.Variable, k.Default)
+	}
+	return o.at(name)
+}
+
+// nameLabel returns the place that a name is from: that of the setting called other, if none was given.
+func (o *origin) nameLabel(other string) string {
+	if o.given("NAME") {
+		return o.label("NAME")
+	}
+	return o.label(other)
+}
+
+// problem reports what is wrong with a setting, at its place.
+func (o *origin) problem(name, text, hint string) {
+	o.problems.Add(o.label(name), text, hint)
+	o.wrong[name] = true
+}
+
+var webScheme = regexp.MustCompile(`^https?://`)
+
+// label returns what is written and where: place="text", or place alone if the text may be secret.
+func (k Key) label(v value) string {
+	if k.secret {
+		return v.place
+	}
+	text := v.text
+	if k.name == "URL" && strings.ContainsAny(text, "@?#") { // it may hold credentials
+		text = webScheme.FindString(text) + "***"
+	}
+	return v.place + "=" + quote(text)
+}
+
+// quote returns s in quotes, without anything that would break the line, and of at most 80 characters.
+func quote(s string) string { return strconv.Quote(format.Shorten(s, 80)) }
