@@ -349,7 +349,7 @@ func TestALowRateStarts(t *testing.T) {
 			for _, entry := range w.logs.FilterMessage("configuration").All() {
 				text, _ := entry.ContextMap()["warning"].(string)
 				if entry.Level == zapcore.WarnLevel && strings.Contains(text,
-					"set PROBER_OBJECTIVES_0_GOAL=0.942, or raise qps to 0.0058") {
+					"want a goal of at most 0.942, or at least 0.0058 probes per second") {
 					got++
 				}
 			}
