@@ -77,12 +77,13 @@ func (b *Board) Remove(name string) {
 func (b *Board) Skipped(target, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.history(target); h != nil {
+	h := b.history(target)
+	if h != nil {
 		h.skipped[reason]++
 	}
 }
 
-// SetReady says whether /-/ready answers 200.
+// SetReady sets whether /-/ready answers 200.
 func (b *Board) SetReady(ready bool) { b.ready.Store(ready) }
 
 // A Rejection is a configuration that the prober was to take and found wrong.
@@ -103,13 +104,14 @@ func (b *Board) Record(r *probe.Result) {
 	e := newEntry(r) // before the lock: probes of other targets do not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.history(r.Target); h != nil {
+	h := b.history(r.Target)
+	if h != nil {
 		e.judge(r, h.target.Objectives)
 		h.add(e, shareOf(len(b.histories)))
 	}
 }
 
-// history is that of a target; nil if there is none. The lock is held.
+// history returns the history of a target; nil if there is none. The lock is held.
 func (b *Board) history(target string) *history {
 	i := slices.IndexFunc(b.histories, func(h *history) bool { return h.target.Name == target })
 	if i < 0 {
@@ -118,7 +120,7 @@ func (b *Board) history(target string) *history {
 	return b.histories[i]
 }
 
-// copies are the histories as they are now, for arithmetic that no probe waits for. They share the entries.
+// copies returns the histories as they are now, so that no probe waits for arithmetic on them. They share the entries.
 func (b *Board) copies() []history {
 	b.mu.Lock()
 	defer b.mu.Unlock()
