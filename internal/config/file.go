@@ -145,11 +145,11 @@ func (d document) pairs(p pair) (all []pair, ok bool) {
 func (d document) entries(list pair, known keys) (entries []*origin) {
 	n, _ := d.shaped(list, yaml.SequenceNode)
 	for _, node := range n.Content {
-		place := d.place(node) + ": "
+		place := d.place(node)
 		entry := document{d.path, d.settings, newOrigin(known, func(name string) string {
-			return place + strings.ToLower(name)
+			return place + ": " + strings.ToLower(name)
 		})}
-		entry.naming = "give it a name of its own (name: …)"
+		entry.entry, entry.naming = place, "give it a name of its own (name: …)"
 		entry.read(pair{node, node}, nil)
 		entries = append(entries, entry.origin)
 	}

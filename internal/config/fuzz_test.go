@@ -15,15 +15,19 @@ import (
 // without the secret, or a configuration within its bounds.
 func judge(t *testing.T, c *Config, err error, secret string) {
 	t.Helper()
+	ps, ok := errors.AsType[usage.Problems](err)
+	if err != nil && (c != nil || !ok || len(ps) == 0) {
+		t.Fatalf("got configuration %v beside error %v", c, err)
+	}
 	if err == nil {
 		for _, target := range c.Targets {
 			promises(t, target, c.Objectives, c.Warnings)
 		}
-		return
-	}
-	ps, ok := errors.AsType[usage.Problems](err)
-	if c != nil || !ok || len(ps) == 0 {
-		t.Fatalf("got configuration %v beside error %v", c, err)
+		if len(c.Rejected) == 0 {
+			return
+		}
+		ps = c.Problems()
+		err = ps
 	}
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != len(ps)+1 || strings.Contains(err.Error(), secret) {
 		t.Errorf("a problem has not one line, or shows a secret:\n%s", err)
@@ -36,7 +40,7 @@ func promises(t *testing.T, target Target, objectives []Objective, warnings []st
 	canAlert := func(o Objective) bool {
 		unreliable := fmt.Sprintf("the alert of objective %q", o.Name)
 		warned := slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, unreliable) })
-		return warned || measurable(float64(target.QPS), o.Goal)
+		return warned || measurable(target.QPS, o.Goal)
 	}
 	for promise, kept := range map[string]bool{
 		"labels print":   target.Name != "" && target.Group != "" && printable(target.Name+target.Group+target.Model),

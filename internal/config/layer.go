@@ -43,6 +43,7 @@ func merge(layers ...layer) layer {
 type origin struct {
 	says     layer                    // what all sources together say
 	at       func(name string) string // where a user would write a setting: PROBER_TARGETS_3_QPS
+	entry    string                   // which entry of a list it is: PROBER_TARGETS_3, f.yaml:5
 	naming   string                   // how a user gives it a name, for hints
 	keys     keys                     // all that the struct has
 	wrong    map[string]bool          // names of settings with a problem

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -16,7 +17,7 @@ type Options struct {
 	Overrides  map[string]string
 	URLs       []string // targets given as arguments; they replace the configured targets
 	Objectives []string // given as flags, "ttft<2s@95%"; they replace the configured objectives
-	Finite     bool     // for a run that ends: neither goals nor costs are judged by the hour or the day
+	Finite     bool     // for a run that ends: no target may be rejected; goals and costs are not judged by the hour or the day
 
 	// ReadFile reads the files that the configuration names, one as often as it is named; nil means [ReadFile].
 	ReadFile func(string) ([]byte, error)
@@ -46,8 +47,9 @@ type loader struct {
 	known      map[string]bool // variables that mean something, whether they are given or not
 }
 
-// Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. The
-// error is [usage.Problems] and then holds all of them; the configuration is nil.
+// Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. Targets
+// that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems] with all
+// problems, and the configuration is nil.
 func Load(o Options) (*Config, error) {
 	l, err := o.load()
 	if err != nil {
@@ -125,20 +127,45 @@ func (l *loader) loadObjectives(file targetsFile) {
 	}
 }
 
-// finish completes the configuration. The error has all problems.
+// finish puts the targets into the configuration: those that are right, and those that are rejected. The error has all
+// problems. It is nil where only single targets have any, but not all of them, unless the run ends: then all must be right.
 func (l *loader) finish() error {
+	c := l.config
 	problems := slices.Concat(l.problems, l.prober.problems)
 	for _, o := range l.objectives {
 		problems = append(problems, o.problems...)
 	}
+	ofAll := len(problems) > 0
 	for _, t := range l.targets {
 		problems = append(problems, t.problems...)
-		l.config.Targets = append(l.config.Targets, t.Target)
+		if len(t.problems) == 0 {
+			c.Targets = append(c.Targets, t.Target)
+		}
 	}
-	if len(problems) > 0 {
+	l.reject()
+	if ofAll || len(c.Targets) == 0 || l.Finite && len(c.Rejected) > 0 {
 		return problems.Sorted()
 	}
 	return nil
+}
+
+// reject puts the targets that have problems into the configuration, each by a name of its own.
+func (l *loader) reject() {
+	names := map[string]bool{}
+	for _, t := range l.config.Targets {
+		names[t.Name] = true
+	}
+	for _, t := range l.targets {
+		if len(t.problems) == 0 {
+			continue
+		}
+		name := cmp.Or(t.Name, t.entry)
+		for n := 2; names[name]; n++ {
+			name = fmt.Sprintf("%s (%d)", cmp.Or(t.Name, t.entry), n)
+		}
+		names[name] = true
+		l.config.Rejected = append(l.config.Rejected, Rejected{Name: name, Problems: t.problems.Sorted()})
+	}
 }
 
 // warn reports what is legal and probably not meant, once.

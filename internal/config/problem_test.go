@@ -23,8 +23,11 @@ func TestProblems(t *testing.T) {
 		name, _, _ := strings.Cut(given, "\n")
 		t.Run(name, func(t *testing.T) {
 			given, _, _ = strings.Cut(given, "\n> ")
-			_, err := Load(mistaken(given))
+			c, err := Load(mistaken(given))
 			found, _ := errors.AsType[usage.Problems](err)
+			if err == nil {
+				found = c.Problems()
+			}
 			for _, p := range found {
 				given += "\n> " + p.Error()
 			}

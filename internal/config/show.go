@@ -8,9 +8,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Effective returns what [Load] returns, for people: as YAML, with the source of each value that is not a default.
+// Effective returns what [Load] returns, for people: as YAML, with the source of each value that is not a default. A target
+// that is rejected is an error.
 func Effective(o Options) (text string, warnings []string, err error) {
 	l, err := o.load()
+	if err == nil && len(l.config.Rejected) > 0 {
+		err = l.config.Problems()
+	}
 	if err != nil {
 		return "", nil, err
 	}

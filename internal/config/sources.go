@@ -33,7 +33,8 @@ func (l *loader) numbered(list string, ks keys) (entries []*origin) {
 	for {
 		before := fmt.Sprintf("%s%s_%d_", prefix, list, len(entries))
 		from := newOrigin(ks, variableAt(before))
-		from.says, from.naming = l.variables(before, ks), "set "+before+"NAME"
+		from.says = l.variables(before, ks)
+		from.entry, from.naming = strings.TrimSuffix(before, "_"), "set "+before+"NAME"
 		if len(from.says) == 0 {
 			return entries
 		}
@@ -56,8 +57,8 @@ func (l *loader) flags() layer {
 func (l *loader) arguments() (entries []*origin) {
 	for i, url := range l.URLs {
 		from := newOrigin(l.settings.target, func(name string) string { return "--" + flagName(name) })
-		from.naming = "give it as NAME=URL"
 		argument := fmt.Sprintf("URL argument %d", i+1)
+		from.entry, from.naming = argument, "give it as NAME=URL"
 		name, rest, named := strings.Cut(url, "=")
 		name = strings.TrimSpace(name)
 		if named && name != "" && !strings.Contains(name, "/") {
