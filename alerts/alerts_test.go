@@ -72,12 +72,16 @@ func TestAnnotationsAndLabels(t *testing.T) {
 		if description := r.Annotations["description"]; !strings.Contains(description, "{{") {
 			t.Errorf("%s: description %q, want one that says who and how much", r.Alert, description)
 		}
-		if url, want := r.Annotations["runbook_url"], "https://github.com/llm-prober/prober/blob/main/alerts/"+RunbookFile(r.Alert); url != want {
+		want := "https://github.com/llm-prober/prober/blob/main/alerts/" + RunbookFile(r.Alert)
+		if url := r.Annotations["runbook_url"]; url != want {
 			t.Errorf("%s: runbook_url %q, want %q", r.Alert, url, want)
 		}
-		if url := r.Annotations["dashboard_url"]; !strings.HasPrefix(url, "/d/prober-") {
-			t.Errorf("%s: dashboard_url %q leads to no dashboard", r.Alert, url)
-		} else if strings.Contains(url, "var-") && r.Alert != "ProberCertificateExpiry" && !strings.Contains(r.Annotations["probes"], "/?target={{") {
+		dashboard := r.Annotations["dashboard_url"]
+		if !strings.HasPrefix(dashboard, "/d/prober-") {
+			t.Errorf("%s: dashboard_url %q leads to no dashboard", r.Alert, dashboard)
+		}
+		ofTarget := strings.Contains(dashboard, "var-") && r.Alert != "ProberCertificateExpiry"
+		if ofTarget && !strings.Contains(r.Annotations["probes"], "/?target={{") {
 			t.Errorf("%s: probes %q, want where its probes are", r.Alert, r.Annotations["probes"])
 		}
 	}
@@ -100,7 +104,8 @@ func TestTheModelIsNoIdentity(t *testing.T) {
 
 // TestNoTargetIsNamed holds that the rules are the same for everybody.
 func TestNoTargetIsNamed(t *testing.T) {
-	literal := regexp.MustCompile(`\b(target|model|prompt|group|job|instance|objective)\s*(=~|!~|!=|=)\s*\\?["'][^"']*["']`)
+	literal := regexp.MustCompile(`\b(target|model|prompt|group|job|instance|objective)\s*` +
+		`(=~|!~|!=|=)\s*\\?["'][^"']*["']`)
 	rules := bytes.ReplaceAll(Rules(), []byte(`model!="unknown"`), nil) // what the prober says where it knows none
 	if found := literal.FindAll(rules, -1); found != nil {
 		t.Errorf("the rules name somebody: %q", found)

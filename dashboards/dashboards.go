@@ -1,5 +1,7 @@
-// Package dashboards holds Grafana dashboards for what the prober exports. The JSON is
-// written by dashboards/generate and never by hand.
+// Package dashboards holds Grafana dashboards for what the prober exports. Their JSON is embedded: dashboards/generate
+// writes it from YAML files, and nobody edits it. The package lists the dashboards and writes them to files.
+//
+// To change a panel, begin at dashboards/generate/common.yaml.
 package dashboards
 
 import (
@@ -11,11 +13,11 @@ import (
 	"strings"
 )
 
-// A Dashboard is in Grafana's classic model: for import by hand, provisioning and
-// the Kubernetes sidecar alike. It asks for its data source.
+// A Dashboard is in Grafana's classic model, which serves for import by hand, for provisioning and for the Kubernetes
+// sidecar. The user chooses its data source in Grafana.
 type Dashboard struct {
 	Name  string // a word for the command line, and the name of its file
-	UID   string // part of its address in Grafana, the same everywhere
+	UID   string // a part of its address in Grafana, the same in every installation
 	Title string
 	About string // one sentence
 	JSON  string
@@ -24,22 +26,39 @@ type Dashboard struct {
 //go:embed *.json
 var files embed.FS
 
-// All returns the dashboards, the one to begin with first.
+// All returns the dashboards. The first one is where to begin.
 func All() []Dashboard {
 	all := []Dashboard{
-		{Name: "overview", Title: "Prober / Overview", About: "all targets, a row each"},
-		{Name: "target", Title: "Prober / Target", About: "one target: objectives, latency distributions, failures, regressions"},
-		{Name: "compare", Title: "Prober / Compare", About: "A against B, by location of the prober, week over week, client against server"},
-		{Name: "instrument", Title: "Prober / Instrument", About: "health of the prober itself"},
+		{
+			Name:  "overview",
+			Title: "Prober / Overview",
+			About: "all targets, a row each",
+		},
+		{
+			Name:  "target",
+			Title: "Prober / Target",
+			About: "one target: objectives, latency distributions, failures, regressions",
+		},
+		{
+			Name:  "compare",
+			Title: "Prober / Compare",
+			About: "A against B: differences, ratios, distributions, week over week",
+		},
+		{
+			Name:  "instrument",
+			Title: "Prober / Instrument",
+			About: "health of the prober itself",
+		},
 	}
 	for i, d := range all {
-		text, _ := files.ReadFile(d.Name + ".json") // it is a part of the program
-		all[i].UID, all[i].JSON = "prober-"+d.Name, string(text)
+		text, _ := files.ReadFile(d.Name + ".json") // it is embedded
+		all[i].UID = "prober-" + d.Name
+		all[i].JSON = string(text)
 	}
 	return all
 }
 
-// Names are those of all dashboards.
+// Names returns the names of all dashboards.
 func Names() []string {
 	var names []string
 	for _, d := range All() {
@@ -48,14 +67,16 @@ func Names() []string {
 	return names
 }
 
-// Choose returns the dashboards of some names, or all of them without names, and the names that none has.
+// Choose returns the dashboards of some names, or all if there are no names. It also returns the names that no
+// dashboard has.
 func Choose(names []string) (chosen []Dashboard, unknown []string) {
 	if len(names) == 0 {
 		return All(), nil
 	}
 	all := All()
 	for _, name := range names {
-		if i := slices.Index(Names(), name); i >= 0 {
+		i := slices.Index(Names(), name)
+		if i >= 0 {
 			chosen = append(chosen, all[i])
 		} else {
 			unknown = append(unknown, name)
@@ -64,7 +85,7 @@ func Choose(names []string) (chosen []Dashboard, unknown []string) {
 	return chosen, unknown
 }
 
-// List says which dashboards there are and how they get into Grafana.
+// List returns a text for people: which dashboards there are, and how they get into Grafana.
 func List(dashboards []Dashboard) string {
 	var b strings.Builder
 	for _, d := range dashboards {
@@ -76,20 +97,23 @@ Import one:   prober dashboards overview > overview.json
 Provision:    prober dashboards --output DIR, with DIR a path of a file provider
 Kubernetes:   a ConfigMap for each file, with the label grafana_dashboard: "1"
 
-They ask for their Prometheus at the top, and show natively scraped histograms,
-classic buckets and what came by OTLP alike. Grafana 10.4 or later.
+Choose the Prometheus at the top of each. They show native histograms, classic
+buckets and metrics received over OTLP alike. They need Grafana 10.4 or later.
 `)
 	return b.String()
 }
 
-// Write writes a file for each dashboard into dir, which it creates if missing, and returns the paths of those written.
+// Write writes a file for each dashboard into dir, which it creates if it is missing. It returns the paths of the files
+// that it wrote.
 func Write(dir string, dashboards []Dashboard) (paths []string, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // for Grafana to read
+	err = os.MkdirAll(dir, 0o755) //nolint:gosec // Grafana reads it as another user
+	if err != nil {
 		return nil, fmt.Errorf("create the directory for the dashboards: %w", err)
 	}
 	for _, d := range dashboards {
 		path := filepath.Join(dir, d.Name+".json")
-		if err := os.WriteFile(path, []byte(d.JSON), 0o644); err != nil { //nolint:gosec // for Grafana to read
+		err = os.WriteFile(path, []byte(d.JSON), 0o644) //nolint:gosec // Grafana reads it as another user
+		if err != nil {
 			return paths, fmt.Errorf("write dashboard %s: %w", d.Name, err)
 		}
 		paths = append(paths, path)

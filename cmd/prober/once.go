@@ -41,12 +41,12 @@ for what --fail-on names.`,
 				results, _, err := j.Once(cmd.Context())
 				for _, r := range results {
 					allOK = allOK && r.Outcome == probe.OK
-					account := r.JSON()
+					account := report.JSONOf(r)
 					if g.format != "json" {
 						err = errors.Join(err, report.Waterfall(out, &account, format.TableWidth(out)))
 					}
 					judged := struct {
-						probe.ResultJSON
+						report.ResultJSON
 						Objectives []report.Attainment `json:"objectives,omitempty"`
 					}{account, g.judge(r.Target, r)}
 					if g.format == "json" {

@@ -7,16 +7,18 @@ import (
 	"strings"
 )
 
+// A builder makes the JSON of one dashboard.
 type builder struct {
 	common
 	dashboard
 	y     int      // first free line of the grid
 	id    int      // of the last panel
-	sides []string // of the row
-	where string   // what is being built
+	sides []string // of the current row
+	where string   // what is being built, for errors
 	err   error    // the first mistake in the file
 }
 
+// check keeps the first error, with the place where it was found.
 func (b *builder) check(err error) {
 	if b.err == nil && err != nil {
 		b.err = fmt.Errorf("%s: %w", b.where, err)
@@ -30,13 +32,15 @@ func (b *builder) text(s scope, text string, dot any) string {
 	return expanded
 }
 
-// merge is the JSON under with the values of over, object by object.
+// merge returns the values of two objects. If both have a key, it merges the values if they are objects, and takes the
+// one from over if they are not.
 func merge(under, over object) object {
 	merged := object{}
 	maps.Copy(merged, under)
 	for key, value := range over {
-		below, isObject := merged[key].(object)
-		if above, ok := value.(object); ok && isObject {
+		below, hasBelow := merged[key].(object)
+		above, isObject := value.(object)
+		if hasBelow && isObject {
 			value = merge(below, above)
 		}
 		merged[key] = value
@@ -44,6 +48,7 @@ func merge(under, over object) object {
 	return merged
 }
 
+// build returns the dashboard.
 func (b *builder) build(name string) object {
 	var annotations, variables, panels []object
 	for _, a := range b.Annotations {
@@ -59,11 +64,16 @@ func (b *builder) build(name string) object {
 		panels = append(panels, b.row(r)...)
 	}
 	return merge(b.Frame, object{
-		"uid": "prober-" + name, "title": "Prober / " + b.Title, "description": b.Description,
-		"annotations": object{"list": annotations}, "templating": object{"list": variables}, "panels": panels,
+		"uid":         "prober-" + name,
+		"title":       "Prober / " + b.Title,
+		"description": b.Description,
+		"annotations": object{"list": annotations},
+		"templating":  object{"list": variables},
+		"panels":      panels,
 	})
 }
 
+// variable returns a variable of this dashboard, or of common.yaml.
 func (b *builder) variable(name string) object {
 	v, ok := b.Define[name]
 	if !ok {
@@ -72,7 +82,8 @@ func (b *builder) variable(name string) object {
 	made := merge(merge(b.Kinds[v.Kind], v.JSON), object{"name": name})
 	if v.Values != "" {
 		query := "label_values(" + v.Values + ")"
-		made["datasource"], made["definition"] = b.Datasource, query
+		made["datasource"] = b.Datasource
+		made["definition"] = query
 		made["query"] = object{"qryType": 1, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"}
 	}
 	if v.Choices != nil {
@@ -80,55 +91,90 @@ func (b *builder) variable(name string) object {
 		for i, word := range v.Choices {
 			options = append(options, object{"text": word, "value": word, "selected": i == 0})
 		}
-		made["options"], made["query"] = options, strings.Join(v.Choices, ",")
+		made["options"] = options
+		made["query"] = strings.Join(v.Choices, ",")
 	}
 	return made
 }
 
-// row places panels from left to right, below what is there. Those of a collapsed row query nothing until it is opened.
+// row returns the heading and the panels of a row, and places them below what is there. The panels of a collapsed row
+// lie inside its heading: they query nothing until it is opened.
 func (b *builder) row(r row) []object {
-	var heading, panels []object
+	var heading []object
 	if r.Title != "" || r.Collapsed {
-		b.id++
-		place := object{"h": 1, "w": 24, "x": 0, "y": b.y}
-		heading = []object{{"id": b.id, "type": "row", "title": r.Title, "collapsed": r.Collapsed, "gridPos": place}}
-		b.y++
+		heading = []object{b.heading(r)}
 	}
 	b.sides = r.Sides
 	if b.sides == nil {
 		b.sides = []string{""}
 	}
-	x, y, height := 0, b.y, 0
+	grid := grid{y: b.y}
+	var panels []object
 	for _, p := range r.Panels {
 		b.where = "panel " + p.Title
-		p.By, p.Legend = cmp.Or(p.By, r.By), cmp.Or(p.Legend, r.Legend)
-		look := &p.Style
-		look.Type, look.Size = cmp.Or(look.Type, r.Style.Type), cmp.Or(look.Size, r.Style.Size)
-		look.Unit, look.Empty = cmp.Or(look.Unit, r.Style.Unit), cmp.Or(look.Empty, r.Style.Empty, "No probes")
+		p = p.withDefaults(r)
 		var w, h int
-		if _, err := fmt.Sscanf(p.Style.Size, "%dx%d", &w, &h); err != nil {
+		_, err := fmt.Sscanf(p.Style.Size, "%dx%d", &w, &h)
+		if err != nil {
 			b.check(fmt.Errorf("size %q, want columns x rows, as 8x6", p.Style.Size))
 		}
-		if p.Expr != "" {
-			p.Queries = []query{{Expr: p.Expr}}
-		}
-		if p.Each == nil {
-			p.Each = []map[string]string{nil}
-		}
 		for _, words := range p.Each {
-			if x+w > 24 {
-				x, y, height = 0, y+height, 0
-			}
 			b.id++
-			place := object{"id": b.id, "gridPos": object{"h": h, "w": w, "x": x, "y": y}}
+			place := object{"id": b.id, "gridPos": grid.place(w, h)}
 			panels = append(panels, merge(b.panel(p, words), place))
-			x, height = x+w, max(height, h)
 		}
 	}
 	if r.Collapsed {
 		heading[0]["panels"] = panels
 		return heading
 	}
-	b.y = y + height
+	b.y = grid.y + grid.height
 	return append(heading, panels...)
+}
+
+// heading returns the heading of a row, which takes one line of the grid.
+func (b *builder) heading(r row) object {
+	b.id++
+	place := object{"h": 1, "w": gridColumns, "x": 0, "y": b.y}
+	b.y++
+	return object{"id": b.id, "type": "row", "title": r.Title, "collapsed": r.Collapsed, "gridPos": place}
+}
+
+// withDefaults returns the panel with what its row sets for all panels.
+func (p panel) withDefaults(r row) panel {
+	p.By = cmp.Or(p.By, r.By)
+	p.Legend = cmp.Or(p.Legend, r.Legend)
+	p.Style.Type = cmp.Or(p.Style.Type, r.Style.Type)
+	p.Style.Size = cmp.Or(p.Style.Size, r.Style.Size)
+	p.Style.Unit = cmp.Or(p.Style.Unit, r.Style.Unit)
+	p.Style.Empty = cmp.Or(p.Style.Empty, r.Style.Empty, "No probes")
+	if p.Expr != "" {
+		p.Queries = []query{{Expr: p.Expr}}
+	}
+	if p.Each == nil {
+		p.Each = []map[string]string{nil}
+	}
+	return p
+}
+
+// gridColumns is the width of Grafana's grid.
+const gridColumns = 24
+
+// A grid places panels from left to right, and below each other where they do not fit.
+type grid struct {
+	x, y   int // where the next panel goes
+	height int // of the current line of panels
+}
+
+// place returns the place of the next panel.
+func (g *grid) place(w, h int) object {
+	if g.x+w > gridColumns {
+		g.x = 0
+		g.y += g.height
+		g.height = 0
+	}
+	place := object{"h": h, "w": w, "x": g.x, "y": g.y}
+	g.x += w
+	g.height = max(g.height, h)
+	return place
 }

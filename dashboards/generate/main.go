@@ -1,5 +1,7 @@
-// Generate writes the dashboards of the package dashboards from the YAML files beside it: go run ./dashboards/generate
-// in the root of the repository. A test holds that what is committed is what it writes.
+// Generate writes the dashboards of package dashboards from the YAML files beside it. Run it in the root of the
+// repository: go run ./dashboards/generate. A test holds that what is committed is what it writes.
+//
+// common.yaml explains the short forms of PromQL, model.go the keys. Begin reading at [builder.build].
 package main
 
 import (
@@ -17,31 +19,38 @@ import (
 var files embed.FS
 
 func main() {
-	if err := write("dashboards"); err != nil {
+	err := write("dashboards")
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
 }
 
+// write writes all dashboards into a directory.
 func write(dir string) error {
 	for _, name := range []string{"overview", "target", "compare", "instrument"} {
 		text, err := generate(name)
 		if err != nil {
 			return fmt.Errorf("%s.yaml: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name+".json"), text, 0o644); err != nil { //nolint:gosec // for everybody
+		path := filepath.Join(dir, name+".json")
+		err = os.WriteFile(path, text, 0o644) //nolint:gosec // everybody may read it
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// generate returns the JSON of a dashboard.
 func generate(name string) ([]byte, error) {
 	var b builder
-	if err := read("common", &b.common); err != nil {
+	err := read("common", &b.common)
+	if err != nil {
 		return nil, err
 	}
-	if err := read(name, &b.dashboard); err != nil {
+	err = read(name, &b.dashboard)
+	if err != nil {
 		return nil, err
 	}
 	made := b.build(name)
@@ -52,10 +61,11 @@ func generate(name string) ([]byte, error) {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(made)
+	err = e.Encode(made)
 	return out.Bytes(), err
 }
 
+// read reads a YAML file. A key that it does not know is an error.
 func read(name string, into any) error {
 	text, err := files.ReadFile(name + ".yaml")
 	if err != nil {

@@ -22,9 +22,9 @@ type looks struct{ Panel, Query object }
 type dashboard struct {
 	Title, Description string
 	Matchers           string              // of every selector
-	Targets            string              // whose alerts are shown: a regular expression
-	Variables          []string            // names of variables, of those that follow or of those in common.yaml
-	Define             map[string]variable // variables of this dashboard only
+	Targets            string              // regular expression of the targets whose alerts are shown
+	Variables          []string            // names of variables, in Define or in common.yaml
+	Define             map[string]variable // variables that only this dashboard has
 	Rows               []row
 }
 
@@ -36,7 +36,7 @@ type variable struct {
 	JSON    object   `yaml:",inline"` // all else
 }
 
-// A row is panels below a heading, if it has a title. Its style, labels and legend are those of panels that set no other.
+// A row is panels, below a heading if it has a title. Panels that set no style, labels or legend take those of the row.
 type row struct {
 	Title      string
 	Collapsed  bool
@@ -46,11 +46,12 @@ type row struct {
 	Panels     []panel
 }
 
+// A style is how a panel looks.
 type style struct {
 	Type    string      // of common.yaml's panels
 	Size    string      // columns (of 24) x rows
 	Unit    string      // Grafana's name
-	Empty   string      // text where there is no data
+	Empty   string      // text that is shown where there is no data
 	Axis    *[2]float64 // least and most
 	Colours []string    // a colour, then values and the colours from them on
 }
@@ -60,8 +61,8 @@ type panel struct {
 	Title, Description string
 	Style              style
 	By, Legend         string              // the labels that queries are grouped by; the text for each series
-	Metric             string              // ends the description; if there is none, the first that is queried
-	Each               []map[string]string // a panel for each of these, whose words its texts use: <<.word>>
+	Metric             string              // named at the end of the description; the first that is queried if empty
+	Each               []map[string]string // makes a panel for each of these; its texts use the words as <<.word>>
 	Mappings           []object            // texts shown for values, in Grafana's own JSON
 	Columns            []string            // of a table: the first ones, labels or columns of queries
 	Expr               string

@@ -8,7 +8,7 @@ import (
 	"text/template"
 )
 
-// A scope is what the PromQL in a YAML file leaves out.
+// A scope is what the PromQL in a YAML file leaves out. Its methods are the functions that common.yaml explains.
 type scope struct {
 	matchers string // of every selector of the dashboard
 	by       string // labels
@@ -16,9 +16,10 @@ type scope struct {
 	forms    map[string]string
 }
 
-// expand puts the text of functions and forms in; dot is what <<.>> stands for.
+// expand replaces the functions and forms in a text; dot is what <<.>> stands for.
 func (s scope) expand(text string, dot any) (string, error) {
-	t, err := template.New("text").Delims("<<", ">>").Option("missingkey=error").Funcs(s.functions()).Parse(text)
+	empty := template.New("text").Delims("<<", ">>").Option("missingkey=error").Funcs(s.functions())
+	t, err := empty.Parse(text)
 	if err != nil {
 		return "", err
 	}
@@ -27,11 +28,18 @@ func (s scope) expand(text string, dot any) (string, error) {
 	return out.String(), err
 }
 
-// functions are explained in common.yaml.
+// functions returns the functions and forms by name.
 func (s scope) functions() template.FuncMap {
 	f := template.FuncMap{
-		"by": func() string { return s.by }, "side": func() string { return s.side }, "upper": strings.ToUpper,
-		"of": s.of, "max": s.max, "rate": s.rate, "increase": s.increase, "quantile": s.quantile, "suffix": suffix,
+		"by":       func() string { return s.by },
+		"side":     func() string { return s.side },
+		"upper":    strings.ToUpper,
+		"of":       s.selectorOf,
+		"max":      s.max,
+		"rate":     s.rate,
+		"increase": s.increase,
+		"quantile": s.quantile,
+		"suffix":   suffix,
 		"on": func(side, form string, dot any) (string, error) {
 			s.side = side
 			return s.expand(s.forms[form], dot)
@@ -45,19 +53,20 @@ func (s scope) functions() template.FuncMap {
 
 var selector = regexp.MustCompile(`^([^{\[]*)(?:\{(.*)\})?(.*)$`)
 
-// split is the metric of a selector, its own matchers and its range.
+// split returns the metric of a selector, its own matchers and its range.
 func split(text string) (metric, matchers, over string) {
 	m := selector.FindStringSubmatch(text)
 	return m[1], m[2], m[3]
 }
 
-// suffix puts the end of a classic histogram's name into a selector.
+// suffix appends the end of a classic histogram's name to the metric of a selector.
 func suffix(end, text string) string {
 	metric, _, _ := split(text)
 	return metric + end + strings.TrimPrefix(text, metric)
 }
 
-func (s scope) of(text string) string {
+// selectorOf returns a selector with the matchers of the dashboard.
+func (s scope) selectorOf(text string) string {
 	metric, matchers, _ := split(text)
 	if matchers != "" {
 		matchers = "," + matchers
@@ -65,17 +74,24 @@ func (s scope) of(text string) string {
 	return metric + "{" + strings.ReplaceAll(s.matchers, "<<side>>", s.side) + matchers + "}"
 }
 
-func (s scope) max(text string) string      { return "max by (" + s.by + ") (" + s.of(text) + ")" }
-func (s scope) rate(text string) string     { return s.sum("rate", text) }
-func (s scope) increase(text string) string { return s.sum("increase", text) }
-
-func (s scope) sum(function, text string) string {
-	_, _, over := split(text)
-	return "sum by (" + s.by + ") (" + function + "(" + s.of(text) + cmp.Or(over, "[$window]") + "))"
+func (s scope) max(text string) string {
+	return "max by (" + s.by + ") (" + s.selectorOf(text) + ")"
 }
 
+func (s scope) rate(text string) string { return s.sum("rate", text) }
+
+func (s scope) increase(text string) string { return s.sum("increase", text) }
+
+// sum returns the sum of a function over a range, which is the dashboard's window if the selector has none.
+func (s scope) sum(function, text string) string {
+	_, _, over := split(text)
+	return "sum by (" + s.by + ") (" + function + "(" + s.selectorOf(text) + cmp.Or(over, "[$window]") + "))"
+}
+
+// quantile returns a quantile of a histogram: native if there is one, else classic.
 func (s scope) quantile(q float64, text string) string {
-	f, buckets := "histogram_quantile("+strconv.FormatFloat(q, 'f', -1, 64)+", ", s
-	buckets.by += ", le"
-	return f + s.rate(text) + ")\nor " + f + buckets.rate(suffix("_bucket", text)) + ")"
+	function := "histogram_quantile(" + strconv.FormatFloat(q, 'f', -1, 64) + ", "
+	classic := s
+	classic.by += ", le"
+	return function + s.rate(text) + ")\nor " + function + classic.rate(suffix("_bucket", text)) + ")"
 }

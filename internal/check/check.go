@@ -247,7 +247,7 @@ func (c *checker) ask(ctx context.Context) bool {
 		}
 		c.find(Finding{Step: "supports", Name: a.Name, Text: string(a.Claim) + source})
 	}
-	for _, note := range known.Notes() {
+	for _, note := range engine.Notes(known) {
 		c.line("note", "%s", note)
 	}
 	return true

@@ -34,7 +34,7 @@ type Config struct {
 	ReloadInterval  time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" optional:""`
 	DNSInterval     time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms"`
 	Shard           Shard         `env:"SHARD"`
-	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" max:"1000000000000000" optional:"" format:"tokens"`
+	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" optional:"" format:"tokens"`
 	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off"`
 	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on"`
 
@@ -63,7 +63,7 @@ type Settings struct {
 	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" min:"1ms"`
 	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" min:"1ms"`
 	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000"`
-	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" max:"1000000000000" optional:"50000000" format:"tokens"`
+	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" optional:"50000000" format:"tokens"`
 	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse"`
 	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2"`
 	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user"`
@@ -95,7 +95,7 @@ type Target struct {
 	Settings
 
 	EachAddress bool   // stands for one target for each address of the URL's host: the URL was given with dns+
-	Address     string // IP address that is dialled in place of the URL's host, if it is not empty. Load leaves it empty
+	Address     string // IP address that is dialled in place of the URL's host; "" for none, as Load leaves it
 }
 
 // A Rejected is a target that cannot be probed for what its settings say. The others are probed without it.

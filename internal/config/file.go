@@ -40,7 +40,7 @@ type targetsFile struct {
 	objectives []*origin
 }
 
-// A document is a mapping of the targets file: the whole of it, or one target or objective. Its values become texts, which
+// A document is a mapping of the targets file: all of it, or one target or objective. Its values become texts, which
 // are parsed as those of variables are: a YAML decoder would stop at the first wrong one, quote secrets, and take on,
 // none and 10s for other things.
 type document struct {
@@ -109,8 +109,8 @@ func (d document) problemAt(n *yaml.Node, text, hint string) { d.problems.Add(d.
 // A pair is a key of a mapping and its value. Problems with the value are on the line of the key.
 type pair struct{ key, value *yaml.Node }
 
-// shaped returns the value of p, or what it is an alias of, if it is of a kind: a single value, a list or a mapping. For
-// null it returns an empty node. Everything else is a problem, and ok is false.
+// shaped returns the value of p, or what it is an alias of, if it is of a kind: a single value, a list or a mapping.
+// For null it returns an empty node. Everything else is a problem, and ok is false.
 func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
 	n = p.value
 	if n.Kind == yaml.AliasNode {
@@ -149,7 +149,8 @@ func (d document) entries(list pair, known keys) (entries []*origin) {
 		entry := document{d.path, d.settings, newOrigin(known, func(name string) string {
 			return place + ": " + strings.ToLower(name)
 		})}
-		entry.entry, entry.naming = place, "give it a name of its own (name: …)"
+		entry.entry = place
+		entry.naming = "give it a name of its own (name: …)"
 		entry.read(pair{node, node}, nil)
 		entries = append(entries, entry.origin)
 	}
@@ -166,13 +167,14 @@ func (d document) read(mapping pair, others map[string]func(pair)) {
 	for _, p := range pairs {
 		name := p.key.Value
 		k, isSetting := d.keys.find(strings.ToUpper(name))
+		isSetting = isSetting && name == k.fileKey() // which is in lower case
 		other, isOther := others[name]
 		line, twice := lines[name]
 		lines[name] = p.key.Line
 		switch {
 		case isOther && !twice:
 			other(p)
-		case !isOther && !(isSetting && name == k.fileKey()):
+		case !isOther && !isSetting:
 			d.unknownKey(p.key, others)
 		case twice:
 			d.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", name, line), "keep one of them")

@@ -86,19 +86,20 @@ var helpText string
 func helpTexts() map[string]Key {
 	texts, topic := map[string]Key{}, ""
 	for line := range strings.Lines(helpText) {
-		columns := strings.Split(strings.TrimSpace(line), "|")
+		if strings.HasPrefix(line, "[") {
+			topic = strings.Trim(line, "[]\n")
+		}
+		columns := strings.Split(line, "|")
 		if len(columns) == 3 {
 			name := strings.TrimSpace(columns[0])
 			texts[name] = Key{Topic: topic, For: strings.Fields(columns[1]), Help: strings.TrimSpace(columns[2])}
-		} else if heading, ok := strings.CutPrefix(columns[0], "["); ok {
-			topic = strings.TrimSuffix(heading, "]")
 		}
 	}
 	return texts
 }
 
-// keysOf returns the settings that are fields of T. Their variables begin with before. help has their texts, by names that
-// begin with list.
+// keysOf returns the settings that are fields of T. Their variables begin with before. help has their texts, by names
+// that begin with list.
 func keysOf[T any](before, list string, help map[string]Key) keys {
 	var all keys
 	for f := range reflect.TypeFor[T]().Fields() {
@@ -164,17 +165,21 @@ func (k Key) bounds() string {
 
 // within reports whether a number, or a duration in nanoseconds, is within the bounds in the tags. NaN is within none.
 func (k Key) within(number float64) bool {
-	bound := func(tag string, unbounded float64) float64 {
-		text := k.tag.Get(tag)
-		if duration, err := time.ParseDuration(text); err == nil && k.Type == "duration" {
-			return float64(duration)
-		}
-		if limit, err := strconv.ParseFloat(text, 64); err == nil {
-			return limit
-		}
-		return unbounded
+	return number >= k.bound("min", math.Inf(-1)) && number <= k.bound("max", math.Inf(1))
+}
+
+// bound returns the bound in a tag, or another value without one.
+func (k Key) bound(tag string, without float64) float64 {
+	text, ok := k.tag.Lookup(tag)
+	if !ok {
+		return without
 	}
-	return number >= bound("min", math.Inf(-1)) && number <= bound("max", math.Inf(1))
+	if k.Type == "duration" {
+		duration, _ := time.ParseDuration(text)
+		return float64(duration)
+	}
+	number, _ := strconv.ParseFloat(text, 64)
+	return number
 }
 
 // check judges by itself a value of a struct, that was parsed from text, or not parsed for the reason err. wrong has no
@@ -202,7 +207,8 @@ func (k Key) check(of any, text string, err error) (wrong usage.Problem, isWrong
 // hint returns what a right value looks like; nothing if any text is right.
 func (k Key) hint() string {
 	want := k.kind.want
-	if last := len(k.words) - 1; last > 0 {
+	last := len(k.words) - 1
+	if last > 0 {
 		want = strings.Join(k.words[:last], ", ") + " or " + k.words[last]
 	}
 	if want == "" {

@@ -25,8 +25,6 @@ type kind struct {
 	check  func(text string) error // finds what is wrong with a text; nil if any is right, or another type has parsed it
 }
 
-const maxName = 100 // characters of a target or group: names are labels
-
 var (
 	headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$") // token of RFC 9110, section 5.6.2
 	identifier = regexp.MustCompile(`^[a-z0-9_]{1,100}$`)

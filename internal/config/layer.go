@@ -20,8 +20,8 @@ type value struct {
 	place string // PROBER_TARGETS_3_QPS, --qps, f.yaml:5: qps
 }
 
-// A layer is what one source says, by the names of settings: the variables of one prefix, a mapping of the targets file,
-// the flags.
+// A layer is what one source says, by the names of settings: the variables with one prefix, a mapping of the targets
+// file, the flags.
 type layer map[string]value
 
 // merge lays layers over each other, the weakest first. A key and the file it is read from are one setting.
@@ -58,7 +58,8 @@ func newOrigin(ks keys, at func(name string) string) *origin {
 func (o *origin) parse(into any) {
 	environment := map[string]string{}
 	for _, k := range o.keys {
-		if text := o.says[k.name].text; !k.isNone(text) {
+		text := o.says[k.name].text
+		if !k.isNone(text) {
 			environment[k.name] = text
 		}
 	}
@@ -131,6 +132,13 @@ func (o *origin) nameLabel(other string) string {
 		return o.label("NAME")
 	}
 	return o.label(other)
+}
+
+// nameTaken reports that the name of o belongs to an earlier entry. Without a name of its own, it is from the setting
+// called other.
+func (o *origin) nameTaken(name string, earlier *origin, other string) {
+	text := fmt.Sprintf("the name %s is already taken by %s", quote(name), earlier.nameLabel(other))
+	o.problems.Add(o.nameLabel(other), text, o.naming)
 }
 
 // problem reports what is wrong with a setting, at its place.

@@ -17,7 +17,7 @@ type Options struct {
 	Overrides  map[string]string
 	URLs       []string // targets given as arguments; they replace the configured targets
 	Objectives []string // given as flags, "ttft<2s@95%"; they replace the configured objectives
-	Finite     bool     // for a run that ends: no target may be rejected; goals and costs are not judged by the hour or the day
+	Finite     bool     // the run ends: no target may be rejected, and neither goals nor costs are judged by hour or day
 
 	// ReadFile reads the files that the configuration names, one as often as it is named; nil means [ReadFile].
 	ReadFile func(string) ([]byte, error)
@@ -47,9 +47,9 @@ type loader struct {
 	known      map[string]bool // variables that mean something, whether they are given or not
 }
 
-// Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. Targets
-// that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems] with all
-// problems, and the configuration is nil.
+// Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result.
+// Targets that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems] with
+// all problems, and the configuration is nil.
 func Load(o Options) (*Config, error) {
 	l, err := o.load()
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *loader) loadObjectives(file targetsFile) {
 }
 
 // finish puts the targets into the configuration: those that are right, and those that are rejected. The error has all
-// problems. It is nil where only single targets have any, but not all of them, unless the run ends: then all must be right.
+// problems. It is nil where only single targets have any, but not all targets, unless the run ends.
 func (l *loader) finish() error {
 	c := l.config
 	problems := slices.Concat(l.problems, l.prober.problems)

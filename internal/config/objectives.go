@@ -56,8 +56,7 @@ func (l *loader) validateObjectives() {
 	for _, o := range l.objectives {
 		other, taken := named[o.Name]
 		if taken && o.Name != "" {
-			text := fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.nameLabel("SIGNAL"))
-			o.problems.Add(o.nameLabel("SIGNAL"), text, o.naming)
+			o.nameTaken(o.Name, other.origin, "SIGNAL")
 		}
 		named[o.Name] = o
 		isAvailability := o.Signal == probe.SignalAvailability
@@ -74,8 +73,8 @@ func (l *loader) validateObjectives() {
 	}
 }
 
-// validateGoal finds a goal that cannot page at the rate of some target, and says so once, for the slowest of them. It is
-// a problem if somebody wrote the goal, and else a warning: a default is no reason not to start.
+// validateGoal finds a goal that cannot page at the rate of some target, and says so once, for the slowest of them. It
+// is a problem if somebody wrote the goal, and else a warning: a default is no reason not to start.
 func (l *loader) validateGoal(o *objective) {
 	var slowest *target
 	for _, t := range l.targets {

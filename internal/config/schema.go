@@ -58,7 +58,8 @@ func (k Key) schema() node {
 	}
 	if k.Type == "number" {
 		for tag, keyword := range map[string]string{"min": "minimum", "max": "maximum"} {
-			if bound := k.tag.Get(tag); bound != "" {
+			bound, ok := k.tag.Lookup(tag)
+			if ok {
 				p[keyword] = json.Number(bound)
 			}
 		}

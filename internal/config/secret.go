@@ -69,7 +69,8 @@ func (h *Headers) UnmarshalText(text []byte) error {
 		if !ok {
 			return usage.Problem{Text: fmt.Sprintf("entry %d has no =", i+1)}
 		}
-		if wrong := h.add(strings.TrimSpace(name), strings.TrimSpace(value)); wrong != "" {
+		wrong := h.add(strings.TrimSpace(name), strings.TrimSpace(value))
+		if wrong != "" {
 			return usage.Problem{Text: fmt.Sprintf("entry %d %s", i+1, wrong)}
 		}
 	}
@@ -78,11 +79,11 @@ func (h *Headers) UnmarshalText(text []byte) error {
 
 // ownHeaders are what a probe sets itself, whatever is configured.
 var ownHeaders = []string{
-	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer", "Transfer-Encoding",
-	"User-Agent",
+	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer",
+	"Transfer-Encoding", "User-Agent",
 }
 
-// add adds a header, or says what is wrong with it. That quotes nothing: where they were mixed up, the name is a secret.
+// add adds a header, or says what is wrong with it. That quotes nothing: where they are mixed up, the name is a secret.
 func (h Headers) add(name, value string) (wrong string) {
 	same := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {

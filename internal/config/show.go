@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Effective returns what [Load] returns, for people: as YAML, with the source of each value that is not a default. A target
-// that is rejected is an error.
+// Effective returns what [Load] returns, for people: as YAML, with the source of each value that is not a
+// default. A target that is rejected is an error.
 func Effective(o Options) (text string, warnings []string, err error) {
 	l, err := o.load()
 	if err == nil && len(l.config.Rejected) > 0 {

@@ -21,7 +21,8 @@ func (l *loader) variables(before string, ks keys) layer {
 	for _, k := range ks {
 		variable := before + k.name
 		l.known[variable] = true
-		if text := strings.TrimSpace(l.Environ[variable]); text != "" {
+		text := strings.TrimSpace(l.Environ[variable])
+		if text != "" {
 			says[k.name] = value{text, variable}
 		}
 	}
@@ -34,7 +35,8 @@ func (l *loader) numbered(list string, ks keys) (entries []*origin) {
 		before := fmt.Sprintf("%s%s_%d_", prefix, list, len(entries))
 		from := newOrigin(ks, variableAt(before))
 		from.says = l.variables(before, ks)
-		from.entry, from.naming = strings.TrimSuffix(before, "_"), "set "+before+"NAME"
+		from.entry = strings.TrimSuffix(before, "_")
+		from.naming = "set " + before + "NAME"
 		if len(from.says) == 0 {
 			return entries
 		}
@@ -46,7 +48,8 @@ func (l *loader) numbered(list string, ks keys) (entries []*origin) {
 func (l *loader) flags() layer {
 	says := layer{}
 	for _, k := range slices.Concat(l.settings.prober, l.settings.target) {
-		if text, ok := l.Overrides[k.name]; ok && k.Flag != "" {
+		text, isGiven := l.Overrides[k.name]
+		if isGiven && k.Flag != "" {
 			says[k.name] = value{strings.TrimSpace(text), "--" + k.Flag}
 		}
 	}
@@ -58,7 +61,8 @@ func (l *loader) arguments() (entries []*origin) {
 	for i, url := range l.URLs {
 		from := newOrigin(l.settings.target, func(name string) string { return "--" + flagName(name) })
 		argument := fmt.Sprintf("URL argument %d", i+1)
-		from.entry, from.naming = argument, "give it as NAME=URL"
+		from.entry = argument
+		from.naming = "give it as NAME=URL"
 		name, rest, named := strings.Cut(url, "=")
 		name = strings.TrimSpace(name)
 		if named && name != "" && !strings.Contains(name, "/") {
@@ -89,7 +93,7 @@ func (l *loader) unknownVariables() {
 
 // unknownVariable reports one: as a problem if it is of a list, or looks like one that is not given.
 func (l *loader) unknownVariable(variable string) {
-	const wantList = "want PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …: numbers without a gap, names of docs/configuration.md"
+	const wantList = "want PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …: docs/configuration.md has the names"
 	name := strings.TrimPrefix(variable, prefix)
 	near := l.nearVariable(name)
 	isOfList := strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_")
@@ -113,7 +117,8 @@ func (l *loader) unknownVariable(variable string) {
 // nearVariable returns the variable that name, without PROBER_, probably stands for, among those that are not given.
 // Without one it returns "".
 func (l *loader) nearVariable(name string) string {
-	if _, own := l.settings.own.find(name); own {
+	_, isOwn := l.settings.own.find(name)
+	if isOwn {
 		return prefix + targetList + "_0_" + name
 	}
 	var names []string

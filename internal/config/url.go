@@ -15,15 +15,9 @@ import (
 // [usage.Problem].
 func parseURL(s string) (base string, each bool, err error) {
 	base, each = strings.CutPrefix(s, "dns+")
-	if !strings.Contains(base, "://") {
-		switch u, err := url.Parse("http://" + base); {
-		case err != nil || u.User != nil: // below it is no URL
-		case private(u):
-			base = "http://" + base
-		case strings.ContainsAny(u.Host, ".:"):
-			const text = "has no scheme, and only loopback and private names get http://"
-			return "", false, usage.Problem{Text: text, Hint: "write https:// or http:// before it"}
-		}
+	hasScheme := strings.Contains(base, "://")
+	if !hasScheme {
+		base = "http://" + base
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -35,6 +29,9 @@ func parseURL(s string) (base string, each bool, err error) {
 	case u.User != nil:
 		const hint = "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"
 		err = usage.Problem{Text: "has credentials in it", Hint: hint}
+	case !hasScheme && !private(u):
+		const text = "has no scheme, and only loopback and private names get http://"
+		err = usage.Problem{Text: text, Hint: "write https:// or http:// before it"}
 	case strings.ContainsAny(s, "?#"):
 		err = usage.Problem{Text: "has a query or a fragment"}
 	case u.Port() != "" && (errPort != nil || port == 0):
@@ -55,7 +52,7 @@ func private(u *url.URL) bool {
 	if address, err := netip.ParseAddr(name); err == nil {
 		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()
 	}
-	return privateName.MatchString(name) || name != "" && name != u.Host && !strings.Contains(name, ".")
+	return privateName.MatchString(name) || name != u.Host && !strings.Contains(name, ".")
 }
 
 // endpoint matches a URL with the path of a request at its end. In http://messages that is the host.

@@ -195,8 +195,7 @@ func (l *loader) nameTargets() {
 		}
 		other, taken := named[t.Name]
 		if taken && t.Name != "" {
-			text := fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.nameLabel("URL"))
-			t.problems.Add(t.nameLabel("URL"), text, t.naming)
+			t.nameTaken(t.Name, other.origin, "URL")
 		} else {
 			named[t.Name] = t
 		}

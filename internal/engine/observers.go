@@ -262,7 +262,7 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 	known := member.Capabilities()
 	d := probe.Description{
 		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
-		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
+		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
 		Interval: j.Plan.Interval, Objectives: o.objectives,
 	}

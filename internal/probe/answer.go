@@ -75,8 +75,9 @@ func (a *answer) add(at stream.Stamp, d wire.Delta) bool {
 // noteBehind notes that a frame without tokens was read together with the token frame before it, if it was.
 func (a *answer) noteBehind(at stream.Stamp) {
 	tokens := a.result.Tokens
-	if n := len(tokens); n > 0 && tokens[n-1].Read == uint32(at.Read) {
-		tokens[n-1].Behind = true
+	last := len(tokens) - 1
+	if last >= 0 && tokens[last].Read == uint32(at.Read) {
+		tokens[last].Behind = true
 	}
 }
 
@@ -119,13 +120,14 @@ func (a *answer) settle() {
 	if r.FirstAnswerAt > 0 && !r.Reasoned && !r.Hidden { // a token without text is one of the answer as well
 		r.FirstAnswerAt = r.Tokens[0].At
 	}
-	broken := r.Outcome != OK && (r.Finish == "" || a.serverErr != nil)
-	if n := len(r.Tokens); n > 0 && broken {
+	brokeOff := r.Outcome != OK && (r.Finish == "" || a.serverErr != nil)
+	last := len(r.Tokens) - 1
+	if last >= 0 && brokeOff {
 		died := r.Elapsed
 		if a.serverErr != nil {
 			died = a.serverErrAt
 		}
-		r.Open = max(0, died-r.Tokens[n-1].At)
+		r.Open = max(0, died-r.Tokens[last].At)
 	}
 	r.Timeline.settle()
 }
@@ -167,8 +169,8 @@ func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth
 	return usage, growth
 }
 
-// attribute returns the number of tokens in a token frame, by the growth of usage, else by the ids in it; 0 if the frame
-// does not say.
+// attribute returns the number of tokens in a token frame, by the growth of usage, else by the ids in it; 0 if the
+// frame does not say.
 func (c *tokenCount) attribute(grown, ids int) int {
 	c.told += max(grown, ids)
 	switch {
@@ -185,9 +187,9 @@ func (c *tokenCount) attribute(grown, ids int) int {
 	return 0
 }
 
-// source returns where the tokens of every frame came from. Where no frame tells, each has one if the count of all equals
-// the number of token frames, or is one more: an invisible end-of-sequence, which an answer that ended for its length does
-// not have.
+// source returns where the tokens of every frame came from. Where no frame tells, each has one if the count of all
+// equals the number of token frames, or is one more: an invisible end-of-sequence, which an answer that ended for its
+// length does not have.
 func (c *tokenCount) source(frames int, total wire.Count, finish string) Source {
 	hasEnd := wire.EndingOf(finish) != wire.AtLimit
 	switch {

@@ -65,7 +65,8 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 	}
 }
 
-// readLate asks, reads nothing of the answer for a while, in which all of it arrives, and returns the arrivals of its frames.
+// readLate asks, reads nothing of the answer for a while, in which all of it arrives, and returns the arrivals of its
+// frames.
 func readLate(t *testing.T, target Target, late time.Duration) (arrived []time.Time) {
 	t.Helper()
 	tr := &trace{start: time.Now()}

@@ -17,7 +17,8 @@ type Budget struct {
 func (b *Budget) Reserve(now time.Time, tokens, limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if day := dayOf(now); !b.holds(day) {
+	day := dayOf(now)
+	if !b.holds(day) {
 		b.day, b.used = day, 0
 	}
 	if limit > 0 && b.used+tokens > limit {
@@ -49,4 +50,5 @@ func (b *Budget) Unspent(now time.Time) bool {
 	return b.used == 0 || !dayOf(now).Equal(b.day)
 }
 
+// dayOf returns the beginning of the day, by UTC.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -65,13 +64,14 @@ type Ability struct {
 	Shown bool       `json:"shown"` // by the server's answers; else by its type
 }
 
-// Abilities are always the same ones in the same order.
+// Abilities returns all abilities: always the same ones in the same order.
 func (c Capabilities) Abilities() []Ability {
 	exact := wire.Claim("")
 	if c.ExactOutput {
 		exact = wire.Always
 	}
-	cached, tokenizes := cmp.Or(c.Cached, c.Server.Cached, wire.Unknown), cmp.Or(c.Tokenizes, wire.Unknown)
+	cached := cmp.Or(c.Cached, c.Server.Cached, wire.Unknown)
+	tokenizes := cmp.Or(c.Tokenizes, wire.Unknown)
 	return []Ability{
 		c.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
 		c.ability("continuous_usage", "every frame tells the tokens so far", c.Continuous, wire.FieldContinuousUsage),
@@ -81,7 +81,8 @@ func (c Capabilities) Abilities() []Ability {
 	}
 }
 
-// ability is what was shown, or what the server's type is known for: never with a field f that is rejected or not there.
+// ability returns what was shown, or what the server's type is known for: never with a field f that is rejected or not
+// there.
 func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field) Ability {
 	known := c.Server.Claim(f)
 	if slices.Contains(c.Omit, f) {
@@ -93,50 +94,10 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 	return Ability{name, means, cmp.Or(shown, known), shown != ""}
 }
 
+// claim returns the claim of a server that does something, or does not.
 func claim(does bool) wire.Claim {
 	if does {
 		return wire.Always
 	}
 	return wire.Never
-}
-
-// Notes describes the unusual capabilities, one sentence each.
-func (c Capabilities) Notes() []string {
-	var notes []string
-	if c.Server.Note != "" {
-		notes = append(notes, c.Server.Note)
-	}
-	for _, f := range c.Omit {
-		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
-	}
-	if c.Unlimited {
-		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked have arrived")
-	}
-	if c.ExactOutput {
-		notes = append(notes, "output length is enforced")
-	}
-	return notes
-}
-
-// A Description is what metrics and the status page say about a target. Its JSON is a part of /api/v1/targets.
-type Description struct {
-	Name         string   `json:"name"`
-	Group        string   `json:"group"`
-	Model        string   `json:"model"`          // empty until known
-	API          string   `json:"api"`            // dialect; empty or "auto" until known
-	URL          string   `json:"url"`            // as configured: without credentials
-	Prompt       string   `json:"prompt"`         // name of the workload
-	PromptTokens int      `json:"prompt_tokens"`  // requested; 0 if unknown
-	MaxTokens    int      `json:"max_tokens"`     // requested; 0 if unknown
-	TokensPerDay int      `json:"tokens_per_day"` // cost of probing at this interval; 0 if unknown
-	Notes        []string `json:"notes"`          // sentences for the status page
-
-	Server     string        `json:"-"` // server type; empty if unknown
-	Version    string        `json:"-"` // of the server; empty if unknown
-	Stamp      Stamping      `json:"-"` // who timestamps token frames; empty before the first
-	Abilities  []Ability     `json:"-"`
-	Interval   time.Duration `json:"-"` // between probes
-	Objectives []Objective   `json:"-"`
-
-	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
 }

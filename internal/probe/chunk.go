@@ -65,8 +65,9 @@ func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (a
 	return all
 }
 
-// burstOf returns the gap below which token frames are one burst: a quarter of the mean time between two frames, without
-// the longest fiftieth, and at most a millisecond, since no known engine takes less for a step. 0 if there are no gaps.
+// burstOf returns the gap below which token frames are one burst: a quarter of the mean time between two frames,
+// without the longest fiftieth, and at most a millisecond, since no known engine takes less for a step. 0 if there are
+// no gaps.
 func burstOf(frames []Arrival) time.Duration {
 	gaps := make([]time.Duration, 0, len(frames))
 	for i := 1; i < len(frames); i++ {

@@ -80,14 +80,16 @@ func TestChunks(t *testing.T) {
 		"each on its own, however late it was read": {inReads(20*ms, 90*ms, 1, 1, 1, 1),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, max gap 20ms, gaps 3×20ms, ITL 3×20ms, 4 output"},
 		"a burst of the server's": {inReads(20*ms, ms/20, 1, 3, 3),
-			"TTFT 520ms, TPOT 20ms, E2EL 640ms, max gap 60ms, gaps 1×60ms 2×0s 1×60ms 2×0s, ITL 6×20ms, 4 coalesced, 4 in bursts, 7 output"},
+			"TTFT 520ms, TPOT 20ms, E2EL 640ms, max gap 60ms, gaps 1×60ms 2×0s 1×60ms 2×0s, ITL 6×20ms, 4 coalesced, " +
+				"4 in bursts, 7 output"},
 		"all of an answer at once": {inReads(0, ms/20, 4),
 			"TTFT 500ms, E2EL 500ms, max gap 0s, gaps 3×0s, 3 coalesced, 3 in bursts, 4 output"},
 		"what was merged while the reader was late": {inReads(20*ms, 15*ms, 1, 1, 3, 1, 1),
 			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 3×20ms, ITL 6×20ms, 2 coalesced, 3 joined, 7 output"},
 		"a gap that is as long as what was merged": {
 			change(inReads(20*ms, 15*ms, 1, 1, 3, 1), func(t *Timeline) { t.Tokens[5].At += 40 * ms }),
-			"TTFT 520ms, TPOT 28ms, E2EL 660ms, max gap 60ms, gaps 1×20ms 1×60ms, ITL 4×20ms 1×60ms, 2 coalesced, 3 joined, 6 output"},
+			"TTFT 520ms, TPOT 28ms, E2EL 660ms, max gap 60ms, gaps 1×20ms 1×60ms, ITL 4×20ms 1×60ms, 2 coalesced, " +
+				"3 joined, 6 output"},
 		// A read that looks on time may be one that came just after the last of several packets.
 		"one late read makes the gaps of all shared reads uncertain": {
 			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *Timeline) { t.Tokens[6].Delay = 15 * ms }),
@@ -109,7 +111,8 @@ func TestChunks(t *testing.T) {
 		"one in the middle read late with a comment behind it": {change(inReads(20*ms, 15*ms, 1, 1, 1, 1), behind(1)),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"a timestamp that was refused while the reader was late": {
-			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
+			change(inReads(20*ms, 15*ms, 1, 1, 1, 1),
+				func(t *Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"all of an answer in a late read, and an empty read soon before": {change(inReads(0, 80*ms, 4), notBefore(1, 480*ms)),
 			"TTFT 500ms, E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
@@ -174,8 +177,9 @@ func TestBurst(t *testing.T) {
 		below       time.Duration
 		least, most time.Duration // ITL
 	}{
-		"no gap":                          {nil, 0, -1, -1},
-		"a proxy's burst of eight":        {repeat(12, 27*ms, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs), 826436, 3799375, 3799375},
+		"no gap": {nil, 0, -1, -1},
+		"a proxy's burst of eight": {repeat(12, 27*ms, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs),
+			826436, 3799375, 3799375},
 		"a proxy's burst of 25":           {repeat(4, append(repeat(24, 485*µs), 97*ms)...), 613673, 4345600, 97 * ms},
 		"a timer's, too slow for a burst": {repeat(25, 47*ms, 1100*µs, 1100*µs, 1100*µs), ms, 1100 * µs, 47 * ms},
 		"an even engine":                  {repeat(99, 20*ms), ms, 20 * ms, 20 * ms},
@@ -190,7 +194,8 @@ func TestBurst(t *testing.T) {
 			list = []time.Duration{-1}
 		}
 		if line.Burst != test.below || list[0] != test.least || list[len(list)-1] != test.most {
-			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, line.Burst, list[0], list[len(list)-1], test.below, test.least, test.most)
+			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, line.Burst, list[0],
+				list[len(list)-1], test.below, test.least, test.most)
 		}
 	}
 }

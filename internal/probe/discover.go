@@ -27,38 +27,40 @@ type Findings struct {
 	Asked   bool // it was asked for its type and models, and need not be again
 }
 
-// rejected reports whether a metadata request failed because the server answered that it does not want it, or not from
-// us.
-func rejected(err error) bool {
+// isRejection reports whether a metadata request failed because the server answered that it does not want it, or not
+// from us.
+func isRejection(err error) bool {
 	v, _ := errors.AsType[verdict](err)
 	return v.outcome == Rejected || v.outcome == Unauthorized
 }
 
-// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last was not answered in time.
+// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent. Sent says that the last of
+// them was not answered in time.
 func (r *Result) Undiscovered() (sent, ok bool) {
 	v, ok := errors.AsType[verdict](r.Err)
 	return v.sent, ok
 }
 
-// assumed is the dialect of a server of unknown type.
-var assumed, _ = wire.Lookup("openai-chat")
+// assumedDialect is the dialect of a server of unknown type.
+var assumedDialect, _ = wire.Lookup("openai-chat")
 
-// Discover asks the server for its models (none if it does not say) and, where t does not tell them, finds its type and the best
-// dialect: with an error, what to assume. A given model is used, whatever the server lists.
+// Discover asks the server for its models (none if it does not say) and, where t does not tell them, finds its type and
+// the best dialect: with an error, what to assume. A given model is used, whatever the server lists.
 func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
 	server, evidence, err := t.evidence(ctx)
 	found = Findings{Dialect: t.Dialect, Server: server, Model: model}
 	v, _ := errors.AsType[verdict](err)
 	found.Asked = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
 	if found.Dialect == nil {
-		found.Dialect = cmp.Or(found.Server.Dialect, assumed)
+		found.Dialect = cmp.Or(found.Server.Dialect, assumedDialect)
 	}
 	if err != nil && found.Server.Name == "" && t.Dialect == nil {
 		return found, nil, err
 	}
 	t.Dialect = found.Dialect
-	if err == nil || rejected(err) {
-		if path := found.Server.Version; path != "" {
+	if err == nil || isRejection(err) {
+		path := found.Server.Version
+		if path != "" {
 			found.Version = wire.ParseVersion(evidence.Get(path))
 		}
 		models, err = t.models(ctx, found.Server, evidence, err)
@@ -69,11 +71,13 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	case err != nil:
 		return found, nil, err
 	case len(models) == 0:
-		return found, nil, failed(Rejected, "%w: its list of models is empty", ErrNoModel)
+		return found, nil, failure(Rejected, "%w: its list of models is empty", ErrNoModel)
 	default:
 		found.Model = models[0].ID
 	}
-	if i := slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
+	isFound := func(m wire.Model) bool { return m.ID == found.Model }
+	i := slices.IndexFunc(models, isFound)
+	if i >= 0 {
 		found.Limits = models[i].Limits
 	}
 	if found.Context == 0 {
@@ -86,7 +90,8 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 // else the longest that it can have. 0 if the server does not tell.
 func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
 	if s.Loaded != "" {
-		if loaded := wire.ParseLoaded(e.Get(s.Loaded), model); loaded > 0 {
+		loaded := wire.ParseLoaded(e.Get(s.Loaded), model)
+		if loaded > 0 {
 			return loaded
 		}
 	}
@@ -104,22 +109,26 @@ func (t Target) context(ctx context.Context, s wire.Server, model string, e wire
 	return wire.ParseDescription(reply)
 }
 
-// evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is evidence
-// too. The server's type is the configured one, or what they show.
+// evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is
+// evidence, too. The server's type is the configured one, or what they show.
 func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Evidence, err error) {
 	replies := map[string][]byte{}
 	get := func(path string) []byte { // nil if it fails; each path is asked for once
-		if _, ok := replies[path]; !ok {
-			replies[path] = nil
-			if _, body, err := t.metadata(ctx, http.MethodGet, path, nil, wire.Ask{}); err == nil {
-				replies[path] = body
-			}
+		reply, asked := replies[path]
+		if asked {
+			return reply
 		}
-		return replies[path]
+		_, body, err := t.metadata(ctx, http.MethodGet, path, nil, wire.Ask{})
+		if err != nil {
+			body = nil
+		}
+		replies[path] = body
+		return body
 	}
 	host := ""
-	if u, err := url.Parse(t.URL); err == nil {
-		host = u.Hostname()
+	base, err := url.Parse(t.URL)
+	if err == nil {
+		host = base.Hostname()
 	}
 	for i, prefix := range wire.Prefixes() {
 		header, body, why := t.metadata(ctx, http.MethodGet, prefix+wire.ModelsPath, nil, wire.Ask{})
@@ -129,17 +138,19 @@ func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Eviden
 		}
 		e = wire.Evidence{Header: header, Models: body, Refused: why != nil, Prefix: prefix, Host: host, Get: get}
 		err = why
-		if v, _ := errors.AsType[verdict](why); v.status != http.StatusNotFound && (listed || why != nil) {
+		v, _ := errors.AsType[verdict](why)
+		if v.status != http.StatusNotFound && (listed || why != nil) {
 			break
 		}
 	}
-	if server = t.Server; server.Name == "" && (err == nil || rejected(err)) {
+	server = t.Server
+	if server.Name == "" && (err == nil || isRejection(err)) {
 		server, _ = wire.Recognize(e)
 	}
 	return server, e, err
 }
 
-// models are those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
+// models returns those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
 func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
 	list, elsewhere := e.Models, s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath)
 	if elsewhere {
@@ -150,21 +161,21 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	}
 	models, ok := wire.ParseModels(list)
 	if !ok && !elsewhere {
-		return nil, failed(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
+		return nil, failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
 	}
 	return models, nil
 }
 
-// Ready reports whether the server can answer: it answers for its models, if only by rejecting that, and its health check
-// passes, if it has one that we may ask: some cost money. Where no model is given, an empty list says that the first one is
-// still loading (Ollama, KServe).
+// Ready reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
+// check passes, if it has one that we may ask: some cost money. Where no model is given, an empty list says that the
+// first one is still loading (Ollama, KServe).
 func (t Target) Ready(ctx context.Context, model string) bool {
 	server, e, err := t.evidence(ctx)
-	if err != nil && !rejected(err) {
+	if err != nil && !isRejection(err) {
 		return false
 	}
 	_, _, sick := t.metadata(ctx, http.MethodGet, cmp.Or(server.Health, "/health"), nil, wire.Ask{})
-	if sick != nil && !rejected(sick) {
+	if sick != nil && !isRejection(sick) {
 		return false
 	}
 	models, err := t.models(ctx, server, e, err)
@@ -187,10 +198,11 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) 
 		return tokenizer.Read(reply), nil
 	}
 	v, _ := errors.AsType[verdict](err)
-	switch _, long := wire.TooLong(reply); {
+	_, long := wire.TooLong(reply)
+	switch {
 	case long || v.status == http.StatusRequestEntityTooLarge:
 		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
-	case rejected(err):
+	case isRejection(err):
 		return wire.Count{}, nil
 	}
 	return wire.Count{}, err
@@ -206,11 +218,11 @@ func (t Target) metadata(
 	ctx context.Context, method, path string, body []byte, about wire.Ask,
 ) (header http.Header, reply []byte, err error) {
 	limit := min(metadataTimeout, t.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, failed(Timeout, "no answer within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, failure(Timeout, "no answer within %v", limit))
 	defer cancel()
 	req, err := t.request(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, failed(Rejected, "%w", err)
+		return nil, nil, failure(Rejected, "%w", err)
 	}
 	header, reply, v := t.Transport.reply(ctx, req)
 	if v.outcome != OK {
@@ -220,6 +232,7 @@ func (t Target) metadata(
 	return header, reply, nil
 }
 
+// reply returns the answer to a request that is not a probe, and how it ended.
 func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.Header, body []byte, v verdict) {
 	tr := &trace{start: time.Now()}
 	resp, done, err := t.send(req.WithContext(tr.context(ctx)))
@@ -229,19 +242,20 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	defer done()
 	defer resp.Body.Close()
 	if isStream(resp) || resp.StatusCode < http.StatusOK {
-		return nil, nil, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, cmp.Or(mediaType(resp), "no content type"))
+		kind := cmp.Or(mediaType(resp), "no content type")
+		return nil, nil, failure(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
 	}
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
 	if err != nil {
-		if v, ok := ended(ctx, "while reading the answer"); ok {
+		if v, ok := interruption(ctx, "while reading the answer"); ok {
 			v.sent = true
 			return nil, nil, v
 		}
-		return nil, nil, failed(Truncated, "%w", err)
+		return nil, nil, failure(Truncated, "%w", err)
 	}
 	if resp.StatusCode/100 != 2 {
 		v := badStatus(resp, body)
-		v.err = because(v.err, reasonIn(body))
+		v.err = withReason(v.err, reasonIn(body))
 		return resp.Header, body, v
 	}
 	return resp.Header, body, verdict{outcome: OK}

@@ -26,8 +26,9 @@ type exchange struct {
 	result   *Result
 }
 
+// probe asks a question of a server of which all is known that a request needs.
 func (t Target) probe(ctx context.Context, q Question) *Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failed(Timeout, "probe limit reached"))
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failure(Timeout, "probe limit reached"))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -37,14 +38,14 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	x := &exchange{
 		target: t, question: q, result: r, trace: &trace{},
 		answer: newAnswer(r, q),
-		stall:  newStallTimer(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) }),
+		stall:  newStallTimer(t.Stall, func() { stop(failure(Stalled, "stall limit reached")) }),
 	}
 	defer x.stall.end()
 	x.trace.quiet, x.trace.looks = t.Transport.lookout.next()
 	r.Start = time.Now()
 	x.trace.start = r.Start
 	if err != nil {
-		return x.conclude(failed(Rejected, "%w", err))
+		return x.conclude(failure(Rejected, "%w", err))
 	}
 	return x.conclude(x.run(ctx, req))
 }
@@ -103,19 +104,19 @@ func (x *exchange) conclude(v verdict) *Result {
 // noStream returns the verdict on an answer that is not a stream; ok is false if it is one.
 func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict, ok bool) {
 	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, without an end
-		return failed(Malformed, "HTTP %d is no answer", resp.StatusCode), true
+		return failure(Malformed, "HTTP %d is no answer", resp.StatusCode), true
 	}
 	success := resp.StatusCode/100 == 2
 	coding := resp.Header.Get("Content-Encoding")
 	switch {
 	case success && coding != "" && coding != "identity":
-		return failed(Malformed, "answer is compressed (%s), which was not asked for", coding), true
+		return failure(Malformed, "answer is compressed (%s), which was not asked for", coding), true
 	case success && isStream(resp):
 		return verdict{}, false
 	}
 	const maxErrorBody = 64 << 10
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	v, interrupted := ended(ctx, "while reading the answer")
+	v, interrupted := interruption(ctx, "while reading the answer")
 	if interrupted && err != nil {
 		return v, true
 	}
@@ -125,7 +126,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 			v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
 		}
-		v.err = because(v.err, reasonIn(body))
+		v.err = withReason(v.err, reasonIn(body))
 		return v, true
 	}
 	detail := fmt.Sprintf("%d bytes", len(body)) // which may be the answer, and is not shown
@@ -135,7 +136,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 		detail = wire.Describe(body)
 	}
 	kind := cmp.Or(mediaType(resp), "no content type")
-	return failed(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, detail), true
+	return failure(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, detail), true
 }
 
 const (
@@ -169,7 +170,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 			return x.broken(ctx, err)
 		}
 		if len(x.result.Tokens) == maxTokenFrames {
-			return failed(Malformed, "more than %d token frames", maxTokenFrames)
+			return failure(Malformed, "more than %d token frames", maxTokenFrames)
 		}
 		isToken := x.answer.add(frame.Stamp, delta)
 		if !isToken {
@@ -202,7 +203,7 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 		why = fmt.Errorf("%w of %d tokens", ErrPieces, piece)
 	}
 	const text = "%d tokens and no end, asked %d: %w, and the probe was canceled"
-	return failed(WrongLength, text, tokens, asked, why), true
+	return failure(WrongLength, text, tokens, asked, why), true
 }
 
 // decode interprets a frame. An event called error is one, whatever its data: Dynamo puts the text into a comment.

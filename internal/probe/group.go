@@ -70,7 +70,8 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 			return
 		}
 		<-wait.Done()
-		if turn = latest; errors.Is(wait.Err(), context.Canceled) {
+		turn = latest
+		if errors.Is(wait.Err(), context.Canceled) { // the member is done
 			turn = time.Now()
 		}
 		if starts.Err() != nil {
@@ -95,8 +96,8 @@ func (g *Group) writtenOnce(round uint64) func() Question {
 	}
 }
 
-// Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped,
-// for a reason.
+// Turn asks member i the question of a round, which is due at due. The result is read only; nil if the slot was
+// skipped, for a reason.
 func (g *Group) Turn(
 	ctx context.Context, i int, question func() Question, round uint64, due time.Time,
 ) (r *Result, reason Skip) {

@@ -32,7 +32,8 @@ func (l *log) Record(r *Result) {
 		says = ": " + r.Err.Error()
 	}
 	if r.Outcome != Canceled {
-		l.write("%s %s round %d due %v start %v%s", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch), says)
+		l.write("%s %s round %d due %v start %v%s", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch),
+			says)
 	}
 }
 
@@ -129,10 +130,12 @@ func TestGroup(t *testing.T) {
 		"hanging alone": {members: []http.HandlerFunc{hanging}, want: []string{
 			"prompt 0", "a skipped: overlap at 10s", "a skipped: overlap at 20s", "a timeout round 0 due 0s start 0s",
 		}},
-		"a budget": {members: []http.HandlerFunc{second}, change: func(g *Group) { g.Members[0].target.DayLimit = budget }, want: []string{
-			"prompt 0", "learned 80", "a ok round 0 due 0s start 0s", "prompt 1", "learned 80", "a ok round 1 due 10s start 10s",
-			"prompt 2", "a skipped: budget at 20s",
-		}},
+		"a budget": {members: []http.HandlerFunc{second}, change: func(g *Group) { g.Members[0].target.DayLimit = budget },
+			want: []string{
+				"prompt 0", "learned 80", "a ok round 0 due 0s start 0s",
+				"prompt 1", "learned 80", "a ok round 1 due 10s start 10s",
+				"prompt 2", "a skipped: budget at 20s",
+			}},
 		"a busy member": {members: []http.HandlerFunc{busy, second}, change: rest(time.Minute), want: []string{
 			"prompt 0", "a rate_limited round 0 due 0s start 0s", "b ok round 0 due 0s start 0s",
 			"prompt 1", "b ok round 1 due 10s start 10s", "a skipped: backoff at 11s",
@@ -145,10 +148,12 @@ func TestGroup(t *testing.T) {
 		"panics": {members: []http.HandlerFunc{second, second}, change: panics, want: []string{
 			"a malformed round 0 due 0s start 0s: prober panicked, please report it: written",
 			"b malformed round 0 due 0s start 0s: prober panicked, please report it: written",
-			"prompt 1", "b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s: prober panicked, please report it: learned",
+			"prompt 1", "b ok round 1 due 10s start 10s",
+			"a malformed round 1 due 11s start 11s: prober panicked, please report it: learned",
 			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}},
-		"stopped":  {members: slow, stop: time.Second, took: 2 * time.Second, want: []string{"prompt 0", "learned 80", "a ok round 0 due 0s start 0s"}},
+		"stopped": {members: slow, stop: time.Second, took: 2 * time.Second,
+			want: []string{"prompt 0", "learned 80", "a ok round 0 due 0s start 0s"}},
 		"canceled": {members: slow, stop: time.Second, cancel: time.Second, took: time.Second, want: []string{"prompt 0"}},
 	} {
 		inBubble(t, name, func(t *testing.T) {

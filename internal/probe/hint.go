@@ -31,7 +31,7 @@ func (r *Result) Hint() string {
 	return askedToWait(r) + hints[i].text
 }
 
-// askedToWait says that a server asked for a pause, before what to do about it; empty where it did not.
+// askedToWait returns that a server asked for a pause, before what to do about it; empty where it did not.
 func askedToWait(r *Result) string {
 	if r.RetryAfter <= 0 {
 		return ""
@@ -53,111 +53,155 @@ type hint struct {
 
 // hints has at least one hint for each outcome that is a failure; the first that fits counts.
 var hints = []hint{
-	{DNS, nil, "check the host name in the URL, and that the resolver of this machine or pod answers"},
+	{DNS, nil,
+		"check the host name in the URL, and that the resolver of this machine or pod answers"},
 
-	{Connect, failedFor(syscall.ECONNREFUSED), "nothing listens there: check host and port in the URL, and that the server runs"},
-	{Connect, failedFor(syscall.EHOSTUNREACH, syscall.ENETUNREACH), "there is no route to that address: check the URL and the network"},
-	{Connect, failedFor(syscall.ECONNRESET, syscall.EPIPE), "the other side closed the connection at once: check that the " +
-		"port is the server's, and the load balancer in front of it"},
-	{Connect, failedAs(net.Error.Timeout), "no answer from that address: check the URL, firewalls and network policies"},
-	{Connect, nil, "check host and port in the URL, and that the server runs"},
+	{Connect, failedFor(syscall.ECONNREFUSED),
+		"nothing listens there: check host and port in the URL, and that the server runs"},
+	{Connect, failedFor(syscall.EHOSTUNREACH, syscall.ENETUNREACH),
+		"there is no route to that address: check the URL and the network"},
+	{Connect, failedFor(syscall.ECONNRESET, syscall.EPIPE),
+		"the other side closed the connection at once: check that the port is the server's, and the load " +
+			"balancer in front of it"},
+	{Connect, failedAs(net.Error.Timeout),
+		"no answer from that address: check the URL, firewalls and network policies"},
+	{Connect, nil,
+		"check host and port in the URL, and that the server runs"},
 
-	{TLS, failedAs[x509.UnknownAuthorityError](nil), "the server's certificate is signed by an unknown authority: give the " +
-		"authority's certificate in PROBER_TARGETS_n_CA_FILE (--ca-file)"},
-	{TLS, failedAs[x509.HostnameError](nil), "the server's certificate is for other names: use one of them in the URL"},
-	{TLS, failedAs(func(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }), "the server's certificate has " +
-		"expired or is not valid yet: renew it, or set this machine's clock"},
-	{TLS, failedAs[tls.RecordHeaderError](nil), "the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"},
-	{TLS, nil, "check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) " +
-		"and, if the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"},
+	{TLS, failedAs[x509.UnknownAuthorityError](nil),
+		"the server's certificate is signed by an unknown authority: give the authority's certificate in " +
+			"PROBER_TARGETS_n_CA_FILE (--ca-file)"},
+	{TLS, failedAs[x509.HostnameError](nil),
+		"the server's certificate is for other names: use one of them in the URL"},
+	{TLS, failedAs(func(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }),
+		"the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"},
+	{TLS, failedAs[tls.RecordHeaderError](nil),
+		"the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"},
+	{TLS, nil,
+		"check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) and, if " +
+			"the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"},
 
-	{Timeout, undiscovered(true), "the server was asked for its models and did not answer, so no probe was sent: " +
-		"check its load and the proxies in front of it; where API and model are given (--api, --model) it is probed anyway"},
-	{Timeout, func(r *Result) bool { return len(r.Tokens) > 0 }, "tokens arrived too slowly: check the server's " +
-		"load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"},
-	{Timeout, func(r *Result) bool { return r.Phases.Wrote == 0 }, "the request was never sent: check the network " +
-		"and what accepts connections for the server"},
-	{Timeout, nil, "the request was sent and no token arrived: check the server's queue and proxies that buffer answers; " + raise},
-	{Stalled, nil, "check the engine's log at that time (preemption, a crashed worker, no KV cache left); " +
-		"if such pauses are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)"},
+	{Timeout, undiscovered(true),
+		"the server was asked for its models and did not answer, so no probe was sent: check its load and the " +
+			"proxies in front of it; where API and model are given (--api, --model) it is probed anyway"},
+	{Timeout, func(r *Result) bool { return len(r.Tokens) > 0 },
+		"tokens arrived too slowly: check the server's load; " + raise + " or lower PROBER_MAX_TOKENS " +
+			"(--max-tokens)"},
+	{Timeout, func(r *Result) bool { return r.Phases.Wrote == 0 },
+		"the request was never sent: check the network and what accepts connections for the server"},
+	{Timeout, nil,
+		"the request was sent and no token arrived: check the server's queue and proxies that buffer answers; " + raise},
+	{Stalled, nil,
+		"check the engine's log at that time (preemption, a crashed worker, no KV cache left); if such pauses " +
+			"are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)"},
 
-	{Unauthorized, allOf(withStatus(403), withKey(KeyNone)), "no API key is configured and none was sent: set one " +
-		"(PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY), or check what in front of the server rejects this client"},
-	{Unauthorized, withStatus(403), "this API key (PROBER_API_KEY_FILE or PROBER_API_KEY) may not use the model, or " +
-		"something in front of the server rejects this client"},
-	{Unauthorized, withKey(KeyNone), "no API key is configured and none was sent: set one " +
-		"(PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
+	{Unauthorized, allOf(withStatus(403), withKey(KeyNone)),
+		"no API key is configured and none was sent: set one (PROBER_API_KEY_FILE, --api-key-file or " +
+			"PROBER_API_KEY), or check what in front of the server rejects this client"},
+	{Unauthorized, withStatus(403),
+		"this API key (PROBER_API_KEY_FILE or PROBER_API_KEY) may not use the model, or something in front of " +
+			"the server rejects this client"},
+	{Unauthorized, withKey(KeyNone),
+		"no API key is configured and none was sent: set one (PROBER_API_KEY_FILE, --api-key-file or " +
+			"PROBER_API_KEY)"},
 	{Unauthorized, withKey(KeyPrefixed),
-		"the API key begins with Bearer: give the key alone (PROBER_API_KEY_FILE or " +
-			"PROBER_API_KEY), the prober adds the prefix"},
+		"the API key begins with Bearer: give the key alone (PROBER_API_KEY_FILE or PROBER_API_KEY), the prober " +
+			"adds the prefix"},
 	{Unauthorized, withKey(KeyInHeader),
-		"check the credentials among the configured headers (headers of the targets file, PROBER_TARGETS_n_HEADERS)"},
-	{Unauthorized, nil, "check the API key (PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
+		"check the credentials among the configured headers (headers of the targets file, " +
+			"PROBER_TARGETS_n_HEADERS)"},
+	{Unauthorized, nil,
+		"check the API key (PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
 
-	{RateLimited, nil, "lower PROBER_QPS (--qps) or raise the quota of this key"},
+	{RateLimited, nil,
+		"lower PROBER_QPS (--qps) or raise the quota of this key"},
 	{Overloaded, failedFor(ErrNoBackend),
 		"this is a gateway that has no server left to ask, since all of them failed: check these"},
-	{Overloaded, nil, "other clients are rejected as well; check the server's queue and its number of replicas"},
+	{Overloaded, nil,
+		"other clients are rejected as well; check the server's queue and its number of replicas"},
 
-	{Rejected, withStatus(402), "the account of this API key has run out of credit"},
+	{Rejected, withStatus(402),
+		"the account of this API key has run out of credit"},
 	{Rejected, failedFor(ErrModelGone),
-		"it answered before: check that the engine's workers run and have loaded the model, and that " +
-			"nothing was renamed or removed on the way to them"},
-	{Rejected, failedFor(ErrNoModel), "the server answers, but has no model: check that the engine's workers " +
-		"run, and that one of them has loaded its model"},
-	{Rejected, failedFor(ErrNoTemplate), "the model has no chat template: ask it for completions " +
-		"(PROBER_TARGETS_n_API, --api: openai-completions, or the server's own API), or give the server a template"},
-	{Rejected, failedFor(ErrTooLong), "prompt and answer together are longer than the model's context: lower " +
-		"PROBER_PROMPT_TOKENS (--prompt-tokens) or PROBER_MAX_TOKENS (--max-tokens)"},
+		"it answered before: check that the engine's workers run and have loaded the model, and that nothing was " +
+			"renamed or removed on the way to them"},
+	{Rejected, failedFor(ErrNoModel),
+		"the server answers, but has no model: check that the engine's workers run, and that one of them has " +
+			"loaded its model"},
+	{Rejected, failedFor(ErrNoTemplate),
+		"the model has no chat template: ask it for completions (PROBER_TARGETS_n_API, --api: " +
+			"openai-completions, or the server's own API), or give the server a template"},
+	{Rejected, failedFor(ErrTooLong),
+		"prompt and answer together are longer than the model's context: lower PROBER_PROMPT_TOKENS " +
+			"(--prompt-tokens) or PROBER_MAX_TOKENS (--max-tokens)"},
 	{Rejected, failedFor(ErrWrongModel),
-		"the server does not serve this model: compare PROBER_TARGETS_n_MODEL (--model) with what " +
-			"GET /v1/models lists, or leave it out to take the first of these"},
+		"the server does not serve this model: compare PROBER_TARGETS_n_MODEL (--model) with what GET /v1/models " +
+			"lists, or leave it out to take the first of these"},
 	{Rejected, failedFor(ErrWantsHeader),
 		"the gateway wants a header that the message names: set it in PROBER_TARGETS_n_HEADERS"},
-	{Rejected, withStatus(404), "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, " +
-		"and check the URL: a path in the URL is used as it is, and often ends with /v1"},
-	{Rejected, withStatus(405), "the path does not accept such requests: check the URL and PROBER_TARGETS_n_API (--api)"},
-	{Rejected, withStatus(413), "the prompt is too long for the server or a proxy: raise the limit there, or lower " +
-		"PROBER_PROMPT_TOKENS (--prompt-tokens)"},
-	{Rejected, func(r *Result) bool { return r.Status >= 300 && r.Status < 400 }, "probes do not follow redirects: " +
-		"use the URL that the server redirects to"},
-	{Rejected, undiscovered(false), "the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
-		"where API and model are given (--api, --model) it is probed anyway"},
-	{Rejected, nil, "see the server's message: often prompt and answer together are longer than the model's context " +
-		"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"},
+	{Rejected, withStatus(404),
+		"the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET " +
+			"/v1/models, and check the URL: a path in the URL is used as it is, and often ends with /v1"},
+	{Rejected, withStatus(405),
+		"the path does not accept such requests: check the URL and PROBER_TARGETS_n_API (--api)"},
+	{Rejected, withStatus(413),
+		"the prompt is too long for the server or a proxy: raise the limit there, or lower PROBER_PROMPT_TOKENS " +
+			"(--prompt-tokens)"},
+	{Rejected, func(r *Result) bool { return r.Status >= 300 && r.Status < 400 },
+		"probes do not follow redirects: use the URL that the server redirects to"},
+	{Rejected, undiscovered(false),
+		"the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
+			"where API and model are given (--api, --model) it is probed anyway"},
+	{Rejected, nil,
+		"see the server's message: often prompt and answer together are longer than the model's context " +
+			"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"},
 
-	{ServerError, withStatus(502, 504), "a proxy got no answer from the server behind it: check that server"},
-	{ServerError, withStatus(408), "the server gave up waiting for a free replica: check its queue and its number of replicas"},
-	{ServerError, func(r *Result) bool { return r.Status >= 200 && r.Status < 300 }, "the server reported an error " +
-		"inside the stream: check its log at that time"},
-	{ServerError, nil, "check the server's log at that time"},
+	{ServerError, withStatus(502, 504),
+		"a proxy got no answer from the server behind it: check that server"},
+	{ServerError, withStatus(408),
+		"the server gave up waiting for a free replica: check its queue and its number of replicas"},
+	{ServerError, func(r *Result) bool { return r.Status >= 200 && r.Status < 300 },
+		"the server reported an error inside the stream: check its log at that time"},
+	{ServerError, nil,
+		"check the server's log at that time"},
 
-	{Filtered, nil, "a content filter stopped the answer, not the engine: exempt the probes, or choose another PROBER_PROMPT (--prompt)"},
+	{Filtered, nil,
+		"a content filter stopped the answer, not the engine: exempt the probes, or choose another PROBER_PROMPT " +
+			"(--prompt)"},
 	{Truncated, allOf(fromServer("ollama"), failedFor(ErrNoFinish)),
-		"Ollama breaks off an answer in which one token is repeated about 30 times: " +
-			"look at what the model answers, and try another one"},
+		"Ollama breaks off an answer in which one token is repeated about 30 times: look at what the model " +
+			"answers, and try another one"},
 	{Truncated, failedFor(ErrNoFinish),
-		"the stream ended in good order, but without saying why: check the server's log, and whether " +
-			"a proxy in front of it drops the last frames"},
-	{Truncated, nil, "something closed the connection too early: check for a restart or crash of the server, " +
-		"or a read or idle timeout in a proxy in front of it"},
-	{Malformed, nil, "check PROBER_TARGETS_n_API (--api): the server seems to speak another API, or a proxy rewrites the stream"},
-	{NotStreamed, nil, "a proxy or login page answered, the path is wrong, or the server does not stream: check the URL"},
+		"the stream ended in good order, but without saying why: check the server's log, and whether a proxy in " +
+			"front of it drops the last frames"},
+	{Truncated, nil,
+		"something closed the connection too early: check for a restart or crash of the server, or a read or " +
+			"idle timeout in a proxy in front of it"},
+	{Malformed, nil,
+		"check PROBER_TARGETS_n_API (--api): the server seems to speak another API, or a proxy rewrites the " +
+			"stream"},
+	{NotStreamed, nil,
+		"a proxy or login page answered, the path is wrong, or the server does not stream: check the URL"},
 	{Empty, allOf(fromServer("llama-cpp-python"), failedFor(ErrNothing)),
-		"most likely the prompt is longer than the server's context, which it answers " +
-			"with an empty stream: raise its --n_ctx, or lower PROBER_PROMPT_TOKENS (--prompt-tokens)"},
-	{Empty, failedFor(ErrNothing), "the server or a proxy gave up before the first frame: check the server's " +
-		"log; if a short prompt is answered (--prompt-tokens 100), this one is longer than the server's context"},
-	{Empty, nil, "the model ended at once, or a proxy dropped the frames: compare with a request that bypasses the proxy, " +
-		"and with another PROBER_TARGETS_n_API (--api)"},
+		"most likely the prompt is longer than the server's context, which it answers with an empty stream: " +
+			"raise its --n_ctx, or lower PROBER_PROMPT_TOKENS (--prompt-tokens)"},
+	{Empty, failedFor(ErrNothing),
+		"the server or a proxy gave up before the first frame: check the server's log; if a short prompt is " +
+			"answered (--prompt-tokens 100), this one is longer than the server's context"},
+	{Empty, nil,
+		"the model ended at once, or a proxy dropped the frames: compare with a request that bypasses the proxy, " +
+			"and with another PROBER_TARGETS_n_API (--api)"},
 	{WrongLength, failedFor(ErrPieces),
-		"ask for at most one piece or for whole ones (PROBER_MAX_TOKENS, --max-tokens); " +
-			"each piece begins with a prefill of its own, which is a long gap"},
-	{WrongLength, failedFor(ErrUnlimited), "the server ignores the field that limits the answer: set its type " +
-		"(PROBER_TARGETS_n_SERVER, --server) or another API (--api)"},
-	{WrongLength, nil, "the server cut the prompt or ended early: check the model's context length, and whether it " +
-		"honours min_tokens and ignore_eos"},
-	{WrongAnswer, nil, "check the weights, quantization and sampling settings"},
+		"ask for at most one piece or for whole ones (PROBER_MAX_TOKENS, --max-tokens); each piece begins with a " +
+			"prefill of its own, which is a long gap"},
+	{WrongLength, failedFor(ErrUnlimited),
+		"the server ignores the field that limits the answer: set its type (PROBER_TARGETS_n_SERVER, --server) " +
+			"or another API (--api)"},
+	{WrongLength, nil,
+		"the server cut the prompt or ended early: check the model's context length, and whether it honours " +
+			"min_tokens and ignore_eos"},
+	{WrongAnswer, nil,
+		"check the weights, quantization and sampling settings"},
 }
 
 const raise = "if that is normal here, raise PROBER_TIMEOUT (--timeout)"

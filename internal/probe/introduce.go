@@ -40,7 +40,7 @@ func (m *Member) Introduce(ctx context.Context) error {
 		return m.Prepare(ctx)
 	}
 	_, err := m.Discover(ctx)
-	if rejected(err) {
+	if isRejection(err) {
 		return nil
 	}
 	return err
@@ -55,6 +55,7 @@ func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
 	return models, err
 }
 
+// learnFindings notes what the server is. What was learned of another one before does not hold any more.
 func (m *Member) learnFindings(found Findings) {
 	m.learn(func(c *Capabilities) {
 		if c.Stale {
@@ -65,21 +66,22 @@ func (m *Member) learnFindings(found Findings) {
 	})
 }
 
-// Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
+// Unreached returns the result of a probe that was not sent because of err, which is that of [Member.Discover].
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Capabilities().Model)
 	r.Start, r.Elapsed = start, time.Since(start)
 	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
-	if v, ok := errors.AsType[verdict](err); ok {
+	v, ok := errors.AsType[verdict](err)
+	if ok {
 		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
 	}
 	return r
 }
 
-// Failed is [Member.Unreached] of a probe that was due: a pause that the server asked for is kept.
+// Failed does what [Member.Unreached] does, for a probe that was due: a pause that the server asked for is kept.
 func (m *Member) Failed(start time.Time, err error) *Result {
 	r := m.Unreached(start, err)
-	m.rest(r)
+	m.pause(r)
 	return r
 }
 

@@ -22,17 +22,17 @@ func (x *exchange) complete() verdict {
 	ending := wire.EndingOf(r.Finish)
 	switch {
 	case ending == wire.Filtered || x.answer.refused:
-		return failed(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
+		return failure(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
 	case ending == wire.Failed:
-		return failed(ServerError, "server gave up (finish reason %q)", r.Finish)
+		return failure(ServerError, "server gave up (finish reason %q)", r.Finish)
 	case x.answer.frames == 0:
-		return failed(Empty, "%w", ErrNothing)
+		return failure(Empty, "%w", ErrNothing)
 	case len(r.Tokens) == 0:
-		return failed(Empty, "stream ended without a token")
+		return failure(Empty, "stream ended without a token")
 	case r.Finish == "" && !x.target.Dialect.Endless:
-		return failed(Truncated, "stream ended after %d token frames %w", len(r.Tokens), ErrNoFinish)
+		return failure(Truncated, "stream ended after %d token frames %w", len(r.Tokens), ErrNoFinish)
 	case r.Finish != "" && ending == wire.Unfinished:
-		return failed(Malformed, "unknown finish reason %q", r.Finish)
+		return failure(Malformed, "unknown finish reason %q", r.Finish)
 	}
 	v := x.length(ending)
 	if v.outcome != OK {
@@ -41,7 +41,7 @@ func (x *exchange) complete() verdict {
 	expected := x.question.Expect.Answer
 	onlyThought := r.FirstAnswerAt == 0 && ending == wire.AtLimit // the limit cut the reasoning
 	if expected != "" && !onlyThought && !contains(x.answer.text.bytes, expected) {
-		return failed(WrongAnswer, "the answer does not contain the words hidden in the prompt")
+		return failure(WrongAnswer, "the answer does not contain the words hidden in the prompt")
 	}
 	return verdict{outcome: OK}
 }
@@ -52,17 +52,17 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	expect, maxTokens := x.question.Expect, x.question.Ask.MaxTokens
 	if ending == wire.CutShort {
 		const text = "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short"
-		return failed(WrongLength, text, prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
+		return failure(WrongLength, text, prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
 	}
 	if expect.cut(prompt) {
 		asked := cmp.Or(expect.Length, expect.PromptTokens.N, expect.Words)
-		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words",
+		return failure(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words",
 			prompt.N, asked, expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
 		const text = "answer of %d tokens, asked %d (finish reason %q)"
-		return failed(WrongLength, text, output.N, maxTokens, x.result.Finish)
+		return failure(WrongLength, text, output.N, maxTokens, x.result.Finish)
 	}
 	return verdict{outcome: OK}
 }
@@ -86,16 +86,16 @@ func joinWords(text, between string) string {
 // broken returns the verdict on an answer whose end could not be read, because of err.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
 	doing := fmt.Sprintf("after %d token frames", len(x.result.Tokens))
-	v, ok := ended(ctx, doing)
+	v, ok := interruption(ctx, doing)
 	switch {
 	case ok:
 		return v
 	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong):
-		return failed(Malformed, "%w", err)
+		return failure(Malformed, "%w", err)
 	case x.answer.serverErr != nil:
 		return x.inStream()
 	}
-	return failed(Truncated, "stream cut %s: %w", doing, err)
+	return failure(Truncated, "stream cut %s: %w", doing, err)
 }
 
 // inStream returns the verdict on an answer with an error in it. Once a token came, the request was not at fault.
@@ -106,7 +106,7 @@ func (x *exchange) inStream() verdict {
 		return verdict{outcome: Overloaded, err: err}
 	case err.Invalid() && len(x.result.Tokens) == 0:
 		x.result.rejected = []byte(err.Message)
-		return verdict{outcome: Rejected, err: because(err, reasonIn(x.result.rejected))}
+		return verdict{outcome: Rejected, err: withReason(err, reasonIn(x.result.rejected))}
 	}
 	return verdict{outcome: ServerError, err: err}
 }

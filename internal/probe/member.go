@@ -28,10 +28,11 @@ type Member struct {
 	inFlight     []*flight // oldest first
 	capabilities Capabilities
 	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.again]
-	rested       time.Time         // end of the pause that the server asked for; zero: none
+	pausedUntil  time.Time         // end of the pause that the server asked for; zero: none
 }
 
-// NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
+// NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the
+// server.
 func NewMember(t Target, model string, inFlight int) *Member {
 	return &Member{
 		target: t, model: model, mostInFlight: inFlight, Budget: new(Budget),
@@ -39,19 +40,19 @@ func NewMember(t Target, model string, inFlight int) *Member {
 	}
 }
 
-// Inherit takes over what a member learned that probed the same server as the same client.
+// Inherit copies what old learned, which probed the same server with the same credentials.
 func (m *Member) Inherit(old *Member) {
 	old.mu.Lock()
-	known, rested := old.capabilities, old.rested
+	known, pausedUntil := old.capabilities, old.pausedUntil
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.capabilities, m.rested = known, rested
+	m.capabilities, m.pausedUntil = known, pausedUntil
 	m.worked.Store(old.worked.Load())
 	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
 
-// Name is the target's name.
+// Name returns the target's name.
 func (m *Member) Name() string { return m.target.Name }
 
 // A flight is a probe in flight.
@@ -82,7 +83,7 @@ func (m *Member) release(probe *flight) (blocked int) {
 	return probe.blocked
 }
 
-// InFlight is the number of probes in flight and the start of the oldest; zero if there is none.
+// InFlight returns the number of probes in flight and the start of the oldest; zero if there is none.
 func (m *Member) InFlight() (n int, oldest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,18 +103,21 @@ func (m *Member) Capabilities() Capabilities {
 	return m.capabilities
 }
 
+// learn changes the learned capabilities.
 func (m *Member) learn(change func(*Capabilities)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change(&m.capabilities)
 }
 
-// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the result.
+// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
+// result.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
-	defer func() { m.rest(r) }()
+	defer func() { m.pause(r) }()
 	defer m.survive(&r, start)
-	if err := m.Prepare(ctx); err != nil {
+	err := m.Prepare(ctx)
+	if err != nil {
 		return m.Unreached(start, err)
 	}
 	var without, omitted []wire.Field // the fields not sent, and those of them because of this question
@@ -129,7 +133,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		omitted = append(omitted, fields...)
 	}
 	switch {
-	case refused(r): // omitting fields did not help
+	case isRefused(r): // omitting fields did not help
 		m.restore(omitted)
 	case r.Outcome == OK:
 		m.keepOmitted(without)
@@ -187,8 +191,9 @@ func (m *Member) learnWarm(q Question, r *Result) {
 
 // survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
 func (m *Member) survive(r **Result, start time.Time) {
-	if p := recover(); p != nil {
-		*r = m.Unreached(start, failed(Malformed, "prober panicked, please report it: %v", p))
+	p := recover()
+	if p != nil {
+		*r = m.Unreached(start, failure(Malformed, "prober panicked, please report it: %v", p))
 	}
 }
 
@@ -206,17 +211,18 @@ func (m *Member) Obeys() bool {
 	return m.target.Backoff > 0
 }
 
-// rest obeys a server that asked for a pause, up to the target's limit.
-func (m *Member) rest(r *Result) {
+// pause obeys a server that asked for one, up to the target's limit.
+func (m *Member) pause(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	pause := min(r.RetryAfter, m.target.Backoff)
-	if until := r.Start.Add(r.Elapsed + pause); pause > 0 && until.After(m.rested) {
-		m.rested = until
+	until := r.Start.Add(r.Elapsed + pause)
+	if pause > 0 && until.After(m.pausedUntil) {
+		m.pausedUntil = until
 	}
 }
 
-// Skipping is why the member's slots are skipped now; empty if they are not.
+// Skipping returns why the member's slots are skipped now; empty if they are not.
 func (m *Member) Skipping() Skip {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,7 +231,7 @@ func (m *Member) Skipping() Skip {
 		return SkipDraining
 	case m.Waiting.Load():
 		return SkipWaiting
-	case time.Now().Before(m.rested):
+	case time.Now().Before(m.pausedUntil):
 		return SkipBackoff
 	}
 	return ""
@@ -233,7 +239,8 @@ func (m *Member) Skipping() Skip {
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
 func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
-	if err := m.Prepare(ctx); err != nil {
+	err := m.Prepare(ctx)
+	if err != nil {
 		return wire.Count{}, err
 	}
 	target, q := m.fill(Question{Ask: ask})
@@ -249,6 +256,7 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 	return tokens, err
 }
 
+// fill completes a question, and the target that it is asked of, by what is known of the server.
 func (m *Member) fill(q Question) (Target, Question) {
 	t, known := m.target, m.Capabilities()
 	t.Dialect = known.Dialect
@@ -259,12 +267,13 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; an answer of
-// the length asked, ended for its length, shows that the server obeys these.
+// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; an
+// answer of the length asked, ended for its length, shows that the server obeys these.
 func (m *Member) learnFrom(r *Result, maxTokens int) {
 	m.learn(func(c *Capabilities) {
-		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != c.Server.Name {
-			c.Server, c.Version = s, ""
+		gateway := r.gateway
+		if gateway.Name != "" && m.target.Server.Name == "" && gateway.Name != c.Server.Name {
+			c.Server, c.Version = gateway, ""
 		}
 		limits, _ := wire.TooLong(r.rejected)
 		c.Limits = limits.Or(c.Limits)

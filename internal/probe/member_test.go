@@ -33,7 +33,8 @@ func (h routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // What a server of TGI says of itself, and its answer of one token.
 var (
 	tgiInfo   = reply(200, `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`)
-	tgiAnswer = after(ms, `{"token":{"id":1,"text":"x"},"generated_text":"x","details":{"finish_reason":"length","generated_tokens":1}}`).stream
+	tgiAnswer = after(ms, `{"token":{"id":1,"text":"x"},"generated_text":"x","details":{"finish_reason":"length",`+
+		`"generated_tokens":1}}`).stream
 )
 
 // question asks for so many tokens.
@@ -69,13 +70,20 @@ func TestMemberLearns(t *testing.T) {
 	}{
 		"rejected fields": {false, []http.HandlerFunc{strict, strict}, []Outcome{OK, OK}, 4 + 1,
 			[]wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}},
-		"a rejection for another reason":                    {false, []http.HandlerFunc{ill, exact}, []Outcome{Rejected, OK}, 2 + 1, nil},
-		"a rejection after an answer":                       {false, []http.HandlerFunc{exact, ill}, []Outcome{OK, Rejected}, 2, nil},
-		"a longer answer after an exact one":                {false, []http.HandlerFunc{twoIn(ms).stream, long}, []Outcome{OK, WrongLength}, 2, nil},
-		"an early end after an exact answer":                {false, []http.HandlerFunc{exact, early}, []Outcome{OK, WrongLength}, 2, nil},
-		"an early end from a server that showed nothing":    {false, []http.HandlerFunc{early, early}, []Outcome{OK, OK}, 2, nil},
-		"a clamped answer":                                  {false, []http.HandlerFunc{clamped, clamped}, []Outcome{WrongLength, WrongLength}, 2, nil},
-		"a server that was not up, and of which we guessed": {true, []http.HandlerFunc{http.NotFound, tgi}, []Outcome{Rejected, WrongLength}, 0, nil},
+		"a rejection for another reason": {false, []http.HandlerFunc{ill, exact},
+			[]Outcome{Rejected, OK}, 2 + 1, nil},
+		"a rejection after an answer": {false, []http.HandlerFunc{exact, ill},
+			[]Outcome{OK, Rejected}, 2, nil},
+		"a longer answer after an exact one": {false, []http.HandlerFunc{twoIn(ms).stream, long},
+			[]Outcome{OK, WrongLength}, 2, nil},
+		"an early end after an exact answer": {false, []http.HandlerFunc{exact, early},
+			[]Outcome{OK, WrongLength}, 2, nil},
+		"an early end from a server that showed nothing": {false, []http.HandlerFunc{early, early}, []Outcome{OK, OK}, 2,
+			nil},
+		"a clamped answer": {false, []http.HandlerFunc{clamped, clamped},
+			[]Outcome{WrongLength, WrongLength}, 2, nil},
+		"a server that was not up, and of which we guessed": {true, []http.HandlerFunc{http.NotFound, tgi},
+			[]Outcome{Rejected, WrongLength}, 0, nil},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			var server http.HandlerFunc
@@ -107,19 +115,22 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 		api, model string
 	}{
 		"a list of models": {
-			routes{"/v1/models": reply(200, `{"data":[{"id":"llama","owned_by":"vllm"}]}`), "/v1/chat/completions": one}, OK, "openai-chat", "llama",
+			routes{"/v1/models": reply(200, `{"data":[{"id":"llama","owned_by":"vllm"}]}`),
+				"/v1/chat/completions": one}, OK, "openai-chat", "llama",
 		},
 		"TGI": {
-			routes{"/v1/models": reply(200, `{"data":[{"id":"x"}]}`), "/info": tgiInfo, "/generate_stream": tgiAnswer}, WrongLength, "tgi", "bloom",
+			routes{"/v1/models": reply(200, `{"data":[{"id":"x"}]}`), "/info": tgiInfo,
+				"/generate_stream": tgiAnswer}, WrongLength, "tgi", "bloom",
 		},
 		"an older TGI without a list": {routes{"/info": tgiInfo, "/generate_stream": tgiAnswer}, WrongLength, "tgi", "bloom"},
 		"no other route":              {routes{"/v1/chat/completions": one}, OK, "openai-chat", ""},
 		"a page on every route":       {routes{"": reply(200, "<html>"), "/v1/chat/completions": one}, OK, "openai-chat", ""},
-		"a stream on every route":     {routes{"": after(0, token).hangs().stream, "/v1/chat/completions": one}, OK, "openai-chat", ""},
-		"401":                         {routes{"": reply(401, "")}, Unauthorized, "", ""},
-		"403":                         {routes{"": reply(403, "")}, Unauthorized, "", ""},
-		"500":                         {routes{"": reply(500, "")}, ServerError, "", ""},
-		"503":                         {routes{"": reply(503, "")}, Overloaded, "", ""},
+		"a stream on every route": {routes{"": after(0, token).hangs().stream, "/v1/chat/completions": one}, OK,
+			"openai-chat", ""},
+		"401": {routes{"": reply(401, "")}, Unauthorized, "", ""},
+		"403": {routes{"": reply(403, "")}, Unauthorized, "", ""},
+		"500": {routes{"": reply(500, "")}, ServerError, "", ""},
+		"503": {routes{"": reply(503, "")}, Overloaded, "", ""},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			target := serve(t, test.server.ServeHTTP)
@@ -132,8 +143,8 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 	}
 }
 
-// TestMemberAsksAgain holds that a server without a model list is not asked for it again once it answered, but is after a 404,
-// and that the 404 of one probe does not spoil another that is in flight.
+// TestMemberAsksAgain holds that a server without a model list is not asked for it again once it answered, but is after
+// a 404, and that the 404 of one probe does not spoil another that is in flight.
 func TestMemberAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, missing := 0, false
@@ -237,11 +248,12 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 		m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) { server(w, r) }), "m", 1)
 		r := m.Probe(t.Context(), question(5))
 		synctest.Wait()
-		if endsAs(t, r, WrongLength, "asked 5"); left != 9*20*ms || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Error(), "ignores the limit") {
+		if endsAs(t, r, WrongLength, "asked 5"); left != 9*20*ms || len(r.Warnings) != 1 ||
+			!strings.Contains(r.Warnings[0].Error(), "ignores the limit") {
 			t.Errorf("warnings %v; the server noticed after %v", r.Warnings, left)
 		}
-		if notes := m.Capabilities().Notes(); len(notes) != 1 || !strings.Contains(notes[0], "ignores the limit") {
-			t.Errorf("notes %q", notes)
+		if !m.Capabilities().Unlimited {
+			t.Error("not said to ignore the limit")
 		}
 		server = slices.Concat(tokens(5, 20*ms), after(0, limit, usage(80, 5), done)).stream
 		if endsAs(t, m.Probe(t.Context(), question(5)), OK, ""); m.Capabilities().Unlimited {
@@ -270,13 +282,15 @@ func TestReady(t *testing.T) {
 		"no GET":                     {health: 405, models: 405, ready: true},
 		"healthy, no model yet":      {health: 200, models: 200, list: `{"object":"list","data":[]}`},
 		"no check, no model yet":     {health: 404, models: 200, list: `{"object":"list","data":null}`},
-		"no list, its model given":   {health: 200, models: 200, list: `{"object":"list","data":[]}`, model: "m", ready: true},
-		"something else, no list":    {health: 200, models: 200, list: `{"models":7}`, ready: true},
-		"LiteLLM":                    {models: 200, litellm: 200, ready: true},
-		"LiteLLM, starting":          {models: 200, litellm: 503},
+		"no list, its model given": {health: 200, models: 200, list: `{"object":"list","data":[]}`, model: "m",
+			ready: true},
+		"something else, no list": {health: 200, models: 200, list: `{"models":7}`, ready: true},
+		"LiteLLM":                 {models: 200, litellm: 200, ready: true},
+		"LiteLLM, starting":       {models: 200, litellm: 503},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			server := routes{"/health": reply(test.health, ""), "/v1/models": reply(test.models, cmp.Or(test.list, one)), "": reply(test.models, "{}")}
+			server := routes{"/health": reply(test.health, ""), "/v1/models": reply(test.models, cmp.Or(test.list, one)),
+				"": reply(test.models, "{}")}
 			if test.litellm > 0 {
 				server["/health"] = func(http.ResponseWriter, *http.Request) { t.Error("asked") }
 				server["/health/readiness"] = reply(test.litellm, "")

@@ -57,7 +57,7 @@ func (o Objective) Events(r *Result) (good, bad int) {
 	return 0, 1 + r.Blocked
 }
 
-// Value is the signal of r, which succeeded. ok is false without a sample of it; availability has none.
+// Value returns the signal of r, which succeeded. ok is false without a sample of it; availability has none.
 func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
 	switch {
 	case o.Signal == SignalTTFT && r.TTFTValid():
@@ -79,7 +79,8 @@ func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
 // String returns o as the flag --objective takes it: "ttft<2s@95%".
 func (o Objective) String() string { return o.promise(string(o.Signal)) }
 
-// Title returns o by its name, which is also the label of its metrics: "fast_start<2s@95%". Without a name it is the signal's.
+// Title returns o by its name, which is also the label of its metrics: "fast_start<2s@95%". Without a name it is the
+// signal's.
 func (o Objective) Title() string { return o.promise(cmp.Or(o.Name, string(o.Signal))) }
 
 func (o Objective) promise(subject string) string {

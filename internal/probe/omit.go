@@ -7,12 +7,12 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected: they are
-// omitted from now on, and it can be asked again. Of one that has answered these are the fields that another probe in
-// flight was found to be answered without.
+// learnRejected returns the fields, besides those already omitted, that a server which has not answered yet rejected:
+// they are omitted from now on, and it can be asked again. Of one that has answered these are the fields that another
+// probe in flight was found to be answered without.
 func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
-	if !refused(r) {
+	if !isRefused(r) {
 		return nil
 	}
 	fields = wire.Rejected(known.Dialect, r.rejected, omitted)
@@ -58,6 +58,7 @@ func (m *Member) restore(omitted []wire.Field) {
 	})
 }
 
-func refused(r *Result) bool {
+// isRefused reports whether the server rejected the request as invalid.
+func isRefused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }

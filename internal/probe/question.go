@@ -40,7 +40,7 @@ func (q Question) warm() bool {
 	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }
 
-// forMember is the question for the group's member i, with output tokens to generate. All get the same text, whose
+// forMember returns the question for the group's member i, with output tokens to generate. All get the same text, whose
 // length is exact by one member's count only: the others may have another tokenizer, and their counts are not judged.
 // Salts differ, because several members may lead to one server's cache.
 func (q Question) forMember(i, output int) Question {
@@ -54,7 +54,7 @@ func (q Question) forMember(i, output int) Question {
 	return q
 }
 
-// tolerated is the share of a prompt's length, one part in so many, by which a server's count may differ from it.
+// tolerated is the part of a prompt's length by which a server's count may differ from it: 1/100.
 const tolerated = 100
 
 // otherLength reports whether the server's own count of the prompt differs from its length by more than 1%: then the
@@ -82,7 +82,7 @@ func (e Expectation) cut(prompt wire.Count) bool {
 	return prompt.N >= wire.MinContext && prompt.N < e.Words-e.Words/10
 }
 
-// cost is the number of tokens in the prompt, estimated at four bytes a token where it is unknown.
+// cost returns the number of tokens in the prompt, estimated at four bytes a token where it is unknown.
 func (q Question) cost() int {
 	if q.Expect.Length > 0 {
 		return q.Expect.Length

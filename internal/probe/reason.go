@@ -35,16 +35,16 @@ type reasoned struct {
 func (e reasoned) Error() string { return e.text }
 func (e reasoned) Unwrap() error { return e.reason }
 
-// because is err for a reason. A nil reason says nothing.
-func because(err, reason error) error {
+// withReason returns err for a reason. A nil reason says nothing.
+func withReason(err, reason error) error {
 	if reason == nil {
 		return err
 	}
 	return reasoned{err.Error(), reason}
 }
 
-// reworded is err in other words, for the same reason.
-func reworded(err error, text string) error {
+// withText returns err in other words, for the same reason.
+func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
 		ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish,
@@ -56,9 +56,10 @@ func reworded(err error, text string) error {
 	return reasoned{text, reasons[i]}
 }
 
-// reasonIn is why a server rejected a request, by its words; nil if they do not tell.
+// reasonIn returns why a server rejected a request, by its words; nil if they do not tell.
 func reasonIn(reply []byte) error {
-	if _, long := wire.TooLong(reply); long {
+	_, long := wire.TooLong(reply)
+	if long {
 		return ErrTooLong
 	}
 	for _, words := range []struct {
@@ -84,10 +85,10 @@ func (m *Member) missing(r *Result) {
 	switch {
 	case r.Status != http.StatusNotFound || errors.Is(r.Err, ErrNoModel):
 	case m.worked.Load() && r.Model != "":
-		r.Err = because(fmt.Errorf("the server no longer serves model %s: %w", r.Model, r.Err), ErrModelGone)
+		r.Err = withReason(fmt.Errorf("the server no longer serves model %s: %w", r.Model, r.Err), ErrModelGone)
 	case m.worked.Load():
-		r.Err = because(fmt.Errorf("the server no longer serves its model: %w", r.Err), ErrModelGone)
+		r.Err = withReason(fmt.Errorf("the server no longer serves its model: %w", r.Err), ErrModelGone)
 	case known.NoModel:
-		r.Err = because(fmt.Errorf("%w: %w", ErrNoModel, r.Err), ErrNoModel)
+		r.Err = withReason(fmt.Errorf("%w: %w", ErrNoModel, r.Err), ErrNoModel)
 	}
 }

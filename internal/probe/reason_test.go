@@ -115,7 +115,7 @@ func TestReasonsOfRejections(t *testing.T) {
 
 // TestScrubbedErrorsKeepTheirReason holds that hints survive the removal of a secret.
 func TestScrubbedErrorsKeepTheirReason(t *testing.T) {
-	err := Target{Key: "sk-1234567890"}.scrub(because(errors.New("no template for sk-1234567890"), ErrNoTemplate),
+	err := Target{Key: "sk-1234567890"}.scrub(withReason(errors.New("no template for sk-1234567890"), ErrNoTemplate),
 		wire.Ask{})
 	if err.Error() != "no template for ***" || !errors.Is(err, ErrNoTemplate) {
 		t.Errorf("%v, of no template: %t", err, errors.Is(err, ErrNoTemplate))

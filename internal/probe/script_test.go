@@ -102,18 +102,22 @@ const (
 	role       = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
 	token      = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
 	thought    = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
-	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,"completion_tokens_details":{"reasoning_tokens":8}}}`
-	stop       = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
-	limit      = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
-	done       = "[DONE]"
+	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,` +
+		`"completion_tokens_details":{"reasoning_tokens":8}}}`
+	stop  = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	limit = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
+	done  = "[DONE]"
 
-	zeroed = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`
-	early  = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
+	zeroed = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":{"prompt_tokens":0,` +
+		`"completion_tokens":0,"total_tokens":0}}`
+	early = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],` +
+		`"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
 )
 
 // counted is a token frame with continuous usage.
 func counted(total int) string {
-	return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":%s}`, counts(80, total))
+	return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":%s}`,
+		counts(80, total))
 }
 
 // usage is a usage-only frame.
@@ -275,4 +279,12 @@ func endsAs(t *testing.T, r *Result, want Outcome, says string) {
 func inBubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// known returns a count as recordings write it: nil where the server does not tell.
+func known(c wire.Count) *int {
+	if !c.Known {
+		return nil
+	}
+	return &c.N
 }

@@ -66,13 +66,14 @@ func (t Target) scrub(err error, ask wire.Ask) error {
 	for _, secret := range t.secrets() {
 		clean = hide(clean, secret)
 	}
-	if at, ok := repeat(clean, ask); ok {
+	at, ok := repeat(clean, ask)
+	if ok {
 		clean = clean[:at] + "… (the rest repeats the prompt)"
 	}
 	if clean == err.Error() {
 		return err
 	}
-	return reworded(err, clean)
+	return withText(err, clean)
 }
 
 // repeat returns where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may

@@ -1,5 +1,11 @@
 // Package probe asks one inference server one question and times the answer. A probe never fails in the Go sense:
 // whatever happens becomes a [Result]. The package knows no metrics, no logger and no configuration.
+//
+// In comes a [Question], out goes a [Result] with the [Timeline] of its arrivals. Three types stand on each other. A
+// [Target] is an endpoint: it sends one request and reads the answer (start reading at exchange.go). A [Member] is a
+// target and what its server has shown so far: which API it speaks, and which fields it rejects. A [Group] asks several
+// members the same questions in turn. How arrivals become TTFT, ITL and the rest is in timeline.go, chunk.go and
+// window.go.
 package probe
 
 import (
@@ -77,8 +83,9 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 		return nil, err
 	}
 	req.GetBody = nil
-	if name := cmp.Or(t.Session, ask.Server.Session); name != "" && ask.Session != "" {
-		req.Header.Set(name, ask.Session)
+	session := cmp.Or(t.Session, ask.Server.Session)
+	if session != "" && ask.Session != "" {
+		req.Header.Set(session, ask.Session)
 	}
 	req.Header.Set("Accept", typeSSE)
 	req.Header.Set("Accept-Encoding", "identity")
@@ -91,7 +98,7 @@ func (t Target) request(ctx context.Context, method, url string, body *bytes.Rea
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	for name, value := range cmp.Or(t.Dialect, assumed).Header(t.Key, t.Version) {
+	for name, value := range cmp.Or(t.Dialect, assumedDialect).Header(t.Key, t.Version) {
 		req.Header.Set(name, value)
 	}
 	for name, values := range t.Header {

@@ -44,9 +44,11 @@ func TestStreams(t *testing.T) {
 			"wrong_length, TTFT 30ms, TPOT 20ms, max gap 30ms, gaps 2×30ms, 80 prompt, 4 output"},
 		{"frames of one write arrive together",
 			after(100*ms, counted(1)).then(60*ms, counted(2), counted(3), counted(4)).then(0, stop, done),
-			"ok, TTFT 100ms, TPOT 20ms, E2EL 160ms, max gap 60ms, gaps 1×60ms 2×0s, ITL 3×20ms, 2 coalesced, 2 in bursts, 80 prompt, 4 output, by usage"},
+			"ok, TTFT 100ms, TPOT 20ms, E2EL 160ms, max gap 60ms, gaps 1×60ms 2×0s, ITL 3×20ms, 2 coalesced, 2 in bursts, " +
+				"80 prompt, 4 output, by usage"},
 		{"usage of zero in each frame and the sum with the finish tells no frame's tokens",
-			after(100*ms, zeroed).then(40*ms, zeroed).then(20*ms, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":`+counts(80, 2)+`}`, done),
+			after(100*ms, zeroed).then(40*ms, zeroed).then(20*ms,
+				`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":`+counts(80, 2)+`}`, done),
 			"ok, TTFT 100ms, TPOT 40ms, E2EL 160ms, max gap 40ms, gaps 1×40ms, ITL 1×40ms, 80 prompt, 2 output, by total"},
 		{"usage in a frame with a choice after the finish is the sum",
 			tokens(3, 50*ms).then(0, stop).then(time.Second, `{"choices":[{"delta":{}}],"usage":`+counts(80, 3)+`}`, done),
@@ -57,19 +59,23 @@ func TestStreams(t *testing.T) {
 		{"all tokens in one frame have no time per token",
 			after(100*ms, token).then(0, stop, usage(80, 4), done), "ok, TTFT 100ms, E2EL 100ms, 80 prompt, 4 output"},
 		{"no TPOT where some tokens are reasoning that no frame showed",
-			tokens(2, 20*ms).then(0, stop, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,"total_tokens":382}}`, done),
+			tokens(2, 20*ms).then(0, stop, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,`+
+				`"total_tokens":382}}`, done),
 			"ok, TTFT 20ms, E2EL 40ms, max gap 20ms, hidden reasoning, gaps 1×20ms, 80 prompt, 302 output"},
 		{"the first token of reasoning is the first, but not the answer's",
 			after(10*ms, thought).then(20*ms, thought).then(30*ms, token, stop, reasonings, done),
 			"ok, TTFT 10ms, TPOT 5.555555ms, E2EL 60ms, max gap 30ms, TTFAT 60ms, gaps 1×20ms 1×30ms, 80 prompt, 10 output"},
 		{"reasoning and text in one frame are both",
-			after(10*ms, `{"choices":[{"index":0,"delta":{"reasoning":"hm","content":"so"},"finish_reason":null}]}`, stop, done), "ok, TTFT 10ms, E2EL 10ms"},
+			after(10*ms, `{"choices":[{"index":0,"delta":{"reasoning":"hm","content":"so"},"finish_reason":null}]}`, stop,
+				done), "ok, TTFT 10ms, E2EL 10ms"},
 		{"nothing but reasoning is no answer", after(10*ms, thought, stop, done), "ok, TTFT 10ms, E2EL 10ms, TTFAT 0s"},
 		{"reasoning that no frame shows",
-			after(10*ms, role).then(50*ms, token).then(ms, stop, reasonings, done), "ok, TTFT 60ms, E2EL 61ms, hidden reasoning, 80 prompt, 10 output"},
+			after(10*ms, role).then(50*ms, token).then(ms, stop, reasonings,
+				done), "ok, TTFT 60ms, E2EL 61ms, hidden reasoning, 80 prompt, 10 output"},
 		{"reasoning that no frame shows, but usage counts",
 			after(60*ms, counted(9)).then(10*ms, counted(10), stop, reasonings, done),
-			"ok, TTFT 60ms, TPOT 10ms, E2EL 70ms, max gap 10ms, hidden reasoning, gaps 1×10ms, ITL 1×10ms, 80 prompt, 10 output, by usage"},
+			"ok, TTFT 60ms, TPOT 10ms, E2EL 70ms, max gap 10ms, hidden reasoning, gaps 1×10ms, ITL 1×10ms, 80 prompt, 10 " +
+				"output, by usage"},
 		{"nothing but reasoning that no frame shows",
 			after(10*ms, role).then(50*ms, limit, reasonings, done), "empty, hidden reasoning, 80 prompt, 10 output"},
 		{"the finish frame ends E2EL when it is later, usage never does",
@@ -88,14 +94,20 @@ func TestStreams(t *testing.T) {
 			tokens(4, 20*ms).then(0, done), "truncated, TTFT 20ms, max gap 20ms, gaps 3×20ms"},
 		{"[DONE] alone", after(ms, done), "empty"},
 		{"a refusal", after(ms, `{"choices":[{"delta":{"refusal":"no"}}]}`, stop, done), "filtered, TTFT 1ms"},
-		{"a content filter", tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, done), "filtered, TTFT 1ms"},
-		{"a server that gave up", tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done), "server_error, TTFT 1ms"},
-		{"an unknown finish reason", tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"tired"}]}`, done), "malformed, TTFT 1ms"},
-		{"an overload told in the stream", after(ms, `{"error":"Model is overloaded","error_type":"overloaded"}`), "overloaded"},
+		{"a content filter", tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, done),
+			"filtered, TTFT 1ms"},
+		{"a server that gave up", tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done),
+			"server_error, TTFT 1ms"},
+		{"an unknown finish reason", tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"tired"}]}`, done),
+			"malformed, TTFT 1ms"},
+		{"an overload told in the stream", after(ms, `{"error":"Model is overloaded","error_type":"overloaded"}`),
+			"overloaded"},
 		{"a rate limit told in the stream is an error in the stream",
-			tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`), "server_error, TTFT 1ms"},
+			tokens(1, ms).then(0, `{"choices":[{"delta":{},"finish_reason":"error"}],"error":{"code":429,`+
+				`"message":"m"}}`), "server_error, TTFT 1ms"},
 		{"an event called error is one, whatever it says",
-			append(tokens(1, ms), step{0, "event: error\ndata: {\"message\":\"out of memory\"}\n\n" + data(stop, done), goOn}), "server_error, TTFT 1ms"},
+			append(tokens(1, ms), step{0, "event: error\ndata: {\"message\":\"out of memory\"}\n\n" + data(stop, done),
+				goOn}), "server_error, TTFT 1ms"},
 		{"a frame that cannot be decoded", tokens(1, ms).then(0, "{what}").hangs(), "malformed, TTFT 1ms"},
 		{"silence after the first token stalls, comments do not count",
 			append(tokens(3, 20*ms), step{10 * time.Second, ": ping\n\n", goOn}, step{10 * time.Second, ": ping\n\n", hang}),
@@ -130,23 +142,29 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 		want   Outcome
 		says   string
 	}{
-		"a compressed one":          {compressed, 200, Malformed, "gzip"},
-		"HTML":                      {answers(200, "text/html", "<html>Welcome to nginx</html>"), 200, NotStreamed, "Welcome to nginx"},
-		"plain JSON":                {reply(200, `{"choices":[{"message":{"content":"hi"}}]}`), 200, NotStreamed, "application/json"},
+		"a compressed one": {compressed, 200, Malformed, "gzip"},
+		"HTML": {answers(200, "text/html", "<html>Welcome to nginx</html>"), 200, NotStreamed,
+			"Welcome to nginx"},
+		"plain JSON": {reply(200, `{"choices":[{"message":{"content":"hi"}}]}`), 200, NotStreamed,
+			"application/json"},
 		"an error as JSON with 200": {reply(200, `{"error":{"message":"no such thing"}}`), 200, NotStreamed, "no such thing"},
 		"no type":                   {answers(200, "", ""), 200, NotStreamed, "no content type"},
 		"a redirect":                {answers(307, "", ""), 307, Rejected, "307"},
-		"400":                       {reply(400, `{"error":{"message":"bad","type":"BadRequestError","code":400}}`), 400, Rejected, "BadRequestError: 400: bad"},
-		"401":                       {reply(401, `{"error":"Unauthorized"}`), 401, Unauthorized, "Unauthorized"},
-		"403":                       {reply(403, `{"error":"Forbidden"}`), 403, Unauthorized, "Forbidden"},
-		"404":                       {reply(404, `{"detail":"Not Found"}`), 404, Rejected, "Not Found"},
-		"408":                       {answers(408, "text/plain", "late"), 408, ServerError, "late"},
-		"424":                       {reply(424, `{"error":"Request failed","error_type":"generation"}`), 424, ServerError, "generation"},
-		"429":                       {answers(429, "text/plain", "slow down"), 429, RateLimited, "slow down"},
-		"500":                       {reply(500, `{"object":"error","message":"oops","code":500}`), 500, ServerError, "oops"},
-		"502":                       {answers(502, "text/html", "<h1>502 Bad Gateway</h1>"), 502, ServerError, "Bad Gateway"},
-		"503":                       {answers(503, "text/plain", "inference error: ServiceUnavailable"), 503, Overloaded, "ServiceUnavailable"},
-		"529":                       {reply(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), 529, Overloaded, "Overloaded"},
+		"400": {reply(400, `{"error":{"message":"bad","type":"BadRequestError","code":400}}`), 400,
+			Rejected, "BadRequestError: 400: bad"},
+		"401": {reply(401, `{"error":"Unauthorized"}`), 401, Unauthorized, "Unauthorized"},
+		"403": {reply(403, `{"error":"Forbidden"}`), 403, Unauthorized, "Forbidden"},
+		"404": {reply(404, `{"detail":"Not Found"}`), 404, Rejected, "Not Found"},
+		"408": {answers(408, "text/plain", "late"), 408, ServerError, "late"},
+		"424": {reply(424, `{"error":"Request failed","error_type":"generation"}`), 424, ServerError,
+			"generation"},
+		"429": {answers(429, "text/plain", "slow down"), 429, RateLimited, "slow down"},
+		"500": {reply(500, `{"object":"error","message":"oops","code":500}`), 500, ServerError, "oops"},
+		"502": {answers(502, "text/html", "<h1>502 Bad Gateway</h1>"), 502, ServerError, "Bad Gateway"},
+		"503": {answers(503, "text/plain", "inference error: ServiceUnavailable"), 503, Overloaded,
+			"ServiceUnavailable"},
+		"529": {reply(529,
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), 529, Overloaded, "Overloaded"},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			r := serve(t, test.server).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
@@ -187,8 +205,9 @@ func TestUnreachableServers(t *testing.T) {
 			return near, nil
 		}, Timeout},
 		"a connection closed at once": {says(""), Empty},
-		"a switch of protocols":       {says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), Malformed},
-		"something that is no HTTP":   {says("SSH-2.0-x\r\n"), Malformed},
+		"a switch of protocols": {says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " +
+			"websocket\r\n\r\n"), Malformed},
+		"something that is no HTTP": {says("SSH-2.0-x\r\n"), Malformed},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			r := newTarget(test.dial).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
@@ -206,7 +225,8 @@ func TestCanceledProbeIsNoFailure(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(5*time.Second, cancel)
 		r := target.Probe(ctx, wire.Ask{Prompt: "p", MaxTokens: 1})
-		if good, ok := (Objective{Signal: SignalAvailability}).Judge(r); r.Outcome != Canceled || r.Elapsed != 5*time.Second || good || ok {
+		if good, ok := (Objective{Signal: SignalAvailability}).Judge(r); r.Outcome != Canceled ||
+			r.Elapsed != 5*time.Second || good || ok {
 			t.Errorf("%s after %v, judged good=%t ok=%t; a canceled probe says nothing", r.Outcome, r.Elapsed, good, ok)
 		}
 	})
@@ -223,7 +243,8 @@ func TestRequest(t *testing.T) {
 		})
 		target.Key, target.Session, target.Agent = "secret", "X-Session", "prober/test"
 		target.Header = http.Header{"X-Llm-D-Inference-Objective": {"sheddable"}, "Host": {"llm.example.com"}}
-		ask := wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1, CacheSalt: "salt", Session: "user-1", Priority: new(-5)}
+		ask := wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1, CacheSalt: "salt", Session: "user-1",
+			Priority: new(-5)}
 		r := target.Probe(t.Context(), ask)
 		endsAs(t, r, OK, "")
 		equal(t, "body", string(must(target.Dialect.Body(ask))), string(body))
@@ -262,24 +283,31 @@ func TestExpectations(t *testing.T) {
 		says   string
 	}{
 		{"as asked", answer(limit, 80, 5), Expectation{PromptTokens: wire.Tokens(80), ExactOutput: true}, OK, ""},
-		{"a truncated prompt", answer(limit, 40, 5), Expectation{PromptTokens: wire.Tokens(80)}, WrongLength, "prompt of 40 tokens, asked 80"},
+		{"a truncated prompt", answer(limit, 40, 5), Expectation{PromptTokens: wire.Tokens(80)}, WrongLength,
+			"prompt of 40 tokens, asked 80"},
 		{"a prompt that is not judged", answer(limit, 40, 5), Expectation{}, OK, ""},
 		{"a clamped answer", answer(limit, 80, 3), Expectation{ExactLimit: true}, WrongLength, "answer of 3 tokens, asked 5"},
 		{"an early end where none can be forbidden", answer(stop, 80, 3), Expectation{ExactLimit: true}, OK, ""},
-		{"an early end where it can", answer(stop, 80, 3), Expectation{ExactLimit: true, ExactOutput: true}, WrongLength, "asked 5"},
-		{"a first answer that ends for its length before it", answer(limit, 80, 3), Expectation{}, WrongLength, "answer of 3 tokens, asked 5"},
+		{"an early end where it can", answer(stop, 80, 3), Expectation{ExactLimit: true, ExactOutput: true}, WrongLength,
+			"asked 5"},
+		{"a first answer that ends for its length before it", answer(limit, 80, 3), Expectation{}, WrongLength,
+			"answer of 3 tokens, asked 5"},
 		{"a first answer that ends for its length after it", answer(limit, 80, 6), Expectation{}, OK, ""},
 		{"a first answer that ends early", answer(stop, 80, 3), Expectation{}, OK, ""},
-		{"fewer tokens than words", answer(limit, 4096, 5), long, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
-		{"the same of another member's prompt", answer(limit, 4096, 5), Expectation{Words: 20960}, WrongLength, "asked 20960"},
+		{"fewer tokens than words", answer(limit, 4096, 5), long, WrongLength,
+			"prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
+		{"the same of another member's prompt", answer(limit, 4096, 5), Expectation{Words: 20960}, WrongLength,
+			"asked 20960"},
 		{"a count that is none", answer(limit, 24, 5), long, OK, ""},
 		{"nearly as many tokens as words", answer(limit, 19000, 5), long, OK, ""},
 
 		{"right", says("The words: ", "River, ", "stone", "\nLAMP."), hidden, OK, ""},
-		{"right within the reasoning", after(ms, `{"choices":[{"delta":{"reasoning":"river stone lamp"}}]}`, stop, done), hidden, OK, ""},
+		{"right within the reasoning", after(ms, `{"choices":[{"delta":{"reasoning":"river stone lamp"}}]}`, stop, done),
+			hidden, OK, ""},
 		{"right after reasoning", after(ms, `{"choices":[{"delta":{"reasoning":"I read four"}}]}`,
 			`{"choices":[{"delta":{"content":"river stone lamp"}}]}`, stop, done), hidden, OK, ""},
-		{"nothing but reasoning until the limit", after(ms, thought, thought, thought, thought, thought, limit, done), hidden, OK, ""},
+		{"nothing but reasoning until the limit", after(ms, thought, thought, thought, thought, thought, limit, done),
+			hidden, OK, ""},
 		{"in another order", says("stone river lamp"), hidden, WrongAnswer, ""},
 		{"parts of other words", says("driver stone lamps"), hidden, WrongAnswer, ""},
 		{"with other words between", says("1. river\n2. stone, and\n3. lamp"), hidden, OK, ""},

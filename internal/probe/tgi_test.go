@@ -14,10 +14,14 @@ import (
 // Frames as TGI's OpenAI APIs write them: the role is in every delta, and half of a character is a frame without text.
 const (
 	tgiPage = `{"object":"list","data":[{"id":"org/m","object":"model","created":0,"owned_by":"org/m"}]}`
-	tgiHalf = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"usage":null}`
-	tgiText = `{"choices":[{"index":0,"delta":{"role":"assistant","content":"é"},"logprobs":null,"finish_reason":null}],"usage":null}`
-	tgiLast = `{"choices":[{"index":0,"delta":{"role":"assistant","content":" x"},"logprobs":null,"finish_reason":"length"}],"usage":null}`
-	tgiEOS  = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":"stop"}],"usage":null}`
+	tgiHalf = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,` +
+		`"finish_reason":null}],"usage":null}`
+	tgiText = `{"choices":[{"index":0,"delta":{"role":"assistant","content":"é"},"logprobs":null,` +
+		`"finish_reason":null}],"usage":null}`
+	tgiLast = `{"choices":[{"index":0,"delta":{"role":"assistant","content":" x"},"logprobs":null,` +
+		`"finish_reason":"length"}],"usage":null}`
+	tgiEOS = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,` +
+		`"finish_reason":"stop"}],"usage":null}`
 )
 
 // ofTGI answers with a script and the header by which TGI is known.
@@ -31,8 +35,10 @@ func ofTGI(s script) http.HandlerFunc {
 // TestTGIFrames holds that each frame of TGI with a choice is one token, also without text, that an answer of nothing
 // but its end is one token on each of its APIs, and that frames of other servers without text are none.
 func TestTGIFrames(t *testing.T) {
-	eosText := `{"choices":[{"index":0,"text":"<eos>","logprobs":null,"finish_reason":"eos_token"}],"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
-	eosNative := `{"index":1,"token":{"id":1,"text":"<eos>","logprob":-1,"special":true},"generated_text":"","details":{"finish_reason":"eos_token","generated_tokens":1,"input_length":80}}`
+	eosText := `{"choices":[{"index":0,"text":"<eos>","logprobs":null,"finish_reason":"eos_token"}],` +
+		`"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
+	eosNative := `{"index":1,"token":{"id":1,"text":"<eos>","logprob":-1,"special":true},"generated_text":"",` +
+		`"details":{"finish_reason":"eos_token","generated_tokens":1,"input_length":80}}`
 	chat := func(s script) script { return s.then(0, usage(80, len(s)), done) }
 	halves := after(10*ms, tgiHalf).then(10*ms, tgiText).then(10*ms, tgiHalf).then(10*ms, tgiLast)
 	for name, test := range map[string]struct {

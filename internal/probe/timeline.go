@@ -133,8 +133,8 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// timePerToken returns (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of
-// the first chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
+// timePerToken returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the
+// first chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) timePerToken(n int) (d time.Duration, ok bool) {
 	a := t.analysis()
 	if t.OtherLength || len(a.chunks) < 2 || n <= a.chunks[0].leastTokens() {

@@ -46,6 +46,7 @@ type trace struct {
 	conn   responseConn
 }
 
+// context returns a context of a request that t watches.
 func (t *trace) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		DNSStart:          func(httptrace.DNSStartInfo) { t.enter(resolving) },
@@ -84,11 +85,13 @@ func (t *trace) enter(s stage) {
 	t.now = max(t.now, s)
 }
 
+// leave ends a stage, and notes its length if it succeeded.
 func (t *trace) leave(s stage, length *time.Duration, err error) {
 	at := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if began := t.began[s]; !began.IsZero() && err == nil && *length == 0 {
+	began := t.began[s]
+	if !began.IsZero() && err == nil && *length == 0 {
 		*length = at.Sub(began)
 	}
 }
@@ -166,7 +169,7 @@ func newResponseConn(c net.Conn) responseConn {
 	return r
 }
 
-// certExpiry is the earliest expiry in the chain of the server's certificates; zero without TLS.
+// certExpiry returns the earliest expiry in the chain of the server's certificates; zero without TLS.
 func (r responseConn) certExpiry() time.Time {
 	if r.secure == nil {
 		return time.Time{}
@@ -176,7 +179,7 @@ func (r responseConn) certExpiry() time.Time {
 	}).NotAfter
 }
 
-// arrivals are the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.
+// arrivals returns the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.
 func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
 	size := 2048
 	if r.body.Understands() {

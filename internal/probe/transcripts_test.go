@@ -229,7 +229,8 @@ func TestFixtures(t *testing.T) {
 			whole := decodeInParts(t, dialect, body)
 			equal(t, "decoded", want, fixture{
 				Dialect: dialect.Name, Framing: want.Framing, Error: whole.Error,
-				Frames: whole.Frames, First: whole.First, Tokens: whole.TokenFrames, Finish: whole.Finish, N: known(whole.Usage.Generated()),
+				Frames: whole.Frames, First: whole.First, Tokens: whole.TokenFrames, Finish: whole.Finish,
+				N:      known(whole.Usage.Generated()),
 				Prompt: known(whole.Usage.Prompt), Cached: known(whole.Usage.Cached), Reasoning: known(whole.Usage.Reasoning),
 			})
 			folder, _, _ := strings.Cut(name, "/")

@@ -16,8 +16,9 @@ import (
 	"github.com/llm-prober/prober/internal/stream"
 )
 
-// A Transport reaches one target. Every connection timestamps what it receives, and serves one probe at a time: on a shared one
-// of HTTP/2, frames would wait behind other answers. It follows no redirects, keeps no cookies, and never asks for compression.
+// A Transport reaches one target. Every connection timestamps what it receives, and serves one probe at a time: on a
+// shared one of HTTP/2, frames would wait behind other answers. It follows no redirects, keeps no cookies, and never
+// asks for compression.
 type Transport struct {
 	route Route
 
@@ -58,6 +59,7 @@ func NewTransport(r Route) *Transport {
 	return &Transport{route: r, lookout: newLookout()}
 }
 
+// newHTTP returns a transport of net/http that has no connection yet.
 func (r Route) newHTTP() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!r.HTTP2)
@@ -112,7 +114,8 @@ func (r Route) handshake(ctx context.Context, socket net.Conn, host string) (*tl
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	config.ServerName = cmp.Or(config.ServerName, host)
-	if config.NextProtos = []string{"http/1.1"}; r.HTTP2 {
+	config.NextProtos = []string{"http/1.1"}
+	if r.HTTP2 {
 		config.NextProtos = []string{"h2"}
 	}
 	secure := tls.Client(socket, config)
@@ -134,7 +137,8 @@ func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), e
 			return nil, nil, fmt.Errorf("find the proxy: %w", err)
 		}
 		if proxy != nil { // net/http would use HTTP/1.1
-			return nil, nil, errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
+			return nil, nil, errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name " +
+				"the host in NO_PROXY")
 		}
 	}
 	via := t.take()
@@ -146,6 +150,7 @@ func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), e
 	return resp, func() { t.release(via) }, nil
 }
 
+// take returns a transport for one request, with a kept connection if there is one.
 func (t *Transport) take() *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,6 +163,7 @@ func (t *Transport) take() *http.Transport {
 	return via
 }
 
+// release keeps the connection for a next request, if that is wanted.
 func (t *Transport) release(via *http.Transport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -100,7 +100,9 @@ func TestTLSFails(t *testing.T) {
 		{server.URL, nil, "unknown authority"},
 		{server.URL, other, "not another.example"},
 		{"https" + onSockets(t, false, twoTokens.stream, nil).URL[len("http"):], nil, "not look like a TLS handshake"},
-		{server.URL, &tls.Config{MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10}, "protocol version"}, //nolint:gosec // to be refused
+		{server.URL, &tls.Config{ //nolint:gosec // to be refused
+			MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10,
+		}, "protocol version"},
 		{of12.URL, trusting(of12), "handshake failure"},
 		{of13.URL, trusting(of13), "certificate required"},
 	} {
@@ -119,7 +121,8 @@ func TestOneOfManyAddresses(t *testing.T) {
 	}, nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	for address, want := range map[string]Outcome{"127.0.0.1": OK, "::ffff:127.0.0.1": OK, "127.0.0.2": Connect} {
-		target := at("https://example.com:"+port, Route{To: address, TLS: trusting(server)}) // of the certificate, and nowhere near
+		// The host is that of the certificate, and nowhere near.
+		target := at("https://example.com:"+port, Route{To: address, TLS: trusting(server)})
 		r := target.ask(t)
 		endsAs(t, r, want, "")
 		if want == OK {
@@ -208,7 +211,8 @@ func TestTheServersCertificatesCount(t *testing.T) {
 	conn, _ := net.Pipe()
 	socket := stream.NewConn(conn)
 	proxy := tls.Client(socket, &tls.Config{ServerName: "proxy", MinVersion: tls.VersionTLS12})
-	server := tls.Client(stream.Track(proxy, socket, false), &tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
+	server := tls.Client(stream.Track(proxy, socket, false),
+		&tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
 	if got := newResponseConn(server); got.secure != server || got.socket != socket || got.body == nil {
 		t.Errorf("%+v", got)
 	}

@@ -20,7 +20,7 @@ func (c *Capabilities) unlearn(r *Result, maxTokens int) {
 // contradicts reports whether a server that has answered such requests rejects one, or one that obeyed the length of
 // answers does not.
 func (c *Capabilities) contradicts(r *Result, maxTokens int) bool {
-	if refused(r) {
+	if isRefused(r) {
 		return c.Answered
 	}
 	output := r.Usage.Generated()

@@ -29,43 +29,45 @@ type verdict struct {
 func (v verdict) Error() string { return v.err.Error() }
 func (v verdict) Unwrap() error { return v.err }
 
-// failed returns the verdict of an outcome that is a failure.
-func failed(o Outcome, format string, args ...any) verdict {
+// failure returns the verdict of an outcome that is a failure.
+func failure(o Outcome, format string, args ...any) verdict {
 	return verdict{outcome: o, err: fmt.Errorf(format, args...)}
 }
 
-// ended returns the verdict on a probe whose context is done; ok is false if it is not.
-func ended(ctx context.Context, doing string) (v verdict, ok bool) {
+// interruption returns the verdict on a probe whose context is done; ok is false if it is not.
+func interruption(ctx context.Context, doing string) (v verdict, ok bool) {
 	cause := context.Cause(ctx)
-	if ours, ok := errors.AsType[verdict](cause); ok {
-		return failed(ours.outcome, "%v %s", cause, doing), true
+	ours, ok := errors.AsType[verdict](cause)
+	if ok {
+		return failure(ours.outcome, "%v %s", cause, doing), true
 	}
-	return failed(Canceled, "%w", cause), cause != nil
+	return failure(Canceled, "%w", cause), cause != nil
 }
 
 // noAnswer returns the verdict on a request that failed with err before its answer began.
 func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	phases, during, _ := t.state()
-	if v, ok := ended(ctx, during.String()); ok {
+	v, ok := interruption(ctx, during.String())
+	if ok {
 		v.sent = during == waiting
 		return v
 	}
 	name, unresolved := errors.AsType[*net.DNSError](err)
 	switch {
 	case unresolved:
-		return failed(DNS, "resolve %s: %s", name.Name, name.Err)
+		return failure(DNS, "resolve %s: %s", name.Name, name.Err)
 	case during == handshaking || isTLS(err):
-		return failed(TLS, "TLS handshake: %w", err)
+		return failure(TLS, "TLS handshake: %w", err)
 	case during <= writing:
-		return failed(Connect, "%w", err)
+		return failure(Connect, "%w", err)
 	case errors.Is(err, io.EOF) && phases.Reused:
-		return failed(Connect, "the server closed the reused connection")
+		return failure(Connect, "the server closed the reused connection")
 	case errors.Is(err, io.EOF):
-		return failed(Empty, "connection closed without an answer")
+		return failure(Empty, "connection closed without an answer")
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		return failed(Malformed, "answer is not HTTP: %w", err)
+		return failure(Malformed, "answer is not HTTP: %w", err)
 	}
-	return failed(Truncated, "connection broke before the answer: %w", err)
+	return failure(Truncated, "connection broke before the answer: %w", err)
 }
 
 // isTLS reports whether TLS failed, also after the client's part of the handshake: crypto/tls returns a "remote error"
@@ -82,14 +84,15 @@ func isTLS(err error) bool {
 // badStatus returns the verdict on a response whose status is not a success, and on what its body tells.
 func badStatus(resp *http.Response, body []byte) verdict {
 	detail := wire.Describe(body)
-	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
-		to, _, _ = strings.Cut(to, "?") // the query may hold a secret
+	location := resp.Header.Get("Location")
+	if resp.StatusCode/100 == 3 && location != "" {
+		to, _, _ := strings.Cut(location, "?") // the query may hold a secret
 		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", to)
 	}
 	if detail != "" {
 		detail = ": " + detail
 	}
-	v := failed(outcomeOf(resp.StatusCode, body), "HTTP %d%s", resp.StatusCode, detail)
+	v := failure(outcomeOf(resp.StatusCode, body), "HTTP %d%s", resp.StatusCode, detail)
 	v.status = resp.StatusCode
 	if v.outcome == RateLimited || v.outcome == Overloaded {
 		v.retry = retryAfter(resp.Header)
@@ -110,10 +113,11 @@ func retryAfter(header http.Header) time.Duration {
 			return time.Duration(min(n, float64(year/field.unit)) * float64(field.unit))
 		}
 	}
-	if at, err := http.ParseTime(header.Get("Retry-After")); err == nil {
-		return max(0, time.Until(at))
+	at, err := http.ParseTime(header.Get("Retry-After"))
+	if err != nil {
+		return 0
 	}
-	return 0
+	return max(0, time.Until(at))
 }
 
 // outcomeOf returns what an answer without success means: by its status, except where its words say that this is

@@ -17,23 +17,27 @@ type Warning struct {
 // Error returns the text.
 func (w Warning) Error() string { return w.Text }
 
-// warnings says what is unreliable about a result, of maxTokens asked for a prompt of promptTokens; 0: any number.
+// warnings returns what is unreliable about a result, of maxTokens asked for a prompt of promptTokens; 0: any number.
 func warnings(r *Result, maxTokens, promptTokens int) []error {
 	var list []error
 	add := func(derived bool, format string, args ...any) {
 		list = append(list, Warning{Kind: format, Text: fmt.Sprintf(format, args...), Derived: derived})
 	}
-	if text := lateReads(r); text != "" {
-		add(true, "%s", text)
+	late := lateReads(r)
+	if late != "" {
+		add(true, "%s", late)
 	}
 	if errors.Is(r.Err, ErrUnlimited) {
-		add(false, "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
+		const text = "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived"
+		add(false, text, ErrUnlimited)
 	}
 	// Frames that were read late together may have been a burst as well: they count for how many are together, not as
 	// proof.
 	together := len(r.Tokens) - len(r.analysis().chunks)
-	if n := r.Bursts(); n > 0 && 2*together >= len(r.Tokens) {
-		add(true, "%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
+	bursts := r.Bursts()
+	if bursts > 0 && 2*together >= len(r.Tokens) {
+		const text = "%d of %d token frames arrived together with the one before: something batches them"
+		add(true, text, bursts, len(r.Tokens))
 	}
 	if r.Outcome != OK {
 		return list
@@ -61,12 +65,13 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 		add(true, "some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
 	if r.Cache == CacheContaminated {
-		add(true, "cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
+		const text = "cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt"
+		add(true, text, r.Usage.Cached.N)
 	}
 	return list
 }
 
-// lateReads says which numbers are means, and which are missing, because the reader was late; empty if none is.
+// lateReads returns which numbers are means, and which are missing, because the reader was late; empty if none is.
 func lateReads(r *Result) string {
 	if r.OtherLength { // that is why they are missing
 		return ""

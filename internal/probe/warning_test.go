@@ -32,13 +32,16 @@ func TestWarningsOfLateReads(t *testing.T) {
 			"4 of 10 token frames arrived together with the one before: something batches them",
 		}},
 		"some joined": {late(1, 1, 3, 1), "", OK,
-			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap"}},
+			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
+				"no max gap"}},
 		"the first joined": {late(45, 1, 1), "", OK,
-			[]string{"the prober read up to 99.0 ms late, and 45 tokens together with others, so that their ITL is a mean: no TTFT, no max gap"}},
+			[]string{"the prober read up to 99.0 ms late, and 45 tokens together with others, so that their ITL is a mean: " +
+				"no TTFT, no max gap"}},
 		"all joined": {late(10), TaintCoalesced, OK,
 			[]string{"the prober read up to 99.0 ms late, and 10 tokens together with others: no TTFT, no ITL, no max gap"}},
 		"stalled": {late(1, 3), "", Stalled,
-			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap"}},
+			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
+				"no max gap"}},
 	} {
 		n := len(test.line.Tokens)
 		test.line.Taint = test.taint

@@ -27,8 +27,8 @@ type lateness struct {
 	any   bool          // some read was late
 }
 
-// lateness returns from when on reads are late: a twentieth of the mean time between two reads, but 250 µs, ten times a
-// reader's wake-up, are never late.
+// lateness returns from when on reads are late: a twentieth of the mean time between two reads. But 250 µs, ten times
+// a reader's wake-up, are never late.
 func (t *Timeline) lateness() lateness {
 	after := max(250*time.Microsecond, t.meanReadGap()/maxUncertainty)
 	latest, _ := t.MaxReadDelay()
@@ -111,10 +111,10 @@ func (t *Timeline) earliest() time.Duration {
 	return min(max(header, t.Phases.Wrote), first)
 }
 
-// uncertainty returns by how much token frame i may have arrived earlier than its timestamp says: the width of its window
-// or, if less, the time that the frames after it in its chunk take at the pace of the slowest other chunk. The second
-// bound takes an engine's pace for granted, and holds only where there is one: frames closer than a millisecond are a
-// burst.
+// uncertainty returns by how much token frame i may have arrived earlier than its timestamp says. There are two bounds,
+// of which the smaller counts: the width of its window, and the time that the frames after it in its chunk take at the
+// pace of the slowest other chunk. The second takes an engine's pace for granted, and holds only where there is one:
+// frames closer than a millisecond are a burst.
 func (a *analysis) uncertainty(i int) time.Duration {
 	width := a.windows[i].until - a.windows[i].from
 	if width == 0 {

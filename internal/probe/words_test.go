@@ -18,20 +18,25 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		want   Outcome
 		reason error
 	}{
-		"LiteLLM, another model": {reply(400, `{"error":{"message":"Invalid model name passed in model=nope","code":"400"}}`), Rejected, ErrWrongModel},
+		"LiteLLM, another model": {reply(400, `{"error":{"message":"Invalid model name passed in model=nope",`+
+			`"code":"400"}}`), Rejected, ErrWrongModel},
 		"transformers, another model": {reply(400, `{"detail":"Server is pinned to 'a'; requested 'b'."}`),
 			Rejected, ErrWrongModel},
 		"Dynamo, another model": {reply(404, `{"message":"Model not found","type":"Not Found","code":404}`),
 			Rejected, ErrWrongModel},
-		"LiteLLM without a database": {reply(400, `{"error":{"message":"No connected db.","type":"no_db_connection","code":"400"}}`), Unauthorized, nil},
+		"LiteLLM without a database": {reply(400,
+			`{"error":{"message":"No connected db.","type":"no_db_connection","code":"400"}}`), Unauthorized, nil},
 		"LiteLLM without a backend": {
-			reply(429, `{"error":{"message":"No deployments available for selected model","type":"all_deployments_in_cooldown","code":"429"}}`),
+			reply(429, `{"error":{"message":"No deployments available for selected model",`+
+				`"type":"all_deployments_in_cooldown","code":"429"}}`),
 			Overloaded, ErrNoBackend,
 		},
-		"Portkey without its header": {reply(400, `{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`), Rejected, ErrWantsHeader},
-		"an empty stream":            {nothing, Empty, ErrNothing},
-		"nothing but its end":        {answers(200, "text/event-stream", data(done)), Empty, nil},
-		"a stream without a reason":  {unfinished, Truncated, ErrNoFinish},
+		"Portkey without its header": {reply(400,
+			`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`),
+			Rejected, ErrWantsHeader},
+		"an empty stream":           {nothing, Empty, ErrNothing},
+		"nothing but its end":       {answers(200, "text/event-stream", data(done)), Empty, nil},
+		"a stream without a reason": {unfinished, Truncated, ErrNoFinish},
 		"a quota": {reply(429, `{"error":{"message":"Rate limit reached for model a","code":"429"}}`),
 			RateLimited, nil},
 	} {

@@ -18,12 +18,13 @@ func TestCanaryStandsAtItsDepth(t *testing.T) {
 			t.Fatalf("no sentence in %q", p.Text)
 		}
 		before := len(strings.Fields(p.Text[:at[0]])) - 1
-		after := w.Prompt(2).Size.length.found.size.words - codeWords - before
+		after := w.Prompt(2).Size.length.found.size.words - codeWordCount - before
 		if got := float64(before) / float64(before+after); distance(int(1000*got), int(1000*depth)) > 1 {
 			t.Errorf("depth %v: %d words before it and %d behind", depth, before, after)
 		}
 		body, question, _ := strings.Cut(p.Text, "\n\n")
-		if !strings.HasPrefix(body, "Words: ") || !strings.HasPrefix(question, "What are the code words? Answer with the three code words first. Then count upwards") ||
+		if !strings.HasPrefix(body, "Words: ") ||
+			!strings.HasPrefix(question, "What are the code words? Answer with the three code words first. Then ") ||
 			!strings.HasSuffix(question, "do not stop.") {
 			t.Errorf("it asks %q", question)
 		}
@@ -42,7 +43,7 @@ func TestCanaryExpectsItsCodeWords(t *testing.T) {
 		code := strings.Fields(p.Expect)
 		for _, word := range code {
 			drawn[word] = true
-			if !slices.Contains(words[:candidates], word) {
+			if !slices.Contains(wordList[:codeCandidates], word) {
 				t.Errorf("%q cannot be a code word", word)
 			}
 		}
@@ -51,8 +52,8 @@ func TestCanaryExpectsItsCodeWords(t *testing.T) {
 		}
 		sorted[strings.Join(slices.Sorted(strings.FieldsSeq(strings.ReplaceAll(p.Text, ".", " ."))), " ")] = true
 	}
-	if len(drawn) != candidates {
-		t.Errorf("%d words are drawn, want %d", len(drawn), candidates)
+	if len(drawn) != codeCandidates {
+		t.Errorf("%d words are drawn, want %d", len(drawn), codeCandidates)
 	}
 	if len(sorted) != 1 {
 		t.Error("prompts are made of different words")

@@ -11,29 +11,30 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// dataset is prompts of a file, one after another and then again. Each is a conversation that ends with the user.
+// dataset is the prompts of a file, one after another and then again. Each is a conversation that ends with the user.
 type dataset [][]wire.Turn
 
-func (d dataset) place(round uint64) (shape int, nonce uint64) { return 0, round }
+func (d dataset) slot(round uint64) (shape int, nonce uint64) { return 0, round }
 
-func (d dataset) begin(int, []observation) terms { return terms{} }
+func (d dataset) start(int, []observation) calibrationStart { return calibrationStart{} }
 
-func (d dataset) write(p *Prompt, nonce uint64, _ []observation) {
+func (d dataset) render(p *Prompt, nonce uint64, _ []observation) {
 	turns := d[nonce%uint64(len(d))]
 	last := len(turns) - 1
 	p.Turns, p.Text = turns[:last:last], turns[last].Text
 }
 
-const maxErrors = 10
+const maxErrors = 10 // of a file that is wrong
 
-// ParseDataset reads JSON lines, each an object with a prompt, a text or the messages of a conversation that ends with the user;
-// other keys are ignored. The error names the wrong lines, ten at most, and never quotes them.
+// ParseDataset reads JSON lines, each an object with a prompt, a text or the messages of a conversation that ends with
+// the user; other keys are ignored. The error names the wrong lines, ten at most, and never quotes them.
 func ParseDataset(data []byte) (conversations [][]wire.Turn, err error) {
 	var wrong []error
 	number := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		number++
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
 			continue
 		}
 		turns, err := parseEntry(line)
@@ -42,9 +43,10 @@ func ParseDataset(data []byte) (conversations [][]wire.Turn, err error) {
 		}
 		conversations = append(conversations, turns)
 	}
-	switch more := len(wrong) - maxErrors; {
-	case more > 0:
-		return nil, errors.Join(append(wrong[:maxErrors], fmt.Errorf("and %d lines more", more))...)
+	switch {
+	case len(wrong) > maxErrors:
+		more := fmt.Errorf("and %d lines more", len(wrong)-maxErrors)
+		return nil, errors.Join(append(wrong[:maxErrors], more)...)
 	case len(wrong) > 0:
 		return nil, errors.Join(wrong...)
 	case len(conversations) == 0:
@@ -60,7 +62,8 @@ func parseEntry(line []byte) ([]wire.Turn, error) {
 		Text     *string     `json:"text"`
 		Messages []wire.Turn `json:"messages"`
 	}
-	if err := json.Unmarshal(line, &entry); err != nil {
+	err := json.Unmarshal(line, &entry)
+	if err != nil {
 		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		switch {
 		case !ok:
@@ -82,6 +85,7 @@ func parseEntry(line []byte) ([]wire.Turn, error) {
 	return []wire.Turn{{Role: "user", Text: *text}}, nil
 }
 
+// checkConversation returns what is wrong with a conversation.
 func checkConversation(turns []wire.Turn) error {
 	for i, turn := range turns {
 		switch {

@@ -18,7 +18,8 @@ func TestParseDataset(t *testing.T) {
 {"prompt": "last", "text": null}`))
 	want := [][]wire.Turn{
 		{{Role: "user", Text: "one"}}, {{Role: "user", Text: "two\nlines"}},
-		{{Role: "system", Text: "be kind"}, {Role: "user", Text: "hi"}, {Role: "assistant", Text: "ho"}, {Role: "user", Text: "he"}},
+		{{Role: "system", Text: "be kind"}, {Role: "user", Text: "hi"}, {Role: "assistant", Text: "ho"},
+			{Role: "user", Text: "he"}},
 		{{Role: "user", Text: "last"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -39,12 +40,17 @@ func TestParseDatasetErrors(t *testing.T) {
 		{"no messages", `{"messages": []}`, "line 1: want messages that end with one of the user"},
 		{"messages that are text", `{"messages": "secret"}`, "line 1: messages: cannot be of the type string"},
 		{"no role", `{"messages": [{"content": "secret"}]}`, "line 1: message 1: want the role system, user or assistant"},
-		{"no content", `{"messages": [{"role": "system", "content": "a"}, {"role": "user"}]}`, "line 1: message 2: has no content"},
-		{"parts", `{"messages": [{"role": "user", "content": [{"type": "text"}]}]}`, "line 1: messages.content: cannot be of the type array"},
-		{"the last word of the assistant", `{"messages": [{"role": "assistant", "content": "secret"}]}`, "line 1: want messages that end with one of the user"},
-		{"all lines are told", "{}\n{\"text\": \"good\"}\n\n{}", "line 1: want one of prompt, text and messages\nline 4: want one of prompt, text and messages"},
+		{"no content", `{"messages": [{"role": "system", "content": "a"}, {"role": "user"}]}`,
+			"line 1: message 2: has no content"},
+		{"parts", `{"messages": [{"role": "user", "content": [{"type": "text"}]}]}`,
+			"line 1: messages.content: cannot be of the type array"},
+		{"the last word of the assistant", `{"messages": [{"role": "assistant", "content": "secret"}]}`,
+			"line 1: want messages that end with one of the user"},
+		{"all lines are told", "{}\n{\"text\": \"good\"}\n\n{}",
+			"line 1: want one of prompt, text and messages\nline 4: want one of prompt, text and messages"},
 		{"but ten at most", strings.Repeat("x\n", 14), strings.Join([]string{
-			"line 1: not JSON", "line 2: not JSON", "line 3: not JSON", "line 4: not JSON", "line 5: not JSON", "line 6: not JSON",
+			"line 1: not JSON", "line 2: not JSON", "line 3: not JSON", "line 4: not JSON", "line 5: not JSON",
+			"line 6: not JSON",
 			"line 7: not JSON", "line 8: not JSON", "line 9: not JSON", "line 10: not JSON", "and 4 lines more",
 		}, "\n")},
 	} {
@@ -55,14 +61,16 @@ func TestParseDatasetErrors(t *testing.T) {
 }
 
 func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
-	entries := [][]wire.Turn{{{Role: "user", Text: "one two"}}, {{Role: "system", Text: "be kind"}, {Role: "user", Text: "three"}}}
+	entries := [][]wire.Turn{{{Role: "user", Text: "one two"}},
+		{{Role: "system", Text: "be kind"}, {Role: "user", Text: "three"}}}
 	w := NewWriter(Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries})
 	if err := w.Calibrate(0, true, func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(5) {
 		p := w.Prompt(round)
-		want := Prompt{Turns: entries[round%2][:round%2], Text: []string{"one two", "three"}[round%2], Words: 2 + int(round%2), Calibrated: true}
+		want := Prompt{Turns: entries[round%2][:round%2], Text: []string{"one two", "three"}[round%2],
+			Words: 2 + int(round%2), Calibrated: true}
 		if diff := cmp.Diff(want, p, cmpopts.IgnoreFields(Prompt{}, "Size")); diff != "" {
 			t.Errorf("round %d: -want +got\n%s", round, diff)
 		}

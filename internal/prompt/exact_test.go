@@ -28,9 +28,11 @@ var servers = []server{
 	{name: "words cut at eight letters", count: wordPieces(8, 0), turn: 5},
 	{name: "words cut at six letters", count: wordPieces(6, 0), turn: 5},
 	{name: "words cut at three letters", count: wordPieces(3, 0), turn: 1},
-	{name: "every word two tokens", count: func(text string) int { return 2 * len(strings.Fields(text)) }, turn: 5, off: 1},
+	{name: "every word two tokens", count: func(text string) int { return 2 * len(strings.Fields(text)) }, turn: 5,
+		off: 1},
 	{name: "a token for four characters", count: func(text string) int { return len(text) / 4 }, turn: 5},
-	{name: "a token for three characters, rounded up", count: func(text string) int { return (len(text) + 2) / 3 }, turn: 5},
+	{name: "a token for three characters, rounded up", count: func(text string) int { return (len(text) + 2) / 3 },
+		turn: 5},
 	{name: "five tokens a word", count: func(text string) int { return 5 * len(strings.Fields(text)) }, turn: 4, off: 4},
 	{name: "a token a letter", count: func(text string) int { return len(text) }, turn: 9, off: 1},
 }
@@ -47,8 +49,8 @@ func written(tokens int) []Options {
 
 // least is what a server counts for the shortest prompt of a shape.
 func least(s server, w *Writer, shape int) int {
-	before, history := w.before(shape)
-	least := w.author.begin(shape, history).least
+	before, history := w.lengthsBefore(shape)
+	least := w.workload.start(shape, history).least
 	history = append(history[:len(before):len(before)], observation{size: size{words: least}})
 	return s.tokens(w.trial(shape, history))
 }
@@ -68,7 +70,7 @@ func exact(t *testing.T, o Options, s server) {
 		return n, nil
 	}
 	err := w.CalibrateAll(false, count)
-	if _, known := w.Off(); err != nil || !known || calls > (attempts+padTries)*max(1, o.Rounds) {
+	if _, known := w.Off(); err != nil || !known || calls > (maxWordTries+maxPadTries)*max(1, o.Rounds) {
 		t.Errorf("%s: calibrated: %t, after %d counts (%v)", about, known, calls, err)
 	}
 	for round := range uint64(4) {
@@ -85,7 +87,8 @@ func check(t *testing.T, s server, w *Writer, round uint64) {
 	p := w.Prompt(round)
 	n := s.tokens(p)
 	if !p.Calibrated || n != p.Tokens || distance(n, p.Asked) > s.off && n != least(s, w, p.Size.shape) {
-		t.Errorf("%s, %s: round %d counts %d, asked %d, said %d (calibrated: %t)", w.options.Workload, s.name, round, n, p.Asked, p.Tokens, p.Calibrated)
+		t.Errorf("%s, %s: round %d counts %d, asked %d, said %d (calibrated: %t)", w.options.Workload, s.name, round, n,
+			p.Asked, p.Tokens, p.Calibrated)
 	}
 	if s.name == "a token a word" && w.options.Workload == Cold && (p.Words > n || p.Words < n-20) {
 		t.Errorf("round %d says it has %d words or more, it has %d", round, p.Words, n)
@@ -96,7 +99,8 @@ func TestEveryWorkloadIsExact(t *testing.T) {
 	for _, tokens := range []int{80, 700, 1000, 4000, 21000, 128000} {
 		for _, o := range written(tokens) {
 			for i, s := range servers {
-				if tokens > 4000 && i%3 != 1 && o.Workload != Cold || tokens > 21000 && i%6 != 4 { // they take long: a few of the servers will do
+				// They take long: a few of the servers will do.
+				if tokens > 4000 && i%3 != 1 && o.Workload != Cold || tokens > 21000 && i%6 != 4 {
 					continue
 				}
 				exact(t, o, s)
@@ -181,7 +185,8 @@ func TestFreshIsALowerBound(t *testing.T) {
 			text := strings.Fields(p.Text)
 			for _, other := range earlier {
 				if shared := common(text, other); len(text)-shared < p.Fresh {
-					t.Fatalf("%s: round %d has %d words behind the %d that it shares, said %d", o.Workload, round, len(text)-shared, shared, p.Fresh)
+					t.Fatalf("%s: round %d has %d words behind the %d that it shares, said %d", o.Workload, round, len(text)-shared,
+						shared, p.Fresh)
 				}
 			}
 			earlier = append(earlier, text)

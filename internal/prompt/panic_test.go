@@ -2,21 +2,21 @@ package prompt
 
 import "testing"
 
-// broken is an author with a fault of ours.
-type broken struct{ author }
+// broken is a workload with a fault of ours.
+type broken struct{ workload }
 
-func (broken) begin(int, []observation) terms { panic("broken") }
+func (broken) start(int, []observation) calibrationStart { panic("broken") }
 
 // TestWriterOutlivesAPanic holds that a panic of ours while a prompt is written or estimated
 // leaves no lock behind: who recovers from it can write the next prompt.
 func TestWriterOutlivesAPanic(t *testing.T) {
 	for name, call := range map[string]func(w *Writer){
 		"written": func(w *Writer) {
-			w.author = broken{w.author}
+			w.workload = broken{w.workload}
 			w.Prompt(0)
 		},
 		"estimated": func(w *Writer) {
-			w.author = broken{w.author}
+			w.workload = broken{w.workload}
 			w.Estimate(0)
 		},
 	} {

@@ -1,15 +1,12 @@
 // Package prompt writes deterministic text that a server counts as an exact number of tokens. It knows no server.
+//
+// In come [Options], the number of a round, and a function that counts the tokens of a text as the server does. Out
+// comes the [Prompt] of the round. A [Writer] ties together the two parts: a workload renders the text (workload.go,
+// canary.go, sessions.go, dataset.go), and a calibration finds how many words make the tokens that were asked for
+// (calibration.go). Start reading at the example there.
 package prompt
 
-import (
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
-	"strings"
-
-	"github.com/llm-prober/prober/internal/wire"
-)
+import "github.com/llm-prober/prober/internal/wire"
 
 // A Workload is a way to ask. The set is closed: it is a metric label.
 type Workload string
@@ -38,7 +35,7 @@ type Options struct {
 	Depth   float64       // canary: how much of the words stands before the code words, 0 to 1
 }
 
-// Longest is the length of the longest prompt in tokens; 0 for a data set.
+// Longest returns the length of the longest prompt in tokens; 0 for a data set.
 func (o Options) Longest() int {
 	switch o.Workload {
 	case Sessions:
@@ -49,7 +46,7 @@ func (o Options) Longest() int {
 	return o.Tokens
 }
 
-// Mean is the mean length of a prompt in tokens; of a data set, whose tokens are not known in advance, in words.
+// Mean returns the mean length of a prompt in tokens; of a data set, whose tokens are not known in advance, in words.
 func (o Options) Mean() int {
 	if o.Workload != Dataset {
 		return (o.Tokens + o.Longest()) / 2
@@ -81,83 +78,19 @@ type Prompt struct {
 	Truncated  bool // the server was seen to cut prompts that are shorter than this
 }
 
+// words returns the number of white-space separated words of the whole conversation.
 func (p Prompt) words() int {
-	n := fields(p.Text)
+	n := countFields(p.Text)
 	for _, turn := range p.Turns {
-		n += fields(turn.Text)
+		n += countFields(turn.Text)
 	}
 	return n
 }
 
-// A Size is the writer's own measure of a prompt. It means nothing to others, but prompts of [Writer.Calibrate] with the
-// same one count the same as long as nothing is calibrated again.
+// A Size is the writer's own measure of a prompt. It means nothing to others, but prompts of [Writer.Calibrate] with
+// the same one count the same as long as nothing is calibrated again.
 type Size struct {
 	shape  int
 	trial  size    // of a prompt that is only counted
 	length *length // learns from the prompt's count; nil for none
-}
-
-// An author writes the prompts of a workload. Authors hold no state that changes.
-type author interface {
-	// place returns the shape of a round's prompt, with which it shares a calibration, and its nonce.
-	place(round uint64) (shape int, nonce uint64)
-	// begin returns what the calibration of a shape starts from. Before are the results of the rounds that its
-	// prompt begins with.
-	begin(shape int, before []observation) terms
-	// write writes the text of a prompt, and what else its workload gives it. History is the size of the shape,
-	// after those of the rounds that its prompt begins with.
-	write(p *Prompt, nonce uint64, history []observation)
-}
-
-// list is cold and warm: words in an order of their own, since a prefix cache compares from the beginning.
-type list struct{ Options }
-
-func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
-
-func (l list) begin(int, []observation) terms { return plainTerms(l.Tokens, 1) }
-
-func (l list) write(p *Prompt, nonce uint64, history []observation) {
-	end, _ := ending(l.Tokens)
-	if l.Workload == Warm {
-		p.Text = listed(history[0].size, 0, 0, end)
-		return
-	}
-	p.Salt, p.Text = salt(l.Seed, nonce), listed(history[0].size, l.Seed, nonce, end)
-}
-
-// unshared is how many of some words, the first of them shuffled, stand behind those that another prompt
-// may begin with, too. Six may be the same by chance: seven are in one of 10¹² pairs.
-func unshared(words int) int { return max(0, words-6) }
-
-func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }
-
-// canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the prompt
-// cannot. They are taken out of the words that the prompt is made of, so that it counts the same whichever they are.
-type canary struct{ list }
-
-const (
-	candidates = 32 // words of the list, the first ones, that can be code words
-	codeWords  = 3  // of a prompt
-
-	codeStart  = " The code words are:"
-	codeEnd    = " and no others." // no full stop at a code word: some tokenizers would count it with the word
-	canaryTail = "\n\nWhat are the code words? Answer with the three code words first." +
-		" Then count upwards from one in English words, separated by single spaces, and do not stop."
-)
-
-func (c canary) begin(int, []observation) terms { return plainTerms(c.Tokens, codeWords) }
-
-func (c canary) write(p *Prompt, nonce uint64, history []observation) {
-	s := history[0].size
-	order := shuffled(s.words, c.Seed, nonce)
-	code := make([]byte, codeWords) // places in the list
-	for i, at := range rand.New(rand.NewPCG(^c.Seed, nonce)).Perm(min(len(order), candidates))[:codeWords] {
-		code[i] = byte(at)
-		first := slices.Index(order, code[i])
-		order = slices.Delete(order, first, first+1)
-	}
-	at := int(math.Round(c.Depth * float64(len(order))))
-	p.Salt, p.Expect = salt(c.Seed, nonce), strings.TrimPrefix(spaced("", code, ""), " ")
-	p.Text = spaced(head, order[:at], codeStart) + spaced("", code, codeEnd) +
-		spaced("", order[at:], strings.Repeat(pad, s.pads)+canaryTail)
 }

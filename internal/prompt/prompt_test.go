@@ -166,11 +166,12 @@ func TestWriterReturnsErrors(t *testing.T) {
 	}
 }
 
-// TestWhatRoundsAndRunsShare: a round asks the same whenever it is written; other rounds and runs do so if the prompt is
-// warm.
+// TestWhatRoundsAndRunsShare holds that a round asks the same whenever it is written, and that other rounds and runs do
+// so if the prompt is warm.
 func TestWhatRoundsAndRunsShare(t *testing.T) {
 	for workload, warm := range map[Workload]bool{Cold: false, Warm: true} {
-		a, b := NewWriter(Options{Workload: workload, Tokens: 300, Seed: 1}), NewWriter(Options{Workload: workload, Tokens: 300, Seed: 2})
+		a := NewWriter(Options{Workload: workload, Tokens: 300, Seed: 1})
+		b := NewWriter(Options{Workload: workload, Tokens: 300, Seed: 2})
 		first, again := a.Prompt(0), a.Prompt(0)
 		if first.Text != again.Text || first.Salt != again.Salt || (first.Salt == "") != warm {
 			t.Errorf("%s: the same round asks something else, or has the salt %q", workload, first.Salt)

@@ -41,8 +41,9 @@ func TestSessionsStrictlyExtend(t *testing.T) {
 		if want := then; !slices.Equal(now[:len(want)], want) {
 			t.Fatalf("slot %d does not extend what %s asked before", slot, p.Session)
 		}
-		if grown := now[len(then):]; then != nil && (len(grown) != 2 || grown[0].Role != "assistant" || grown[1].Role != "user" ||
-			len(strings.Fields(grown[0].Text)) != o.Answer || !strings.HasPrefix(grown[0].Text, "one two three ")) {
+		if grown := now[len(then):]; then != nil &&
+			(len(grown) != 2 || grown[0].Role != "assistant" || grown[1].Role != "user" ||
+				len(strings.Fields(grown[0].Text)) != o.Answer || !strings.HasPrefix(grown[0].Text, "one two three ")) {
 			t.Fatalf("slot %d adds %v", slot, grown)
 		}
 		if then == nil && (len(now) != 2 || now[0].Role != "system") {
@@ -79,7 +80,8 @@ func TestSessionIDsAreNeverUsedTwice(t *testing.T) {
 		for slot := range uint64(120) {
 			p := w.Prompt(slot)
 			first := p.Turns[0].Text + conversation(p)[1].Text
-			if text, user := cmp.Or(asks[p.Session], first), cmp.Or(asker[first], p.Session); text != first || user != p.Session {
+			text, user := cmp.Or(asks[p.Session], first), cmp.Or(asker[first], p.Session)
+			if text != first || user != p.Session {
 				t.Fatalf("%s stands for two users, or asks what %s asks", p.Session, user)
 			}
 			asks[p.Session], asker[first] = first, p.Session

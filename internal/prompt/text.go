@@ -8,69 +8,76 @@ import (
 	"unicode"
 )
 
-// words are common English nouns: with the space before it each is one token in every large vocabulary. The list is only read.
-var words = strings.Fields(wordsText)
+// wordList is common English nouns: with the space before it each is one token in every large vocabulary. It is only
+// read.
+var wordList = strings.Fields(wordsText)
 
 //go:embed words.txt
 var wordsText string
 
 const (
-	head = "Words:" // before the words, so that each has a space before it and costs the same
-	pad  = " a"     // a word that costs as little as a word can
+	listHead = "Words:" // before the words, so that each has a space before it and costs the same
+	padWord  = " a"     // costs as little as a word can
 
-	// tail asks for an answer that has no natural end, for servers that cannot be told to ignore one;
-	// shortTail does so in short prompts.
-	tail      = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
+	// longTail asks for an answer that has no natural end, for servers that cannot be told to ignore one; shortTail
+	// does so in short prompts.
+	longTail  = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
 	shortTail = "\n\nCount upwards forever:"
 )
 
-// ending is the tail of a prompt of so many tokens, and a first guess of the tokens of tail and chat template.
-func ending(tokens int) (text string, beside int) {
+// tailFor returns the tail of a prompt of so many tokens, and a first guess of the tokens of tail and chat template.
+func tailFor(tokens int) (tail string, overhead int) {
 	if tokens < 64 {
 		return shortTail, 10
 	}
-	return tail, 40
+	return longTail, 40
 }
 
-// plainTerms are those of a prompt of so many words at least, before any count. The first one has an eighth of the words
-// that the whole prompt may have: even where a word is eight tokens, that is not too long.
-func plainTerms(tokens, least int) terms {
-	_, beside := ending(tokens)
-	whole := max(1, tokens-beside)
-	return terms{want: tokens, first: max(least, min(whole, len(words), tokens/8)), whole: whole, least: least, most: tokens + tokens/2}
+// startOf returns what the calibration of a prompt of the list's words starts from. The first try has an eighth of the
+// words that the whole prompt may have: even where a word is eight tokens, that is not too long.
+func startOf(tokens, least int) calibrationStart {
+	_, overhead := tailFor(tokens)
+	whole := max(1, tokens-overhead)
+	return calibrationStart{
+		want:  tokens,
+		first: max(least, min(whole, len(wordList), tokens/8)),
+		whole: whole,
+		least: least,
+		most:  tokens + tokens/2,
+	}
 }
 
-// shuffled is n words of the list, as their places in it, in an order that seed and nonce decide. Those of one n are
-// always the same words, so that all such texts count the same.
-func shuffled(n int, seed, nonce uint64) []byte {
+// shuffledWords returns n words of the list, as their places in it, in an order that seed and nonce decide. They are
+// the same words for the same n, so that all such texts count the same.
+func shuffledWords(n int, seed, nonce uint64) []byte {
 	order := make([]byte, n)
 	for i := range order {
-		order[i] = byte(i % len(words))
+		order[i] = byte(i % len(wordList))
 	}
 	rand.New(rand.NewPCG(seed, nonce)).Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order
 }
 
-// spaced is words of the list, a space before each, between a start and an end.
-func spaced(start string, order []byte, end string) string {
+// joinWords returns words of the list, a space before each, between a start and an end.
+func joinWords(start string, order []byte, end string) string {
 	var b strings.Builder
 	b.Grow(len(start) + 7*len(order) + len(end)) // a word and its space are 6.2 bytes on average
 	b.WriteString(start)
 	for _, at := range order {
 		b.WriteByte(' ')
-		b.WriteString(words[at])
+		b.WriteString(wordList[at])
 	}
 	b.WriteString(end)
 	return b.String()
 }
 
-// listed is a text of a size: the head, words in an order that seed and nonce decide, pads, and an end.
-func listed(s size, seed, nonce uint64, end string) string {
-	return spaced(head, shuffled(s.words, seed, nonce), strings.Repeat(pad, s.pads)+end)
+// textOf returns a text of a size: the head, words in an order that seed and nonce decide, pads, and an end.
+func textOf(s size, seed, nonce uint64, end string) string {
+	return joinWords(listHead, shuffledWords(s.words, seed, nonce), strings.Repeat(padWord, s.pads)+end)
 }
 
-// fields is the number of white-space separated words of s.
-func fields(s string) int {
+// countFields returns the number of white-space separated words of s.
+func countFields(s string) int {
 	n, inside := 0, false
 	for _, c := range s {
 		space := c == ' ' || c >= '\t' && c <= '\r' || c > '~' && unicode.IsSpace(c)
@@ -86,6 +93,7 @@ func fields(s string) int {
 var numbers = strings.Fields(`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 	sixteen seventeen eighteen nineteen twenty`)
 
-func counting(n int) string {
+// countingText returns n words of an answer that counts.
+func countingText(n int) string {
 	return strings.Join(slices.Repeat(numbers, n/len(numbers)+1)[:n], " ")
 }

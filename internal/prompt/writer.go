@@ -14,14 +14,15 @@ var ErrUncounted = errors.New("the server does not count the tokens of prompts")
 // A Writer writes the prompts of one group of targets. It is safe for concurrent use.
 //
 // Prompts of a size are made of the same words, only their order differs. Tokenizers split text at white space before
-// anything else, so they all count the same, and an exact size stays exact.
+// anything else, so they all count the same, and an exact size stays exact. Prompts that are to have the same length
+// are of one shape: all prompts of a workload or, of sessions, those of the same round.
 type Writer struct {
-	options Options
-	author  author
+	options  Options
+	workload workload
 
-	mu     sync.Mutex      // guards all below
-	known  map[int]*length // by shape; a shape that nobody counted has none
-	trials uint64          // prompts that were only counted
+	mu      sync.Mutex      // guards all below
+	lengths map[int]*length // by shape; a shape that nobody counted has none
+	trials  uint64          // prompts that were only counted
 }
 
 // A length is what is known about how long the prompts of a shape are.
@@ -36,16 +37,16 @@ type length struct {
 
 // NewWriter returns a writer of prompts. Options must have been validated.
 func NewWriter(o Options) *Writer {
-	w := &Writer{options: o, known: map[int]*length{}}
+	w := &Writer{options: o, lengths: map[int]*length{}}
 	switch o.Workload {
 	case Sessions:
-		w.author = sessions{o}
+		w.workload = sessions{o}
 	case Dataset:
-		w.author = dataset(o.Dataset)
+		w.workload = dataset(o.Dataset)
 	case Canary:
-		w.author = canary{list{o}}
+		w.workload = canary{list{o}}
 	default:
-		w.author = list{o}
+		w.workload = list{o}
 	}
 	return w
 }
@@ -53,23 +54,23 @@ func NewWriter(o Options) *Writer {
 // Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change. As long
 // as its length is not known it is as long as asked by an estimate, and says so.
 func (w *Writer) Prompt(round uint64) Prompt {
-	shape, nonce := w.author.place(round)
+	shape, nonce := w.workload.slot(round)
 	p, history := w.outline(shape)
 	return w.write(p, nonce, history)
 }
 
 // write writes the text of an outlined prompt.
 func (w *Writer) write(p Prompt, nonce uint64, history []observation) Prompt {
-	w.author.write(&p, nonce, history)
+	w.workload.render(&p, nonce, history)
 	p.Words = p.words()
 	if p.Salt != "" && p.Session == "" {
-		p.Fresh = unshared(p.Words - fields(head))
+		p.Fresh = unshared(p.Words - countFields(listHead))
 	}
 	return p
 }
 
-// first is the first of the shapes that a prompt of a shape begins with.
-func (w *Writer) first(shape int) int {
+// firstShape returns the first of the shapes that a prompt of a shape begins with.
+func (w *Writer) firstShape(shape int) int {
 	if w.options.Workload == Sessions { // a prompt begins with those of the rounds before it
 		return 0
 	}
@@ -81,8 +82,8 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
 	p.Calibrated = true
-	for i := w.first(shape); i <= shape; i++ {
-		l := w.known[i]
+	for i := w.firstShape(shape); i <= shape; i++ {
+		l := w.lengths[i]
 		if l == nil {
 			l = w.estimate(i, history)
 		}
@@ -99,11 +100,11 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 	return p, history
 }
 
-// estimate is the length of a shape that nobody counted.
+// estimate returns the length of a shape that nobody counted.
 func (w *Writer) estimate(shape int, history []observation) *length {
-	t := w.author.begin(shape, history)
-	words := max(t.first, t.whole)
-	return &length{asked: t.want, found: observation{size: size{words: words}}, estimated: t.want > 0}
+	start := w.workload.start(shape, history)
+	words := max(start.first, start.whole)
+	return &length{asked: start.want, found: observation{size: size{words: words}}, estimated: start.want > 0}
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count. It
@@ -114,10 +115,10 @@ func (w *Writer) Learn(s Size, tokens int) (again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := s.length
-	if l == nil || l.asked == 0 || tokens <= l.found.size.words/uncounted {
+	if l == nil || l.asked == 0 || tokens <= l.found.size.words/maxWordsPerToken {
 		return false
 	}
-	if known := w.known[s.shape]; known != l { // it is calibrated by now, or again
+	if w.lengths[s.shape] != l { // it is calibrated by now, or again
 		return false
 	}
 	switch {
@@ -142,9 +143,9 @@ func (l *length) agrees(tokens int) bool {
 
 // forget makes the length of a shape unknown, and that of the prompts that begin with its. The lock is held.
 func (w *Writer) forget(shape int) {
-	delete(w.known, shape)
+	delete(w.lengths, shape)
 	if w.options.Workload == Sessions {
-		maps.DeleteFunc(w.known, func(later int, _ *length) bool { return later > shape })
+		maps.DeleteFunc(w.lengths, func(later int, _ *length) bool { return later > shape })
 	}
 }
 
@@ -157,11 +158,11 @@ const lastTrial = ^uint64(0)
 // calibration changes anything, so that several may be tried at a time: the first that ends counts. Confirms says
 // that count is an answer's usage: a tokenizer may count otherwise than that does.
 func (w *Writer) Calibrate(round uint64, confirms bool, count func(Prompt) (int, error)) error {
-	shape, _ := w.author.place(round)
-	return w.calibrate(w.first(shape), shape, confirms, count)
+	shape, _ := w.workload.slot(round)
+	return w.calibrate(w.firstShape(shape), shape, confirms, count)
 }
 
-// CalibrateAll is [Writer.Calibrate] for all rounds of a session; of other workloads for the first one.
+// CalibrateAll does what [Writer.Calibrate] does for all rounds of a session; of other workloads for the first one.
 func (w *Writer) CalibrateAll(confirms bool, count func(Prompt) (int, error)) error {
 	last := 0
 	if w.options.Workload == Sessions {
@@ -175,7 +176,8 @@ func (w *Writer) calibrate(first, last int, confirms bool, count func(Prompt) (i
 		if w.counted(shape) {
 			continue
 		}
-		if err := w.find(shape, confirms, count); err != nil {
+		err := w.calibrateShape(shape, confirms, count)
+		if err != nil {
 			return err
 		}
 	}
@@ -189,15 +191,15 @@ func (w *Writer) counted(shape int) bool {
 	if w.options.Workload == Dataset {
 		return true
 	}
-	l := w.known[shape]
+	l := w.lengths[shape]
 	return l != nil && !l.estimated
 }
 
-// find finds the length of one shape.
-func (w *Writer) find(shape int, confirms bool, count func(Prompt) (int, error)) error {
-	before, history := w.before(shape)
-	c := &calibration{terms: w.author.begin(shape, history)}
-	for range 2 * (attempts + padTries) {
+// calibrateShape finds the length of one shape.
+func (w *Writer) calibrateShape(shape int, confirms bool, count func(Prompt) (int, error)) error {
+	before, history := w.lengthsBefore(shape)
+	c := &calibration{calibrationStart: w.workload.start(shape, history)}
+	for range 2 * (maxWordTries + maxPadTries) {
 		if c.done {
 			break
 		}
@@ -206,7 +208,7 @@ func (w *Writer) find(shape int, confirms bool, count func(Prompt) (int, error))
 		if err != nil {
 			return err
 		}
-		if tokens <= 0 || len(c.counts) == 0 && tokens <= s.words/uncounted {
+		if tokens <= 0 || len(c.counts) == 0 && tokens <= s.words/maxWordsPerToken {
 			return ErrUncounted
 		}
 		c.observe(s, tokens)
@@ -215,12 +217,12 @@ func (w *Writer) find(shape int, confirms bool, count func(Prompt) (int, error))
 	return nil
 }
 
-// before are the lengths of the shapes that the prompts of a shape begin with, and their sizes.
-func (w *Writer) before(shape int) (list []*length, history []observation) {
+// lengthsBefore returns the lengths of the shapes that the prompts of a shape begin with, and their sizes.
+func (w *Writer) lengthsBefore(shape int) (list []*length, history []observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := w.first(shape); i < shape; i++ {
-		l := w.known[i]
+	for i := w.firstShape(shape); i < shape; i++ {
+		l := w.lengths[i]
 		if l == nil {
 			l = w.estimate(i, history)
 		}
@@ -229,7 +231,7 @@ func (w *Writer) before(shape int) (list []*length, history []observation) {
 	return list, history
 }
 
-// trial is a prompt that is only counted, and like no other.
+// trial returns a prompt that is only counted, and like no other.
 func (w *Writer) trial(shape int, history []observation) Prompt {
 	w.mu.Lock()
 	nonce := lastTrial - w.trials
@@ -244,30 +246,31 @@ func (w *Writer) trial(shape int, history []observation) Prompt {
 func (w *Writer) keep(shape int, before []*length, found *length) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if l := w.known[shape]; l != nil && !l.estimated {
+	known := w.lengths[shape]
+	if known != nil && !known.estimated {
 		return
 	}
-	first := w.first(shape)
+	first := w.firstShape(shape)
 	for i, l := range before {
-		if w.known[first+i] != l {
+		if w.lengths[first+i] != l {
 			return
 		}
 	}
 	w.forget(shape)
-	w.known[shape] = found
+	w.lengths[shape] = found
 }
 
 // Estimate makes prompts up to a round's as long as asked by an estimate, where nobody has counted them.
 func (w *Writer) Estimate(round uint64) {
-	shape, _ := w.author.place(round)
+	shape, _ := w.workload.slot(round)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var history []observation
-	for i := w.first(shape); i <= shape; i++ {
-		if w.known[i] == nil {
-			w.known[i] = w.estimate(i, history)
+	for i := w.firstShape(shape); i <= shape; i++ {
+		if w.lengths[i] == nil {
+			w.lengths[i] = w.estimate(i, history)
 		}
-		history = append(history, w.known[i].found)
+		history = append(history, w.lengths[i].found)
 	}
 }
 
@@ -276,12 +279,12 @@ func (w *Writer) Known(round uint64) (counted, estimated bool) {
 	if w.options.Workload == Dataset {
 		return true, false
 	}
-	shape, _ := w.author.place(round)
+	shape, _ := w.workload.slot(round)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	counted = true
-	for i := w.first(shape); i <= shape; i++ {
-		l := w.known[i]
+	for i := w.firstShape(shape); i <= shape; i++ {
+		l := w.lengths[i]
 		if l == nil {
 			return false, false
 		}
@@ -290,12 +293,12 @@ func (w *Writer) Known(round uint64) (counted, estimated bool) {
 	return counted, !counted
 }
 
-// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false as long as
+// Off returns by how many tokens prompts differ from what was asked, those that differ most; known is false as long as
 // nobody has counted any.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, l := range w.known {
+	for _, l := range w.lengths {
 		if l.estimated {
 			continue
 		}

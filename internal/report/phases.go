@@ -15,7 +15,7 @@ type Phase struct {
 
 // Phases returns the phases that a probe reached, in their order. The last one of a failed probe is the wait until it
 // failed. Example: dns, connect, tls, write, wait, first token, decode.
-func Phases(r *probe.ResultJSON) (list []Phase) {
+func Phases(r *ResultJSON) (list []Phase) {
 	end := 0.0 // of the phase before
 	add := func(name string, to float64) {
 		list = append(list, Phase{Name: name, From: end, To: max(end, to)})
@@ -50,7 +50,7 @@ func Phases(r *probe.ResultJSON) (list []Phase) {
 
 // LastToken returns when the last token frame arrived, in seconds since the start. It is E2EL if the probe succeeded,
 // and 0 if no token frame arrived.
-func LastToken(r *probe.ResultJSON) float64 {
+func LastToken(r *ResultJSON) float64 {
 	if r.E2EL != nil {
 		return *r.E2EL
 	}
@@ -62,7 +62,7 @@ func LastToken(r *probe.ResultJSON) float64 {
 
 // LongestGap returns the longest gap, and the index of the token frame after it. If the gap was still open when the
 // probe failed, that index is the number of frames. ok is false if the gap is not known.
-func LongestGap(r *probe.ResultJSON) (gap Phase, frame int, ok bool) {
+func LongestGap(r *ResultJSON) (gap Phase, frame int, ok bool) {
 	const name = "longest"
 	const rounding = 0.5e-9 // seconds; JSON has nanoseconds
 	if r.MaxGap == nil {
@@ -81,7 +81,7 @@ func LongestGap(r *probe.ResultJSON) (gap Phase, frame int, ok bool) {
 }
 
 // LongestGapPlace returns where the longest gap is, as a text that follows its length. It is empty if unknown.
-func LongestGapPlace(r *probe.ResultJSON) string {
+func LongestGapPlace(r *ResultJSON) string {
 	_, frame, ok := LongestGap(r)
 	switch {
 	case !ok:

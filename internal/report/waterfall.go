@@ -15,7 +15,7 @@ import (
 // Waterfall writes one probe for people: its phases as bars, its latencies, the gaps between its frames, and what it
 // came to. Lines have at most width columns, unless a single word is longer. Texts of the server are stripped of
 // control characters.
-func Waterfall(out io.Writer, r *probe.ResultJSON, width int) error {
+func Waterfall(out io.Writer, r *ResultJSON, width int) error {
 	w := &waterfall{printer: &printer{width: width}, result: r}
 	w.headline()
 	w.phases()
@@ -30,7 +30,7 @@ func Waterfall(out io.Writer, r *probe.ResultJSON, width int) error {
 type waterfall struct {
 	*printer
 
-	result *probe.ResultJSON
+	result *ResultJSON
 }
 
 // labelWidth is the width of the first column: "first token" and its indent.

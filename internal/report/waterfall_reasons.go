@@ -10,7 +10,7 @@ const (
 )
 
 // whyNoTPOT says why r has no TPOT.
-func whyNoTPOT(r *probe.ResultJSON) string {
+func whyNoTPOT(r *ResultJSON) string {
 	switch {
 	case r.Frames == 1:
 		return reasonOfSingleFrame(r)
@@ -23,7 +23,7 @@ func whyNoTPOT(r *probe.ResultJSON) string {
 }
 
 // whyNoITL says why r has no ITL.
-func whyNoITL(r *probe.ResultJSON) string {
+func whyNoITL(r *ResultJSON) string {
 	switch {
 	case r.Frames == 1:
 		return reasonOfSingleFrame(r)
@@ -36,7 +36,7 @@ func whyNoITL(r *probe.ResultJSON) string {
 }
 
 // whyNoMaxGap says why r has no longest gap.
-func whyNoMaxGap(r *probe.ResultJSON) string {
+func whyNoMaxGap(r *ResultJSON) string {
 	if r.Frames == 1 {
 		return reasonOfSingleFrame(r)
 	}
@@ -44,7 +44,7 @@ func whyNoMaxGap(r *probe.ResultJSON) string {
 }
 
 // reasonOfSingleFrame says why a single frame has neither gaps nor times per token.
-func reasonOfSingleFrame(r *probe.ResultJSON) string {
+func reasonOfSingleFrame(r *ResultJSON) string {
 	if r.Usage.Output != nil && *r.Usage.Output == 1 {
 		return "the answer has a single token"
 	}
@@ -53,13 +53,13 @@ func reasonOfSingleFrame(r *probe.ResultJSON) string {
 
 // arrivedAtOnce reports whether the tokens of each frame are known, and still there is no time between tokens: they
 // arrived together, and the prober was not late.
-func arrivedAtOnce(r *probe.ResultJSON) bool {
+func arrivedAtOnce(r *ResultJSON) bool {
 	counted := r.Usage.Output != nil && r.TokenSource != probe.FromNothing
 	return counted && r.JoinedTokens == 0 && r.TPOT == nil && len(r.ITL) == 0
 }
 
 // tokenSourceText says where it is known from how many tokens each frame carries.
-func tokenSourceText(r *probe.ResultJSON) string {
+func tokenSourceText(r *ResultJSON) string {
 	switch r.TokenSource {
 	case probe.FromUsage:
 		return "counted in each frame (usage)"

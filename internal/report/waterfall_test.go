@@ -40,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 func waterfallText(t *testing.T, r *probe.Result, width int) string {
 	t.Helper()
 	var b strings.Builder
-	a := r.JSON()
+	a := JSONOf(r)
 	if err := Waterfall(&b, &a, width); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package schedule decides when work starts, and starts it. A [Plan] is a pure sequence of offsets from a fixed
-// moment, the epoch. A [Job] is a plan with the work to do: [Job.Run] waits for each start, calls the work in a goroutine
-// of its own, and passes over starts for which it is too late. The package knows nothing of the work.
+// moment, the epoch. A [Job] is a plan with the work to do: [Job.Run] waits for each start, calls the work in a
+// goroutine of its own, and passes over starts for which it is too late. The package knows nothing of the work.
 //
 // Begin reading at [Plan.Offsets], then at [Job.Run].
 package schedule
@@ -94,8 +94,8 @@ func (p Plan) seed() uint64 {
 }
 
 // Epoch returns the latest multiple of Interval (since year 1) that is not after now. It does not depend on when the
-// process started, so that a plan keeps its phase across restarts. It carries the monotonic clock of now, so that a step
-// of the wall clock moves no start.
+// process started, so that a plan keeps its phase across restarts. It carries the monotonic clock of now, so that a
+// step of the wall clock moves no start.
 func (p Plan) Epoch(now time.Time) time.Time {
 	sinceEpoch := now.Sub(now.Truncate(p.Interval))
 	return now.Add(-sinceEpoch)

@@ -86,15 +86,15 @@ func (a *answer) codeWords() []string {
 	return wrong
 }
 
-// said is what the simulated model says, over and over: one token each.
-var said = strings.Fields(`the river runs past a quiet mill and under an old stone bridge where people stop to
+// answerWords is what the simulated model says, over and over: one token each.
+var answerWords = strings.Fields(`the river runs past a quiet mill and under an old stone bridge where people stop to
 	watch small boats drift along in warm light while birds call from tall trees on the far bank`)
 
 // say returns the texts of n tokens, the first ones of which are given. All but the first begin with a space.
 func say(n int, first []string) []string {
 	texts := make([]string, n)
 	for k := range texts {
-		word := said[k%len(said)]
+		word := answerWords[k%len(answerWords)]
 		if k < len(first) {
 			word = first[k]
 		}
@@ -116,7 +116,7 @@ func (a *answer) due(ctx context.Context, k int) (time.Time, error) {
 		return time.Time{}, err
 	}
 	first := a.schedule.times[0]
-	return a.start.Add(times(a.fault.TTFT, first.Sub(a.start)) + times(a.fault.ITL, at.Sub(first))), nil
+	return a.start.Add(scale(a.fault.TTFT, first.Sub(a.start)) + scale(a.fault.ITL, at.Sub(first))), nil
 }
 
 // stream sends an answer, each token in a frame of its own. An error means that the connection is to be cut.

@@ -82,8 +82,8 @@ func (f Fault) validate() error {
 	return nil
 }
 
-// times multiplies a duration, where the factor 0 means 1.
-func times(factor float64, d time.Duration) time.Duration {
+// scale multiplies a duration, where the factor 0 means 1.
+func scale(factor float64, d time.Duration) time.Duration {
 	if factor == 0 {
 		return d
 	}

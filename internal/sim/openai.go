@@ -52,7 +52,7 @@ type openAIRequest struct {
 func (d openAI) parse(body []byte) (question, *refusal) {
 	var r openAIRequest
 	if json.Unmarshal(body, &r) != nil {
-		return question{}, bad("Invalid JSON body.")
+		return question{}, badRequest("Invalid JSON body.")
 	}
 	profile := d.server.config.Profile
 	q := question{
@@ -70,11 +70,12 @@ func (d openAI) parse(body []byte) (question, *refusal) {
 	case r.Model != "" && r.Model != profile.Model:
 		return q, &refusal{http.StatusNotFound, fmt.Sprintf("The model `%s` does not exist.", r.Model)}
 	case !r.Stream:
-		return q, bad("stream: the simulator only streams, set it to true.")
+		return q, badRequest("stream: the simulator only streams, set it to true.")
 	case d.chat != (len(r.Messages) > 0):
-		return q, bad("want messages in a chat, and a prompt in a completion.")
+		return q, badRequest("want messages in a chat, and a prompt in a completion.")
 	case q.most < 1:
-		return q, bad("This model's maximum context length is %d tokens. However, your request has %d input tokens.",
+		return q, badRequest("This model's maximum context length is %d tokens. "+
+			"However, your request has %d input tokens.",
 			profile.MaxModelLen, q.prompt.tokens)
 	}
 	return q, nil

@@ -13,8 +13,8 @@ type refusal struct {
 	message string
 }
 
-// bad returns the refusal of a request that is wrong.
-func bad(format string, args ...any) *refusal {
+// badRequest returns the refusal of a request that is wrong.
+func badRequest(format string, args ...any) *refusal {
 	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 

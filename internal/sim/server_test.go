@@ -53,8 +53,8 @@ var (
 	tgiFour        = `{"inputs":"` + words(76) + ` do not stop.","parameters":{"max_new_tokens":4}}`
 )
 
-// TestFramesComeWhenTheyAreDue holds that tokens are sent at the times of the profile and the fault, and that the log of
-// the server has them.
+// TestFramesComeWhenTheyAreDue holds that tokens are sent at the times of the profile and the fault, and that the log
+// of the server has them.
 func TestFramesComeWhenTheyAreDue(t *testing.T) {
 	const chat, completions, tgi = "/v1/chat/completions", "/v1/completions", "/generate_stream"
 	for _, test := range []struct {
@@ -128,8 +128,8 @@ func TestWarmPromptsLookWarm(t *testing.T) {
 	}
 }
 
-// TestTheCrowdIsRefused holds that a request beyond the limit is refused at once, and that one whose client leaves makes
-// room in the queue.
+// TestTheCrowdIsRefused holds that a request beyond the limit is refused at once, and that one whose client leaves
+// makes room in the queue.
 func TestTheCrowdIsRefused(t *testing.T) {
 	p := profile(t, "tgi-ladder")
 	p.MaxRequests = 1

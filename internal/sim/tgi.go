@@ -36,13 +36,13 @@ func (d tgi) parse(body []byte) (question, *refusal) {
 	r := tgiRequest{}
 	r.Parameters.MaxNewTokens = 100 // TGI's default
 	if json.Unmarshal(body, &r) != nil {
-		return question{}, bad("Failed to parse the request body as JSON")
+		return question{}, badRequest("Failed to parse the request body as JSON")
 	}
 	p := newPrompt("<begin>", r.Inputs, "", "")
 	q := question{prompt: p, endless: p.endless, usage: r.Parameters.Details, most: r.Parameters.MaxNewTokens}
 	limit := d.server.config.Profile.MaxModelLen
 	if q.most < 1 || p.tokens+q.most > limit {
-		return q, bad("Input validation error: `inputs` tokens + `max_new_tokens` must be <= %d. "+
+		return q, badRequest("Input validation error: `inputs` tokens + `max_new_tokens` must be <= %d. "+
 			"Given: %d `inputs` tokens and %d `max_new_tokens`", limit, p.tokens, q.most)
 	}
 	return q, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -133,7 +134,7 @@ func TestARejectedTargetKeepsItsResults(t *testing.T) {
 
 func TestRecordKeepsNoPointer(t *testing.T) {
 	r := success("a", ms, 2*ms, 3*ms)
-	want := r.JSON()
+	want := report.JSONOf(r)
 	v := viewOf(r)
 	r.Timeline.Tokens[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty

@@ -44,11 +44,11 @@ func shareOf(targets int) share {
 
 // An entry is one result as the board keeps it. It is made once and then only read, so it may be shared.
 type entry struct {
-	probe.ResultJSON        // without Arrivals, ITL and TokensPerFrame
-	arrivals         packed // in nanoseconds
-	itl              packed // in nanoseconds, unless single
-	tokens           packed // TokensPerFrame
-	single           bool   // ITL is the gaps: one token a frame, none in bursts
+	report.ResultJSON        // without Arrivals, ITL and TokensPerFrame
+	arrivals          packed // in nanoseconds
+	itl               packed // in nanoseconds, unless single
+	tokens            packed // TokensPerFrame
+	single            bool   // ITL is the gaps: one token a frame, none in bursts
 
 	At time.Time // when it was recorded
 
@@ -58,7 +58,7 @@ type entry struct {
 
 // newEntry makes an entry with bounded lists and texts. A warning says so where a list was cut.
 func newEntry(r *probe.Result) *entry {
-	a := r.JSON()
+	a := report.JSONOf(r)
 	n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame))
 	if n > maxList {
 		a.Warnings = append(a.Warnings,
@@ -96,7 +96,7 @@ func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
 }
 
 // whole returns the result with its lists.
-func (e *entry) whole() probe.ResultJSON {
+func (e *entry) whole() report.ResultJSON {
 	a := e.ResultJSON
 	a.Arrivals = unpack(e.arrivals, inSeconds)
 	a.TokensPerFrame = unpack(e.tokens, func(n int64) int { return int(n) })
@@ -109,7 +109,7 @@ func (e *entry) itls() []float64 {
 	if !e.single {
 		return unpack(e.itl, inSeconds)
 	}
-	a := probe.ResultJSON{Arrivals: unpack(e.arrivals, inSeconds), Uncertain: e.Uncertain}
+	a := report.ResultJSON{Arrivals: unpack(e.arrivals, inSeconds), Uncertain: e.Uncertain}
 	return gaps(&a)
 }
 
@@ -144,7 +144,7 @@ func nanoseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e9)
 func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
 // gaps returns the gaps between token frames, in seconds.
-func gaps(a *probe.ResultJSON) (list []float64) {
+func gaps(a *report.ResultJSON) (list []float64) {
 	for _, gap := range a.Gaps() {
 		list = append(list, gap)
 	}

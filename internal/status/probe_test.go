@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // TestProbePage shows a probe with a gap beside the median one, and a stalled one, which has links to nothing but
@@ -48,7 +49,7 @@ func TestOneResult(t *testing.T) {
 			b.Record(long("a", 4+n%2))
 		}
 		for name, r := range map[string]*probe.Result{"slow": slow, "failed": failed} {
-			want, err := json.Marshal(map[string]any{"status": "success", "data": r.JSON()})
+			want, err := json.Marshal(map[string]any{"status": "success", "data": report.JSONOf(r)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // told asks for results by line, and tells their targets and outcomes.
@@ -16,7 +17,7 @@ func told(t *testing.T, b *Board, parameters string) string {
 	t.Helper()
 	var words []string
 	for line := range strings.Lines(get(t, b, "/api/v1/results?format=jsonl&"+parameters).Body.String()) {
-		var a probe.ResultJSON
+		var a report.ResultJSON
 		if err := json.Unmarshal([]byte(line), &a); err != nil {
 			t.Fatalf("line %q: %v", line, err)
 		}
@@ -89,7 +90,7 @@ func TestResultsAreAccountsNewestFirst(t *testing.T) {
 		second.Warnings = append(second.Warnings, second.Err)
 		b := boardOf(second, first) // the first took longer
 
-		text, err := json.Marshal([]probe.ResultJSON{second.JSON(), first.JSON()})
+		text, err := json.Marshal([]report.ResultJSON{report.JSONOf(second), report.JSONOf(first)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@ package telemetry
 
 // The resolution of native and exponential histograms: schema 4, 16 buckets to a power of two, each 4.4% wide.
 const (
-	// nativeFactor is what client_golang rounds down to schema 4. Exactly 2^(1/16) it rounds to schema 5.
+	// nativeFactor is what client_golang rounds down to schema 4. It would round exactly 2^(1/16) to schema 5.
 	nativeFactor = 1.0443
 
 	// nativeBuckets is how many buckets of a series may be populated. Between zeroThreshold and 128 s there are no more.
@@ -11,12 +11,12 @@ const (
 	// exponentialScale is the same resolution in OpenTelemetry.
 	exponentialScale = 4
 
-	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest. It would lower
-	// the scale for ever to keep it, so it is enough for all durations, from 1 ns to years. Those up to the zero
+	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest. The SDK would
+	// lower the scale for ever to keep it, so it is enough for all durations, from 1 ns to years. Buckets up to the zero
 	// threshold are not sent: see [withZeroThreshold].
 	exponentialSize = 1024
 
-	// zeroThreshold is 122 µs: values up to it, as gaps within one read, are in the zero bucket. They would cost
+	// zeroThreshold is 122 µs. Values up to it, such as gaps within one read, are in the zero bucket: they would cost
 	// hundreds of buckets.
 	zeroThreshold = 0x1p-13
 
@@ -24,25 +24,40 @@ const (
 	delayThreshold = 0x1p-17
 )
 
-// The classic bounds, in seconds, which are only read. Phases and the times of failures have none: with a series for each phase and outcome
-// they would be most of what is scraped, and their mean is enough. Those of vLLM's own histograms are among them, so
-// that heat maps of both sides align (https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/buckets.py).
+// The upper bounds of classic buckets, in seconds. The lists are only read. Phases and the durations of failures have
+// no classic buckets: with a series for each phase and outcome they would be most of a scrape, and their mean is
+// enough. The bounds of vLLM's own histograms are among them, so that heat maps of both sides align
+// (https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/buckets.py).
+var (
+	// gapBounds are for the time between tokens: steps of 11 to 25% between 10 and 40 ms, where most values lie.
+	gapBounds = []float64{
+		.0005, .001, .0025, .005, .0075, .01, .0125, .015, .0175, .02, .0225, .025, .03, .035, .04,
+		.05, .06, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10,
+	}
 
-// gapBounds are for the time between tokens: steps of 11 to 25% between 10 and 40 ms, where most values lie.
-var gapBounds = []float64{
-	.0005, .001, .0025, .005, .0075, .01, .0125, .015, .0175, .02, .0225, .025, .03, .035, .04,
-	.05, .06, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10,
-}
+	// firstBounds are for the time to the first token.
+	firstBounds = []float64{
+		.001, .005, .01, .02, .04, .06, .08, .1, .15, .2, .25, .3, .4, .5, .6, .75, 1, 1.25, 1.5, 2, 2.5,
+		3, 4, 5, 6, 7.5, 10, 12.5, 15, 20, 30, 40, 60, 80, 160, 300, 600,
+	}
 
-var firstBounds = []float64{
-	.001, .005, .01, .02, .04, .06, .08, .1, .15, .2, .25, .3, .4, .5, .6, .75, 1, 1.25, 1.5, 2, 2.5,
-	3, 4, 5, 6, 7.5, 10, 12.5, 15, 20, 30, 40, 60, 80, 160, 300, 600,
-}
+	// wholeBounds are for the time to the end of an answer.
+	wholeBounds = []float64{
+		.1, .2, .3, .4, .5, .65, .8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 10, 12.5, 15, 20, 25, 30,
+		40, 50, 60, 80, 120, 160, 240, 300, 480, 600,
+	}
 
-var wholeBounds = []float64{
-	.1, .2, .3, .4, .5, .65, .8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 10, 12.5, 15, 20, 25, 30,
-	40, 50, 60, 80, 120, 160, 240, 300, 480, 600,
-}
+	// delayBounds are for read delays.
+	delayBounds = []float64{
+		1e-6, 2.5e-6, 5e-6, 10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6,
+		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
+	}
 
-// genAIBounds are the advice of the GenAI conventions for every duration.
-var genAIBounds = []float64{.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
+	// genAIBounds are what the GenAI conventions advise for every duration.
+	genAIBounds = []float64{.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
+
+	// genAITokenBounds are what they advise for numbers of tokens.
+	genAITokenBounds = []float64{
+		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864,
+	}
+)

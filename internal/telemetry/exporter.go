@@ -20,24 +20,26 @@ import (
 
 // newExporters returns the exporters that the OTEL_* variables ask for; nil for a signal that is off.
 func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktrace.SpanExporter, err error) {
-	metricsBy, wrong := protocolOf("METRICS")
-	tracesBy, err := protocolOf("TRACES")
-	if err := cmp.Or(wrong, err); err != nil {
+	metricsProtocol, metricsErr := protocolOf("METRICS")
+	tracesProtocol, tracesErr := protocolOf("TRACES")
+	err = cmp.Or(metricsErr, tracesErr)
+	if err != nil {
 		return nil, nil, err
 	}
-	switch metricsBy {
+	switch metricsProtocol {
 	case protocolHTTP:
-		metrics, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(noRedirect))
+		metrics, metricsErr = otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(noRedirect))
 	case protocolGRPC:
-		metrics, err = otlpmetricgrpc.New(ctx)
+		metrics, metricsErr = otlpmetricgrpc.New(ctx)
 	}
-	switch tracesBy {
+	switch tracesProtocol {
 	case protocolHTTP:
-		traces, wrong = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
+		traces, tracesErr = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
 	case protocolGRPC:
-		traces, wrong = otlptracegrpc.New(ctx)
+		traces, tracesErr = otlptracegrpc.New(ctx)
 	}
-	if err := errors.Join(err, wrong); err != nil {
+	err = errors.Join(metricsErr, tracesErr)
+	if err != nil {
 		return nil, nil, fmt.Errorf("make OTLP exporters: %w", err)
 	}
 	return metrics, traces, nil
@@ -45,8 +47,8 @@ func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktr
 
 var errRedirected = errors.New("the collector redirects: configure its final URL")
 
-// noRedirect is the proxy of the environment, and an error for a redirect: the exporters would follow one anywhere,
-// with the secret headers of OTEL_EXPORTER_OTLP_HEADERS, and have no option against it.
+// noRedirect returns the proxy that the environment configures, and an error for a redirect. The exporters would follow
+// a redirect anywhere, with the secret headers of OTEL_EXPORTER_OTLP_HEADERS, and have no option against it.
 func noRedirect(r *http.Request) (*url.URL, error) {
 	if r.Response != nil {
 		return nil, errRedirected
@@ -54,50 +56,58 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-const protocolHTTP, protocolGRPC = "http/protobuf", "grpc"
+// The protocols of OTLP.
+const (
+	protocolHTTP = "http/protobuf"
+	protocolGRPC = "grpc"
+)
 
-// protocolOf is the protocol by which to export a signal, METRICS or TRACES; empty if it is off. It reads the variables
-// that decide this; the SDK and its exporters read all others. The SDK has no way to export only if an endpoint is
-// configured, and replaces what it does not understand by a default.
+// protocolOf returns the protocol by which to export a signal, METRICS or TRACES; empty if the signal is off. It reads
+// the variables that decide this; the SDK and its exporters read all others. The SDK cannot do it: it exports to
+// localhost if no endpoint is configured, and replaces what it does not understand by a default.
 func protocolOf(signal string) (string, error) {
-	if _, disabled := firstSet("OTEL_SDK_DISABLED"); strings.EqualFold(disabled, "true") {
+	_, disabled := firstSet("OTEL_SDK_DISABLED")
+	if strings.EqualFold(disabled, "true") {
 		return "", nil
 	}
-	switch name, exporter := firstSet("OTEL_" + signal + "_EXPORTER"); exporter {
+	exporterName, exporter := firstSet("OTEL_" + signal + "_EXPORTER")
+	switch exporter {
 	case "", "otlp":
 	case "none":
 		return "", nil
 	default:
-		return "", fmt.Errorf("%s=%q: unknown exporter; want otlp or none", name, exporter)
+		return "", fmt.Errorf("%s=%q: unknown exporter; want otlp or none", exporterName, exporter)
 	}
-	variable, endpoint := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	endpointName, endpoint := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 	if endpoint == "" {
 		return "", nil
 	}
-	name, protocol := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-	switch protocol = cmp.Or(protocol, protocolHTTP); protocol {
-	case protocolHTTP, protocolGRPC:
-		return protocol, checkEndpoint(variable, endpoint, protocol)
+	protocolName, protocol := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+	protocol = cmp.Or(protocol, protocolHTTP)
+	if protocol != protocolHTTP && protocol != protocolGRPC {
+		return "", fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", protocolName, protocol)
 	}
-	return "", fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", name, protocol)
+	return protocol, checkEndpoint(endpointName, endpoint, protocol)
 }
 
-// firstSet is the first of several variables with a value: empty is unset, as the OpenTelemetry specification says.
+// firstSet returns the first of several variables that has a value. An empty variable counts as unset, as the
+// OpenTelemetry specification says.
 func firstSet(names ...string) (name, value string) {
 	for _, name := range names {
-		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
+		value := strings.TrimSpace(os.Getenv(name))
+		if value != "" {
 			return name, value
 		}
 	}
 	return "", ""
 }
 
-// checkEndpoint refuses what the exporters would silently replace by localhost.
+// checkEndpoint refuses an endpoint that the exporters would silently replace by localhost.
 func checkEndpoint(variable, endpoint, protocol string) error {
 	u, err := url.Parse(endpoint)
-	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
-	grpcTarget := err == nil && !web && protocol == protocolGRPC // host:port, dns:///host, unix:///path
-	if web && u.Host != "" || grpcTarget {
+	isWeb := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+	isGRPCTarget := err == nil && !isWeb && protocol == protocolGRPC // host:port, dns:///host, unix:///path
+	if isWeb && u.Host != "" || isGRPCTarget {
 		return nil
 	}
 	if strings.Contains(endpoint, "@") {

@@ -8,10 +8,12 @@ import (
 
 func TestProtocols(t *testing.T) {
 	const (
-		endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
-		metrics  = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
-		traces   = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-		proto    = "OTEL_EXPORTER_OTLP_PROTOCOL"
+		endpoint     = "OTEL_EXPORTER_OTLP_ENDPOINT"
+		metrics      = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+		traces       = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+		proto        = "OTEL_EXPORTER_OTLP_PROTOCOL"
+		metricsProto = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"
+		tracesProto  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
 	)
 	const both, off = protocolHTTP + " " + protocolHTTP, " "
 	for _, test := range []struct {
@@ -25,18 +27,23 @@ func TestProtocols(t *testing.T) {
 		{"metrics alone", map[string]string{metrics: "http://c:4318/v1/metrics"}, protocolHTTP + " "},
 		{"traces alone", map[string]string{traces: "http://c:4318/v1/traces"}, " " + protocolHTTP},
 		{"gRPC", map[string]string{endpoint: "http://c:4317", proto: "grpc"}, "grpc grpc"},
-		{"gRPC for traces alone", map[string]string{endpoint: "http://c:4317", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "grpc"}, protocolHTTP + " grpc"},
+		{"gRPC for traces alone", map[string]string{endpoint: "http://c:4317", tracesProto: "grpc"}, protocolHTTP + " grpc"},
 		{"a gRPC target that is no URL", map[string]string{endpoint: "c:4317", proto: "grpc"}, "grpc grpc"},
 		{"a socket", map[string]string{endpoint: "unix:///run/otel.sock", proto: "grpc"}, "grpc grpc"},
 		{"no metrics", map[string]string{endpoint: "http://c:4318", "OTEL_METRICS_EXPORTER": "none"}, " " + protocolHTTP},
 		{"no traces", map[string]string{endpoint: "http://c:4318", "OTEL_TRACES_EXPORTER": "none"}, protocolHTTP + " "},
 		{"otlp by name", map[string]string{endpoint: "http://c:4318", "OTEL_METRICS_EXPORTER": "otlp"}, both},
-		{"the SDK is disabled", map[string]string{endpoint: "http://c:4318", proto: "nonsense", "OTEL_SDK_DISABLED": "TRUE"}, off},
-		{"an unknown protocol", map[string]string{endpoint: "http://c:4318", proto: "http/json"}, `OTEL_EXPORTER_OTLP_PROTOCOL="http/json"`},
-		{"an unknown protocol of a signal", map[string]string{endpoint: "http://c", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "kafka"}, `OTEL_EXPORTER_OTLP_METRICS_PROTOCOL="kafka"`},
-		{"an unknown exporter", map[string]string{endpoint: "http://c:4318", "OTEL_METRICS_EXPORTER": "prometheus"}, `OTEL_METRICS_EXPORTER="prometheus"`},
+		{"the SDK is disabled", map[string]string{
+			endpoint: "http://c:4318", proto: "nonsense", "OTEL_SDK_DISABLED": "TRUE",
+		}, off},
+		{"an unknown protocol", map[string]string{endpoint: "http://c:4318", proto: "http/json"}, proto + `="http/json"`},
+		{"an unknown protocol of a signal", map[string]string{endpoint: "http://c", metricsProto: "kafka"},
+			metricsProto + `="kafka"`},
+		{"an unknown exporter", map[string]string{endpoint: "http://c:4318", "OTEL_METRICS_EXPORTER": "prometheus"},
+			`OTEL_METRICS_EXPORTER="prometheus"`},
 		{"HTTP without a scheme", map[string]string{endpoint: "c:4318"}, `OTEL_EXPORTER_OTLP_ENDPOINT="c:4318"`},
-		{"an address without a scheme", map[string]string{metrics: "10.0.0.1:4317", proto: "grpc"}, `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="10.0.0.1:4317"`},
+		{"an address without a scheme", map[string]string{metrics: "10.0.0.1:4317", proto: "grpc"},
+			metrics + `="10.0.0.1:4317"`},
 		{"a password", map[string]string{endpoint: "u:p@c:4318"}, `OTEL_EXPORTER_OTLP_ENDPOINT="***"`},
 		{"no host", map[string]string{endpoint: "http://"}, `OTEL_EXPORTER_OTLP_ENDPOINT="http://"`},
 	} {
@@ -48,10 +55,12 @@ func TestProtocols(t *testing.T) {
 			metricsBy, err := protocolOf("METRICS")
 			tracesBy, wrong := protocolOf("TRACES")
 			got := metricsBy + " " + tracesBy
-			if err = cmp.Or(err, wrong); err != nil {
+			err = cmp.Or(err, wrong)
+			if err != nil {
 				got = err.Error()
 			}
-			if got != test.want && (err == nil || !strings.HasPrefix(got, test.want+": ") || !strings.Contains(got, "want ")) {
+			explained := err != nil && strings.HasPrefix(got, test.want+": ") && strings.Contains(got, "want ")
+			if got != test.want && !explained {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// day is when the fixed results are from.
+// day returns when the fixed results are from.
 func day() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
@@ -30,7 +30,7 @@ func fixedTarget() probe.Description {
 	}
 }
 
-// succeeded5 has five tokens in four frames, the last two of one read, 600 ms
+// succeeded5 returns a result with five tokens in four frames, the last two of one read, 600 ms
 // to the first and gaps of 20, 40 and 0 ms. The reads have kernel timestamps and were
 // delayed by 20 µs, 1 ms and 40 µs.
 func succeeded5() *probe.Result {
@@ -43,8 +43,10 @@ func succeeded5() *probe.Result {
 				DNS: ms(1), Connect: ms(2), TLS: ms(5), Wrote: ms(10), Header: ms(90),
 			},
 			Tokens: []probe.Arrival{
-				{At: ms(600), Read: 4, N: 1, Kernel: true, Delay: ms(.02)}, {At: ms(620), Read: 5, N: 1, Kernel: true, Delay: ms(1)},
-				{At: ms(660), Read: 6, N: 2, Kernel: true, Delay: ms(.04)}, {At: ms(660), Read: 6, N: 1, Kernel: true, Delay: ms(.04)},
+				{At: ms(600), Read: 4, N: 1, Kernel: true, Delay: ms(.02)},
+				{At: ms(620), Read: 5, N: 1, Kernel: true, Delay: ms(1)},
+				{At: ms(660), Read: 6, N: 2, Kernel: true, Delay: ms(.04)},
+				{At: ms(660), Read: 6, N: 1, Kernel: true, Delay: ms(.04)},
 			},
 			FirstAnswerAt: ms(620),
 			FinishedAt:    ms(665),
@@ -63,7 +65,7 @@ func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
 	return r
 }
 
-// stalled is a probe that died 30 s after its second token.
+// stalled returns a probe that died 30 s after its second token.
 func stalled() *probe.Result {
 	r := succeeded5()
 	r.Start = day().Add(10 * time.Second)
@@ -77,7 +79,7 @@ func stalled() *probe.Result {
 	return r
 }
 
-// refused is a probe that never connected.
+// refused returns a probe that never connected.
 func refused() *probe.Result {
 	r := stalled()
 	r.Timeline = probe.Timeline{Start: day().Add(20 * time.Second)}
@@ -89,7 +91,7 @@ func refused() *probe.Result {
 	return r
 }
 
-// random are n results of two targets, of all outcomes, with gaps from nothing to
+// random returns n results of two targets, of all outcomes, with gaps from nothing to
 // seconds.
 func random(n int) []*probe.Result {
 	from := rand.New(rand.NewPCG(1, 2))
@@ -124,7 +126,12 @@ func random(n int) []*probe.Result {
 
 func randomTimeline(from *rand.Rand, start time.Time) probe.Timeline {
 	t, alone := probe.Timeline{Start: start}, from.IntN(2) == 0
-	t.Phases = probe.Phases{DNS: ms(from.Float64()), Connect: ms(from.Float64() / 4), Wrote: ms(5 + from.Float64()), Header: ms(50)}
+	t.Phases = probe.Phases{
+		DNS:     ms(from.Float64()),
+		Connect: ms(from.Float64() / 4),
+		Wrote:   ms(5 + from.Float64()),
+		Header:  ms(50),
+	}
 	at := ms(100 + 400*from.ExpFloat64())
 	for i := range 1 + from.IntN(60) {
 		a := probe.Arrival{At: at, Read: uint32(i / 2), N: from.IntN(8)}

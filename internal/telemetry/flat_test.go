@@ -20,7 +20,7 @@ type values struct {
 	Native         map[int32]uint64 // by upper bound: 2^(n/16)
 }
 
-// key is a series's name and labels, as text.
+// key returns the name and the labels of a series as text.
 func key(name string, labels map[string]string) string {
 	var b strings.Builder
 	b.WriteString(name)
@@ -30,7 +30,7 @@ func key(name string, labels map[string]string) string {
 	return b.String()
 }
 
-// gather is everything on /metrics that is ours.
+// gather returns everything on /metrics that is ours.
 func gather(t *testing.T, p *Recorder) []*dto.MetricFamily {
 	t.Helper()
 	families, err := p.registry.Gather()
@@ -42,7 +42,7 @@ func gather(t *testing.T, p *Recorder) []*dto.MetricFamily {
 	})
 }
 
-// scraped are all series of families, but for histograms without a value, which
+// scraped returns all series of families, but for histograms without a value, which
 // OpenTelemetry does not have.
 func scraped(families []*dto.MetricFamily) map[string]values {
 	all := map[string]values{}
@@ -88,7 +88,7 @@ func native(h *dto.Histogram) values {
 	return s
 }
 
-// exponential is native for the OpenTelemetry form, whose buckets are numbered by
+// exponential is [native] for the OpenTelemetry form, whose buckets are numbered by
 // their lower bounds.
 func exponential(p *metricspb.ExponentialHistogramDataPoint) values {
 	s := values{
@@ -104,5 +104,5 @@ func exponential(p *metricspb.ExponentialHistogramDataPoint) values {
 	return s
 }
 
-// scrapedOnly is a recorder without OTLP.
+// scrapedOnly returns a recorder without OTLP.
 func scrapedOnly(b Build) *Recorder { return newRecorder(Options{Build: b}, nil) }

@@ -9,49 +9,89 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// genAI are the client metrics of the OpenTelemetry GenAI conventions of semconv v1.41.0, the last that were released
-// (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). None of them is TPOT or ITL: their
-// output chunk is a frame.
+// genAI returns the client metrics of the OpenTelemetry GenAI conventions of semconv v1.41.0, the last that were
+// released (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). None of them is TPOT or
+// ITL: an output chunk of the conventions is a frame.
 func genAI() []Instrument {
 	return []Instrument{
-		{Name: "gen_ai.client.operation.duration", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds,
-			Labels: []Label{{Name: string(semconv.ErrorTypeKey), Values: append([]string{""}, failures()...)}}, ofResult: operationDuration,
-			Help: "End-to-end latency of a probe in seconds, or, with error.type, the time from its start to its failure."},
-		{Name: "gen_ai.client.operation.time_to_first_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds,
-			ofResult: once((*probe.Result).TTFT, validTTFT, exemplar),
-			Help:     "Time to first token in seconds, as llm.probe.ttft."},
-		{Name: "gen_ai.client.operation.time_per_output_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds,
-			ofResult: gaps((*probe.Result).ChunkGaps),
-			Help:     "Time between consecutive token frames in seconds, as llm.probe.chunk_gap."},
-		{Name: "gen_ai.client.token.usage", Unit: "{token}", Kind: Histogram, Scope: ScopeGenAI,
-			Bounds: []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864},
-			Labels: []Label{{Name: string(semconv.GenAITokenTypeKey), Values: []string{tokenInput, tokenOutput}}}, ofResult: tokenUsage,
-			Help: "Tokens of a probe as the server reports them; no sample if it does not."},
+		{
+			Name:   "gen_ai.client.operation.duration",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeGenAI,
+			Bounds: genAIBounds,
+			Labels: []Label{{
+				Name:   string(semconv.ErrorTypeKey),
+				Values: append([]string{""}, failures()...), // a success has no error.type
+			}},
+			Help:       "End-to-end latency of a probe in seconds, or, with error.type, the time from its start to its failure.",
+			fromResult: operationDuration,
+		},
+		{
+			Name:       "gen_ai.client.operation.time_to_first_chunk",
+			Unit:       "s",
+			Kind:       Histogram,
+			Scope:      ScopeGenAI,
+			Bounds:     genAIBounds,
+			Help:       "Time to first token in seconds, as llm.probe.ttft.",
+			fromResult: durationOf((*probe.Result).TTFT, validTTFT, withExemplar),
+		},
+		{
+			Name:       "gen_ai.client.operation.time_per_output_chunk",
+			Unit:       "s",
+			Kind:       Histogram,
+			Scope:      ScopeGenAI,
+			Bounds:     genAIBounds,
+			Help:       "Time between consecutive token frames in seconds, as llm.probe.chunk_gap.",
+			fromResult: durationsOf((*probe.Result).ChunkGaps),
+		},
+		{
+			Name:   "gen_ai.client.token.usage",
+			Unit:   "{token}",
+			Kind:   Histogram,
+			Scope:  ScopeGenAI,
+			Bounds: genAITokenBounds,
+			Labels: []Label{{
+				Name:   string(semconv.GenAITokenTypeKey),
+				Values: []string{tokenInput, tokenOutput},
+			}},
+			Help:       "Tokens of a probe as the server reports them. No sample if it does not.",
+			fromResult: tokenUsage,
+		},
 	}
 }
 
-const tokenInput, tokenOutput = "input", "output"
+// The values of the attribute gen_ai.token.type.
+const (
+	tokenInput  = "input"
+	tokenOutput = "output"
+)
 
-func operationDuration(_ probe.Description, r *probe.Result, to func(sample)) {
+// operationDuration observes the end-to-end latency of successes and the duration of failures, with their outcome.
+func operationDuration(_ probe.Description, r *probe.Result, record func(sample)) {
 	if !succeeded(r) {
-		to(sample{at: point{string(r.Outcome)}, value: r.Elapsed.Seconds(), marked: true})
+		record(sample{labels: ownLabels{string(r.Outcome)}, value: r.Elapsed.Seconds(), exemplar: true})
 		return
 	}
-	if d, ok := r.E2EL(); ok {
-		to(sample{value: d.Seconds(), marked: true})
+	d, ok := r.E2EL()
+	if ok {
+		record(sample{value: d.Seconds(), exemplar: true})
 	}
 }
 
-func tokenUsage(_ probe.Description, r *probe.Result, to func(sample)) {
-	known(tokenInput, r.Usage.Prompt, to)
-	known(tokenOutput, r.Usage.Generated(), to)
+// tokenUsage observes the tokens that the server reported.
+func tokenUsage(_ probe.Description, r *probe.Result, record func(sample)) {
+	recordCount(tokenInput, r.Usage.Prompt, record)
+	recordCount(tokenOutput, r.Usage.Generated(), record)
 }
 
-// operation is the name that the conventions give to a request of an API: all but chat is text completion. The provider
-// follows the API and not the engine: vLLM, SGLang and all others with OpenAI's API are "openai".
-func operation(api string) (name, provider string) {
-	chat, openAI := semconv.GenAIOperationNameChat.Value.AsString(), semconv.GenAIProviderNameOpenAI.Value.AsString()
+// genAIOperation returns what the conventions call a request of an API, and its provider. All but chat is text
+// completion. The provider follows the API and not the engine: vLLM, SGLang and all others with OpenAI's API are
+// "openai".
+func genAIOperation(api string) (name, provider string) {
+	chat := semconv.GenAIOperationNameChat.Value.AsString()
 	completion := semconv.GenAIOperationNameTextCompletion.Value.AsString()
+	openAI := semconv.GenAIProviderNameOpenAI.Value.AsString()
 	switch api {
 	case "openai-completions":
 		return completion, openAI
@@ -65,17 +105,18 @@ func operation(api string) (name, provider string) {
 	return chat, openAI
 }
 
-// genAIAttributes are the attributes of the conventions that every metric and span of a target has. They mark the
-// traffic as synthetic, so that panels of real users can leave it out.
+// genAIAttributes returns the attributes of the conventions that every metric and span of a target has. They mark the
+// traffic as synthetic, so that panels about real users can leave it out.
 func genAIAttributes(t probe.Description) []attribute.KeyValue {
-	name, provider := operation(t.API)
+	name, provider := genAIOperation(t.API)
 	all := []attribute.KeyValue{
 		semconv.GenAIOperationNameKey.String(name),
 		semconv.GenAIProviderNameKey.String(provider),
 		semconv.GenAIRequestModel(valid(cmp.Or(t.Model, unknown))),
 		semconv.UserAgentSyntheticTypeTest,
 	}
-	if host, port := serverOf(t.URL); host != "" {
+	host, port := serverOf(t.URL)
+	if host != "" {
 		all = append(all, semconv.ServerAddress(host), semconv.ServerPort(port))
 	}
 	return all

@@ -7,24 +7,25 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// An Instrument is one metric, described once and exported twice.
+// An Instrument is one metric, described once and exported twice: on /metrics and over OTLP.
 type Instrument struct {
-	Name   string // OTLP name, dotted, without a unit: "llm.probe.ttft"
+	Name   string // OTLP name, with dots and without a unit: "llm.probe.ttft"
 	Unit   string // UCUM: "s", "1" for a ratio, "{token}" for a count, "" for an info series or a flag
-	Help   string // one sentence: the quantity, and when there is no sample
+	Help   string // the quantity, then when there is no sample
 	Kind   Kind
 	Scope  Scope
-	Labels []Label   // beside those of the scope
-	Bounds []float64 // of a histogram's classic buckets, in Unit, ascending
-	Zero   float64   // of a histogram: values up to it count as zero, in Unit; 0 for zeroThreshold
+	Labels []Label   // in addition to those of the scope
+	Bounds []float64 // upper bounds of a histogram's classic buckets, in Unit, ascending
+	Zero   float64   // values of a histogram up to this count as zero, in Unit; 0 for zeroThreshold
 
-	// ofResult passes on what a result adds to a histogram or a counter. ofTarget passes on what is known of a target
-	// to a gauge, when metrics are collected. Neither is set where a method of [Recorder] gives the values.
-	ofResult func(probe.Description, *probe.Result, func(sample))
-	ofTarget func(facts, func(sample))
+	// fromResult passes on what a result adds to a histogram or a counter. fromTarget passes on the value of a gauge when
+	// metrics are collected. Both are nil if a method of [Recorder] gives the values.
+	fromResult resultSource
+	fromTarget targetSource
 
-	// begins reports whether a result begins the series that it has the first sample of; nil if a target has all from the start.
-	begins func(*probe.Result) bool
+	// createOn reports whether a result creates the series of its samples. Nil: the series exist, at zero, as soon as the
+	// target is added.
+	createOn func(*probe.Result) bool
 }
 
 // A Kind is the type of a metric.
@@ -33,11 +34,11 @@ type Kind string
 // The kinds.
 const (
 	Histogram Kind = "histogram"
-	Counter   Kind = "counter" // only ever grows
+	Counter   Kind = "counter" // never decreases
 	Gauge     Kind = "gauge"
 )
 
-// A Scope is the subject of an instrument. It decides the labels that it has beside its own.
+// A Scope is the subject of an instrument. It decides which labels all its series have.
 type Scope string
 
 // The scopes.
@@ -50,28 +51,33 @@ const (
 // A Label is a label that only some instruments have.
 type Label struct {
 	Name   string
-	Values []string // all it can have; nil if the configuration or the build names them
-	From   string   // where the values come from, in words, if Values is nil
+	Values []string // all values that are possible; nil if the configuration or the build decides
+	From   string   // where the values come from, for the documentation, if Values is nil
 
-	of   func(probe.Description) []string // a target's values, if Values is nil and series must exist before their first sample
-	fact func(probe.Description) string   // the one value that a target has; no part of a point
+	// At most one of these is set. targetValues returns the values that a target can have, where its series must exist
+	// before their first sample. infoValue returns the one value that a target has: such a label is not in [ownLabels].
+	targetValues func(probe.Description) []string
+	infoValue    func(probe.Description) string
 }
 
-// A point is the values of an instrument's own labels, in their order. It identifies one series of a target.
-type point [2]string
+// ownLabels are the values of an instrument's own labels, in their order and without info labels. They identify one of
+// the series that a target has of the instrument.
+type ownLabels [2]string
 
+// A sample is one value of a series.
 type sample struct {
-	at     point
-	value  float64
-	marked bool // keep it as an exemplar, with the trace of its probe
+	labels   ownLabels
+	value    float64
+	exemplar bool // keep the value as an exemplar, with the trace of its probe
 }
 
-// PrometheusName is the name on /metrics. It is the OpenTelemetry to Prometheus translation of Name, Unit and Kind
+// PrometheusName returns the name on /metrics. It is the OpenTelemetry to Prometheus translation of Name, Unit and Kind
 // (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/), so that one dashboard serves
-// both. No name of the catalog contains its unit or "total".
+// both. No name in the catalog contains its unit or "total".
 func (i Instrument) PrometheusName() string {
 	name := strings.ReplaceAll(i.Name, ".", "_")
-	if unit := i.prometheusUnit(); unit != "" {
+	unit := i.prometheusUnit()
+	if unit != "" {
 		name += "_" + unit
 	}
 	if i.Kind == Counter {
@@ -80,10 +86,7 @@ func (i Instrument) PrometheusName() string {
 	return name
 }
 
-// zero returns the zero threshold of a histogram on /metrics.
-func (i Instrument) zero() float64 { return cmp.Or(i.Zero, zeroThreshold) }
-
-// prometheusUnit is the unit as a word; empty if it is no part of the name.
+// prometheusUnit returns the unit as a word; empty if it is not part of the name on /metrics.
 func (i Instrument) prometheusUnit() string {
 	switch {
 	case i.Unit == "s":
@@ -94,13 +97,16 @@ func (i Instrument) prometheusUnit() string {
 	return "" // none, or an annotation such as {token}
 }
 
-// labelNames are all labels of the instrument, those of its scope first.
+// zero returns the zero threshold of a histogram.
+func (i Instrument) zero() float64 { return cmp.Or(i.Zero, zeroThreshold) }
+
+// labelNames returns all labels of the instrument, those of its scope first.
 func (i Instrument) labelNames() []string {
 	var names []string
 	switch i.Scope {
 	case ScopeTarget:
 		names = []string{"target", "model", "prompt"}
-	case ScopeGenAI: // two targets may have equal attributes by the conventions
+	case ScopeGenAI: // without it, two targets could have the same attributes
 		names = []string{"target"}
 	}
 	for _, l := range i.Labels {
@@ -109,38 +115,40 @@ func (i Instrument) labelNames() []string {
 	return names
 }
 
-// labelValues are the values for labelNames in one series of a target.
-func (i Instrument) labelValues(t probe.Description, p point) []string {
+// labelValues returns the values for labelNames in one series of a target.
+func (i Instrument) labelValues(t probe.Description, own ownLabels) []string {
 	var values []string
 	switch i.Scope {
 	case ScopeTarget:
-		values = labels(t)
+		values = targetLabels(t)
 	case ScopeGenAI:
 		values = []string{valid(t.Name)}
 	}
-	own := p[:]
+	next := 0
 	for _, l := range i.Labels {
-		if l.fact != nil {
-			values = append(values, valid(l.fact(t)))
+		if l.infoValue != nil {
+			values = append(values, valid(l.infoValue(t)))
 			continue
 		}
-		values, own = append(values, own[0]), own[1:]
+		values = append(values, own[next])
+		next++
 	}
 	return values
 }
 
-func (i Instrument) points(t probe.Description) []point {
-	all := []point{{}}
+// combinations returns the labels of all series that a target has of the instrument from the start.
+func (i Instrument) combinations(t probe.Description) []ownLabels {
+	all := []ownLabels{{}}
 	for n, label := range i.Labels {
-		var longer []point
-		for _, p := range all {
-			values := label.Values
-			if label.of != nil {
-				values = label.of(t)
-			}
+		values := label.Values
+		if label.targetValues != nil {
+			values = label.targetValues(t)
+		}
+		var longer []ownLabels
+		for _, own := range all {
 			for _, value := range values {
-				p[n] = value
-				longer = append(longer, p)
+				own[n] = value
+				longer = append(longer, own)
 			}
 		}
 		all = longer

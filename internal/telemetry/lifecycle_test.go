@@ -84,11 +84,13 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 		d.Server, d.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
 	})
 	judged := changed(func(d *probe.Description) {
-		d.Objectives = append(d.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
+		added := probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9}
+		d.Objectives = append(d.Objectives[:1:1], added)
 	})
 	ended := float64(day().Add(ms(700)).UnixMilli()) / 1000
 	const frames, of = "llm_probe_frames_total", ",model=llama,prompt=cold,target=a"
 	const expiry = "llm_probe_tls_earliest_cert_expiry_timestamp_seconds"
+	const goodEvents = "llm_probe_objective_events_total,model=llama,objective=fast,prompt=cold,target=a,verdict=good"
 	for name, test := range map[string]struct {
 		does   func(r *recording)
 		prefix string
@@ -102,16 +104,24 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Set(described)
 			r.Record(succeeded5())
 		}, frames, map[string]float64{frames + of: 8}},
-		"and moments stay": {func(r *recording) { r.Set(described) }, expiry, map[string]float64{expiry + of: float64(day().AddDate(0, 2, 0).Unix())}},
-		"they are labels, and another server's timestamps unknown": {func(r *recording) { r.Set(described) }, "llm_probe_target_info", map[string]float64{
-			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=,target=a,tokenize=unknown,url=http://new": 1,
+		"and moments stay": {func(r *recording) { r.Set(described) }, expiry, map[string]float64{
+			expiry + of: float64(day().AddDate(0, 2, 0).Unix()),
+		}},
+		"they are labels, and another server's timestamps unknown": {func(r *recording) {
+			r.Set(described)
+		}, "llm_probe_target_info", map[string]float64{
+			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown," +
+				"exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=,target=a," +
+				"tokenize=unknown,url=http://new": 1,
 		}},
 		"timestamps are those of the last tokens, whatever else is set": {func(r *recording) {
 			r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
 			r.Set(changed(func(d *probe.Description) { d.Interval = time.Minute }))
 			r.Record(refused())
 		}, "llm_probe_target_info", map[string]float64{
-			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=unknown,continuous_usage=unknown,exact_output=unknown,group=g,model=llama,prompt=cold,server=unknown,stamp=user,target=a,tokenize=unknown,url=https://llm.example:8443/v1": 1,
+			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=unknown,continuous_usage=unknown," +
+				"exact_output=unknown,group=g,model=llama,prompt=cold,server=unknown,stamp=user,target=a," +
+				"tokenize=unknown,url=https://llm.example:8443/v1": 1,
 		}},
 		"another model starts new series": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
@@ -136,7 +146,9 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 		}, "llm_probe_failed_seconds,model=llama,outcome=connect", map[string]float64{
 			"llm_probe_failed_seconds,model=llama,outcome=connect,prompt=cold,target=a": 1,
 		}},
-		"other objectives start new series": {func(r *recording) { r.Set(judged) }, "llm_probe_objective_", map[string]float64{
+		"other objectives start new series": {func(r *recording) {
+			r.Set(judged)
+		}, "llm_probe_objective_", map[string]float64{
 			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  0,
 			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=bad":   0,
 			"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=good": 0,
@@ -152,8 +164,8 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Set(judged)
 			r.Set(fixedTarget())
 			r.Record(succeeded5())
-		}, "llm_probe_objective_events_total,model=llama,objective=fast,prompt=cold,target=a,verdict=good", map[string]float64{
-			"llm_probe_objective_events_total,model=llama,objective=fast,prompt=cold,target=a,verdict=good": 1,
+		}, goodEvents, map[string]float64{
+			goodEvents: 1,
 		}},
 		"moments go on with other objectives": {func(r *recording) { r.Set(judged) }, "llm_probe_last_", map[string]float64{
 			"llm_probe_last_probe_timestamp_seconds" + of:     ended,
@@ -208,7 +220,7 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 // TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK keeps whatever a provider ever saw.
 func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 	r := newRecording(t)
-	held := r.backs[1].(*otelBackend)
+	held := r.backends[1].(*otelBackend)
 	var gone []weak.Pointer[meter]
 	for _, name := range []string{"a", "b", "c"} {
 		replica := fixedTarget()
@@ -216,7 +228,7 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 		r.Set(replica)
 		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = name }))
 		for _, scope := range []Scope{ScopeTarget, ScopeGenAI} {
-			gone = append(gone, weak.Make(held.meters[owner{scope, name}]))
+			gone = append(gone, weak.Make(held.meters[meterKey{scope, name}]))
 		}
 	}
 	r.Remove("a")

@@ -16,44 +16,38 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
 
-// A Build is which program this is.
+// A Build says which program this is.
 type Build struct{ Version, Revision string }
 
-// Options are the settings of [New] beside the OTEL_* variables.
+// Options are the settings of [New] that are not OTEL_* variables.
 type Options struct {
 	Build Build
-	GenAI bool // on OTLP, metrics by the OpenTelemetry GenAI conventions beside ours
+	GenAI bool // export metrics by the OpenTelemetry GenAI conventions as well, over OTLP
 
-	// OnError is called by goroutines of the SDK for each error: those of exports after all their retries.
+	// OnError is called for each error of the SDK, by goroutines of the SDK. Errors of exports come after all retries.
 	OnError func(error)
 }
 
-// New returns a recorder that exports over OTLP as the OTEL_* variables say. An
-// error names the variable that is wrong; the recorder then works without OTLP.
+// New returns a recorder that exports over OTLP as the OTEL_* variables say. An error names the variable that is wrong;
+// the recorder then works without OTLP.
 //
-// New sets the SDK's error handler, which is global: the SDK would print errors to stderr, past the program's log.
+// New sets the SDK's error handler, which is global. By default, the SDK prints errors to stderr, past the program's
+// log.
 func New(ctx context.Context, o Options) (*Recorder, error) {
 	metrics, traces, err := newExporters(ctx)
 	if err != nil || metrics == nil && traces == nil {
 		return newRecorder(o, nil), err
 	}
-	host, _ := os.Hostname() // without one the rest is still unique
-	about, err := resource.New(ctx,
-		resource.WithAttributes(
-			semconv.ServiceName("prober"),
-			semconv.ServiceVersion(o.Build.Version),
-			semconv.ServiceInstanceID(cmp.Or(host, "prober")+"-"+rand.Text()[:8]),
-		),
-		resource.WithFromEnv(), // overrides all but the SDK's name
-		resource.WithTelemetrySDK(),
-	)
+	about, err := newResource(ctx, o.Build)
 	if err != nil {
-		return newRecorder(o, nil), fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
+		return newRecorder(o, nil), err
 	}
 	var otlp *otelBackend
 	if metrics != nil {
 		otlp = newOTelBackend(o.Build.Version,
-			sdkmetric.WithTemporalitySelector(metrics.Temporality), sdkmetric.WithAggregationSelector(metrics.Aggregation))
+			sdkmetric.WithTemporalitySelector(metrics.Temporality),
+			sdkmetric.WithAggregationSelector(metrics.Aggregation),
+		)
 	}
 	r := newRecorder(o, otlp)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -61,21 +55,45 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 		o.OnError(err)
 	}))
 	if metrics != nil {
-		r.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
-			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithProducer(otlp))))
+		reader := sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithProducer(otlp))
+		r.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(reader))
 	}
 	if traces != nil {
 		// Every probe is sampled: its id went out with the request, and is the exemplar of its metrics.
-		r.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(traces), sdktrace.WithResource(about),
-			sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithIDGenerator(ownIDs{}))
+		r.traces = sdktrace.NewTracerProvider(
+			sdktrace.WithBatcher(traces),
+			sdktrace.WithResource(about),
+			sdktrace.WithSampler(sdktrace.AlwaysSample()),
+			sdktrace.WithIDGenerator(ownIDs{}),
+		)
 	}
 	return r, nil
+}
+
+// newResource returns what the exports say about this process. The OTEL_* variables override all but the SDK's name.
+func newResource(ctx context.Context, build Build) (*resource.Resource, error) {
+	host, _ := os.Hostname() // the id is unique without it
+	instance := cmp.Or(host, "prober") + "-" + rand.Text()[:8]
+	about, err := resource.New(ctx,
+		resource.WithAttributes(
+			semconv.ServiceName("prober"),
+			semconv.ServiceVersion(build.Version),
+			semconv.ServiceInstanceID(instance),
+		),
+		resource.WithFromEnv(),
+		resource.WithTelemetrySDK(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
+	}
+	return about, nil
 }
 
 // Exporting reports whether metrics or traces are exported over OTLP.
 func (r *Recorder) Exporting() bool { return r.metrics != nil || r.traces != nil }
 
-// Shutdown sends what is left, until ctx is done, and ends the exports. Failed ones were passed to OnError already.
+// Shutdown sends what is left, until ctx is done, and ends the exports. Exports that failed were passed to OnError
+// already.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup
@@ -83,8 +101,9 @@ func (r *Recorder) Shutdown(ctx context.Context) error {
 		running.Go(func() { traces = r.traces.Shutdown(ctx) })
 	}
 	if r.metrics != nil {
-		if metrics = r.metrics.Shutdown(ctx); metrics != nil {
-			otel.Handle(metrics) // the SDK does so with all others
+		metrics = r.metrics.Shutdown(ctx)
+		if metrics != nil {
+			otel.Handle(metrics) // the SDK does so with all other errors
 		}
 	}
 	running.Wait()

@@ -38,8 +38,8 @@ func formOf(m *metricspb.Metric) string {
 	return m.Unit + " gauge"
 }
 
-// TestOTLPForm holds the names, units, kinds, temporality and scale of all metrics, the attributes of those by the GenAI
-// conventions, and the resource.
+// TestOTLPForm holds the names, units, kinds, temporality and scale of all metrics, the attributes of those by the
+// GenAI conventions, and the resource.
 func TestOTLPForm(t *testing.T) {
 	c := newCollector(t)
 	o, _ := newOTLPTo(t, c.endpoint, map[string]string{
@@ -74,8 +74,9 @@ func TestNewNamesTheVariable(t *testing.T) {
 		t.Errorf("without an endpoint: exporting %t, %v", o.Exporting(), err)
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")
-	if o, err := New(t.Context(), Options{}); err == nil || o.Exporting() || !strings.Contains(err.Error(), "OTEL_RESOURCE_ATTRIBUTES") {
-		t.Errorf("a resource that is none: %v", err)
+	o, err := New(t.Context(), Options{})
+	if err == nil || o.Exporting() || !strings.Contains(err.Error(), "OTEL_RESOURCE_ATTRIBUTES") {
+		t.Errorf("a resource that is not valid: %v", err)
 	}
 }
 
@@ -132,10 +133,14 @@ func TestFailedExports(t *testing.T) {
 		failures       int
 		env            map[string]string
 	}{
-		"a redirect":                {redirecting.URL, errRedirected.Error(), 2, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=secret"}},
-		"a refusal":                 {forbidding.URL, "no such tenant", 2, nil},
-		"partial success by HTTP":   {c.endpoint, c.reject, 1, map[string]string{"OTEL_TRACES_EXPORTER": "none"}},
-		"partial success, and gRPC": {c.endpoint, c.reject, 1, map[string]string{"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}},
+		"a redirect": {redirecting.URL, errRedirected.Error(), 2, map[string]string{
+			"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=secret",
+		}},
+		"a refusal":               {forbidding.URL, "no such tenant", 2, nil},
+		"partial success by HTTP": {c.endpoint, c.reject, 1, map[string]string{"OTEL_TRACES_EXPORTER": "none"}},
+		"partial success, and gRPC": {c.endpoint, c.reject, 1, map[string]string{
+			"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, errs := newOTLPTo(t, test.endpoint, test.env)
@@ -178,7 +183,9 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	about := pairs(c.metrics[0].Resource.Attributes)
-	for name, want := range map[string]string{"service.name": "mine", "service.instance.id": "pod-0", "service.version": "other"} {
+	for name, want := range map[string]string{
+		"service.name": "mine", "service.instance.id": "pod-0", "service.version": "other",
+	} {
 		if about[name] != want {
 			t.Errorf("%s=%q, want %q", name, about[name], want)
 		}

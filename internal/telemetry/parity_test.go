@@ -29,7 +29,9 @@ func TestBothRecordersAgree(t *testing.T) {
 	if r.exemplars == 0 {
 		t.Error("no exemplars")
 	}
-	for _, name := range []string{"llm_probe_itl_seconds,model=llama,prompt=cold,target=a", "llm_prober_read_delay_seconds"} {
+	for _, name := range []string{
+		"llm_probe_itl_seconds,model=llama,prompt=cold,target=a", "llm_prober_read_delay_seconds",
+	} {
 		if v := all[name]; v.Scale != 4 || v.Zero == 0 || v.Sum == 0 || len(v.Native) < 50 {
 			t.Errorf("the results are no test of the buckets of %s: %+v", name, v)
 		}
@@ -50,9 +52,9 @@ func TestBothRecordersAgree(t *testing.T) {
 func TestOutliersCostNoResolution(t *testing.T) {
 	r := newRecording(t)
 	r.Set(fixedTarget())
-	to := r.targets["a"].series[seriesID{name: "llm.probe.itl"}]
+	to := r.targets["a"].series[seriesID{instrument: "llm.probe.itl"}]
 	for _, value := range []time.Duration{time.Nanosecond, 123 * time.Microsecond, 18 * time.Millisecond, 24 * time.Hour} {
-		add(to, value.Seconds(), trace.SpanContext{})
+		observe(to, value.Seconds(), trace.SpanContext{})
 	}
 	got := r.both(t)["llm_probe_itl_seconds,model=llama,prompt=cold,target=a"]
 	want := values{
@@ -73,12 +75,12 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 	} {
 		r := newRecording(t)
 		r.Set(fixedTarget())
-		to := r.targets["a"].series[seriesID{name: "llm.probe.itl"}]
+		to := r.targets["a"].series[seriesID{instrument: "llm.probe.itl"}]
 		if series == "llm_prober_read_delay_seconds" {
-			to = r.prober[seriesID{name: "llm.prober.read_delay"}]
+			to = r.proberSeries[seriesID{instrument: "llm.prober.read_delay"}]
 		}
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
-			add(to, value, trace.SpanContext{})
+			observe(to, value, trace.SpanContext{})
 		}
 		if got := r.both(t)[series]; got.Zero != 3 || got.Count != 4 {
 			t.Errorf("%s: %d of %d values in the zero bucket, want 3 of 4", series, got.Zero, got.Count)

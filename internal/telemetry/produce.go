@@ -11,39 +11,46 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Produce implements [sdkmetric.Producer]: the series of all meters, one metric for each instrument.
+// Produce implements [sdkmetric.Producer]. It returns the series of all meters, with one metric for each instrument.
 func (b *otelBackend) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
-	var one metricdata.ScopeMetrics
-	var failed error
-	at := map[string]int{} // the index of each metric
-	for _, from := range b.live() {
+	var merged metricdata.ScopeMetrics
+	var errs []error
+	index := map[string]int{} // of each metric in merged, by name
+	for _, m := range b.allMeters() {
 		var all metricdata.ResourceMetrics
-		failed = errors.Join(failed, from.reader.Collect(ctx, &all))
+		errs = append(errs, m.reader.Collect(ctx, &all))
 		for _, scope := range all.ScopeMetrics {
-			one.Scope = scope.Scope
-			for _, got := range scope.Metrics {
-				n, known := at[got.Name]
-				if !known {
-					at[got.Name] = len(one.Metrics)
-					one.Metrics = append(one.Metrics, got)
-					continue
-				}
-				one.Metrics[n].Data = merged(one.Metrics[n].Data, got.Data)
-			}
+			merged.Scope = scope.Scope
+			mergeMetrics(&merged, index, scope.Metrics)
 		}
 	}
-	for _, m := range one.Metrics {
-		if histogram, ok := m.Data.(metricdata.ExponentialHistogram[float64]); ok {
-			for n := range histogram.DataPoints {
-				withZeroThreshold(&histogram.DataPoints[n], b.zero[m.Name])
-			}
+	for _, m := range merged.Metrics {
+		histogram, ok := m.Data.(metricdata.ExponentialHistogram[float64])
+		if !ok {
+			continue
+		}
+		for n := range histogram.DataPoints {
+			withZeroThreshold(&histogram.DataPoints[n], b.zero[m.Name])
 		}
 	}
-	return []metricdata.ScopeMetrics{one}, failed
+	return []metricdata.ScopeMetrics{merged}, errors.Join(errs...)
 }
 
-// merged returns the data points of both.
-func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
+// mergeMetrics adds metrics to merged. The data points of a metric that is there already are appended to it.
+func mergeMetrics(merged *metricdata.ScopeMetrics, index map[string]int, metrics []metricdata.Metrics) {
+	for _, m := range metrics {
+		n, ok := index[m.Name]
+		if !ok {
+			index[m.Name] = len(merged.Metrics)
+			merged.Metrics = append(merged.Metrics, m)
+			continue
+		}
+		merged.Metrics[n].Data = appendPoints(merged.Metrics[n].Data, m.Data)
+	}
+}
+
+// appendPoints returns a with the data points of b, which has the same type.
+func appendPoints(a, b metricdata.Aggregation) metricdata.Aggregation {
 	switch a := a.(type) {
 	case metricdata.Sum[int64]:
 		a.DataPoints = append(a.DataPoints, b.(metricdata.Sum[int64]).DataPoints...)
@@ -58,33 +65,34 @@ func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 	return a
 }
 
-// withZeroThreshold moves the buckets of values up to a threshold, a power of two, into the zero bucket. The SDK has
+// withZeroThreshold moves the buckets of values up to a threshold, a power of two, into the zero bucket. The SDK counts
 // only values of exactly 0 there and knows no threshold, which a native histogram has. The sum stays exact.
 func withZeroThreshold(p *metricdata.ExponentialHistogramDataPoint[float64], threshold float64) {
 	p.ZeroThreshold = threshold
-	// The bucket n has the values above 2^(n/16) and up to 2^((n+1)/16): this is the first above the threshold.
+	// Bucket n holds the values above 2^(n/16) and up to 2^((n+1)/16). The first one to keep is that above the threshold.
 	first := int32(math.Ilogb(threshold)) << p.Scale
 	buckets := &p.PositiveBucket
-	small := min(max(0, int(first-buckets.Offset)), len(buckets.Counts))
-	for _, count := range buckets.Counts[:small] {
+	moved := min(max(0, int(first-buckets.Offset)), len(buckets.Counts))
+	for _, count := range buckets.Counts[:moved] {
 		p.ZeroCount += count
 	}
-	buckets.Counts = buckets.Counts[small:]
-	buckets.Offset += int32(small)
+	buckets.Counts = buckets.Counts[moved:]
+	buckets.Offset += int32(moved)
 }
 
-// observe makes the SDK read the gauges of r whenever the prober's own metrics are collected.
-func (b *otelBackend) observe(r *Recorder) {
-	meter := b.meterOf(owner{scope: ScopeProber})
+// observeGauges makes the SDK read the gauges of r whenever the prober's own metrics are collected.
+func (b *otelBackend) observeGauges(r *Recorder) {
+	m := b.meter(meterKey{scope: ScopeProber})
 	gauges := map[string]metric.Float64ObservableGauge{}
 	var all []metric.Observable
-	for _, i := range r.collected {
-		gauges[i.Name] = must(meter.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
-		all = append(all, gauges[i.Name])
+	for _, i := range r.gauges {
+		gauge := must(m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+		gauges[i.Name] = gauge
+		all = append(all, gauge)
 	}
-	must(meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
-		r.collect(func(i Instrument, t probe.Description, s sample) {
-			to.ObserveFloat64(gauges[i.Name], s.value, metric.WithAttributeSet(i.attributes(t, s.at)))
+	must(m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+		r.collectGauges(func(i Instrument, t probe.Description, s sample) {
+			to.ObserveFloat64(gauges[i.Name], s.value, metric.WithAttributeSet(i.attributes(t, s.labels)))
 		})
 		return nil
 	}, all...))

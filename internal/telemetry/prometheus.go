@@ -13,21 +13,22 @@ import (
 // maxScrapes is how many scrapes are served at once. Each holds all metrics in memory until the client has read them.
 const maxScrapes = 10
 
-// Handler serves /metrics in the format that the scraper prefers: Prometheus text, OpenMetrics, or the protobuf format,
-// which alone carries native histograms. What cannot be collected is left out, counted in
-// promhttp_metric_handler_errors_total and reported to log.
+// Handler returns the handler of /metrics. It serves the format that the scraper prefers: Prometheus text,
+// OpenMetrics, or protobuf, which alone carries native histograms. A metric that cannot be collected is left out of
+// the scrape, counted in promhttp_metric_handler_errors_total and reported to log.
 func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
-	return promhttp.InstrumentMetricHandler(r.registry, promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
+	handler := promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
 		ErrorLog:            log,
 		ErrorHandling:       promhttp.ContinueOnError,
 		Registry:            r.registry,
 		EnableOpenMetrics:   true,
 		MaxRequestsInFlight: maxScrapes,
-	}))
+	})
+	return promhttp.InstrumentMetricHandler(r.registry, handler)
 }
 
-// A promBackend keeps the series of /metrics in client_golang's vectors, by the name of the instrument. Metrics of the
-// GenAI conventions are not on /metrics.
+// A promBackend keeps the series of /metrics in client_golang's vectors, by the name of their instrument. It has no
+// metrics of the GenAI conventions.
 type promBackend struct {
 	counters   map[string]*prometheus.CounterVec
 	histograms map[string]*prometheus.HistogramVec
@@ -43,25 +44,11 @@ func newPromBackend(registry prometheus.Registerer, recorded []*Instrument) *pro
 		switch {
 		case i.Scope == ScopeGenAI:
 		case i.Kind == Counter:
-			counter := prometheus.NewCounterVec(prometheus.CounterOpts{
-				Name: i.PrometheusName(),
-				Help: i.Help,
-				Unit: i.prometheusUnit(),
-			}, i.labelNames())
+			counter := newCounter(i)
 			registry.MustRegister(counter)
 			b.counters[i.Name] = counter
 		default:
-			histogram := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-				Name:    i.PrometheusName(),
-				Help:    i.Help,
-				Unit:    i.prometheusUnit(),
-				Buckets: i.Bounds, // beside the native ones: what Prometheus scrapes by default
-
-				NativeHistogramBucketFactor:    nativeFactor,
-				NativeHistogramZeroThreshold:   i.zero(),
-				NativeHistogramMaxBucketNumber: nativeBuckets,
-				NativeHistogramMaxExemplars:    -1, // scrapers take those of the classic buckets; twice would be half of a scrape
-			}, i.labelNames())
+			histogram := newHistogram(i)
 			registry.MustRegister(histogram)
 			b.histograms[i.Name] = histogram
 		}
@@ -69,17 +56,42 @@ func newPromBackend(registry prometheus.Registerer, recorded []*Instrument) *pro
 	return b
 }
 
+func newCounter(i *Instrument) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: i.PrometheusName(),
+		Help: i.Help,
+		Unit: i.prometheusUnit(),
+	}, i.labelNames())
+}
+
+// newHistogram returns the vector of a histogram. It has native buckets and, as Prometheus scrapes them by default,
+// classic ones. It keeps no native exemplars: scrapers take those of the classic buckets, and to have both would be
+// half of a scrape.
+func newHistogram(i *Instrument) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    i.PrometheusName(),
+		Help:    i.Help,
+		Unit:    i.prometheusUnit(),
+		Buckets: i.Bounds,
+
+		NativeHistogramBucketFactor:    nativeFactor,
+		NativeHistogramZeroThreshold:   i.zero(),
+		NativeHistogramMaxBucketNumber: nativeBuckets,
+		NativeHistogramMaxExemplars:    -1,
+	}, i.labelNames())
+}
+
 // open implements [backend].
-func (b *promBackend) open(i *Instrument, t probe.Description, p point) series {
+func (b *promBackend) open(i *Instrument, t probe.Description, own ownLabels) series {
 	if vector, ok := b.counters[i.Name]; ok {
-		counter := vector.WithLabelValues(i.labelValues(t, p)...)
+		counter := vector.WithLabelValues(i.labelValues(t, own)...)
 		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
 	}
 	vector, ok := b.histograms[i.Name]
 	if !ok {
 		return nil
 	}
-	histogram := vector.WithLabelValues(i.labelValues(t, p)...)
+	histogram := vector.WithLabelValues(i.labelValues(t, own)...)
 	return func(value float64, span trace.SpanContext) {
 		if !span.IsValid() {
 			histogram.Observe(value)
@@ -106,17 +118,17 @@ func (b *promBackend) release(scope Scope, t probe.Description) {
 	}
 }
 
-// newGauges returns what reads the gauges of a recorder whenever metrics are collected.
-func newGauges(r *Recorder) prometheus.CollectorFunc {
+// newGaugeCollector returns a collector that reads the gauges of a recorder at each scrape.
+func newGaugeCollector(r *Recorder) prometheus.CollectorFunc {
 	descriptions := map[string]*prometheus.Desc{} // by instrument
-	for _, i := range r.collected {
+	for _, i := range r.gauges {
 		labels := prometheus.UnconstrainedLabels(i.labelNames())
 		unit := prometheus.WithUnit(i.prometheusUnit())
 		descriptions[i.Name] = prometheus.V2.NewDesc(i.PrometheusName(), i.Help, labels, nil, unit)
 	}
 	return func(to chan<- prometheus.Metric) {
-		r.collect(func(i Instrument, t probe.Description, s sample) {
-			values := i.labelValues(t, s.at)
+		r.collectGauges(func(i Instrument, t probe.Description, s sample) {
+			values := i.labelValues(t, s.labels)
 			to <- prometheus.MustNewConstMetric(descriptions[i.Name], prometheus.GaugeValue, s.value, values...)
 		})
 	}

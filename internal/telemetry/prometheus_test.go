@@ -123,9 +123,12 @@ func TestExemplars(t *testing.T) {
 	const ok = " map[span_id:1112131415161718 trace_id:0102030405060708090a0b0c0d0e0f10]"
 	const stalled = " map[span_id:aa12131415161718 trace_id:aa02030405060708090a0b0c0d0e0f10]"
 	want := map[string][]string{
-		"llm_probe_ttft_seconds": {"0.6" + ok}, "llm_probe_tpot_seconds": {"0.015" + ok}, "llm_probe_e2el_seconds": {"0.665" + ok},
-		"llm_probe_max_gap_seconds": {"0.04" + ok, "30" + stalled}, "llm_probe_chunk_gap_seconds": {"0.04" + ok},
-		"llm_probe_itl_seconds": {"0.02" + ok},
+		"llm_probe_ttft_seconds":      {"0.6" + ok},
+		"llm_probe_tpot_seconds":      {"0.015" + ok},
+		"llm_probe_e2el_seconds":      {"0.665" + ok},
+		"llm_probe_max_gap_seconds":   {"0.04" + ok, "30" + stalled},
+		"llm_probe_chunk_gap_seconds": {"0.04" + ok},
+		"llm_probe_itl_seconds":       {"0.02" + ok},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("exemplars (-want +got):\n%s", diff)
@@ -158,7 +161,8 @@ type broken struct{}
 func (broken) Describe(chan<- *prometheus.Desc) {}
 
 func (broken) Collect(to chan<- prometheus.Metric) {
-	to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(errors.New("broken collector")), errors.New("broken collector"))
+	err := errors.New("broken collector")
+	to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 }
 
 // A stuck client reads nothing until it is closed.

@@ -12,30 +12,34 @@ import (
 // unknown is the label value of a model, API or server type that is not known yet.
 const unknown = "unknown"
 
-func labels(t probe.Description) []string {
+// targetLabels returns the labels that every series of a target has: target, model and prompt.
+func targetLabels(t probe.Description) []string {
 	return []string{valid(t.Name), valid(cmp.Or(t.Model, unknown)), valid(t.Prompt)}
 }
 
+// serverOf returns the host and the port of a URL; empty and 0 if it is not valid.
 func serverOf(raw string) (host string, port int) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "", 0
 	}
-	byScheme := "80"
+	defaultPort := "80"
 	if u.Scheme == "https" {
-		byScheme = "443"
+		defaultPort = "443"
 	}
-	port, _ = strconv.Atoi(cmp.Or(u.Port(), byScheme)) // [url.Parse] takes no port but a number
+	port, _ = strconv.Atoi(cmp.Or(u.Port(), defaultPort)) // [url.Parse] accepts only numbers
 	return u.Hostname(), port
 }
 
-// shownURL is the scheme, host and path of a URL: the rest may be secret. It is empty for what is no URL.
-func shownURL(raw string) string {
+// withoutSecrets returns the scheme, host and path of a URL: the rest may be secret. It is empty if the URL is not
+// valid.
+func withoutSecrets(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""
 	}
-	return valid((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return valid(shown.String())
 }
 
 // valid makes a label value, which must be UTF-8, of any text, such as a model's name from a server.

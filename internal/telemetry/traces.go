@@ -13,19 +13,18 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// recordSpan makes the span of a result, after the probe ended. A result that names no span has none.
+// recordSpan makes the span of a result, after the probe ended. It makes none for a result that names no span.
 func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 	own := spanOf(r)
 	if !own.IsValid() {
 		return
 	}
-	start := r.Start
-	name, _ := operation(t.API)
-	_, span := by.Start(context.WithValue(context.Background(), ownKey{}, own),
-		name+" "+valid(cmp.Or(t.Model, unknown)), // by the GenAI conventions
+	operation, _ := genAIOperation(t.API)
+	name := operation + " " + valid(cmp.Or(t.Model, unknown)) // as the GenAI conventions say
+	_, span := by.Start(context.WithValue(context.Background(), ownKey{}, own), name,
 		trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithTimestamp(start),
+		trace.WithTimestamp(r.Start),
 		trace.WithAttributes(genAIAttributes(t)...),
 		trace.WithAttributes(spanAttributes(t, r)...),
 	)
@@ -33,10 +32,11 @@ func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 	if r.Err != nil {
 		span.SetStatus(codes.Error, valid(r.Err.Error())) // without secrets and prompt: see [probe.Result]
 	}
-	span.End(trace.WithTimestamp(start.Add(r.Elapsed)))
+	span.End(trace.WithTimestamp(r.Start.Add(r.Elapsed)))
 }
 
-// spanAttributes are those beside [genAIAttributes]. Neither the prompt nor the answer is ever among them.
+// spanAttributes returns the attributes of a span in addition to [genAIAttributes]. Neither the prompt nor the answer
+// is ever among them.
 func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIRequestStream(true),
@@ -46,9 +46,9 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 		attribute.String("llm.probe.outcome", string(r.Outcome)),
 		attribute.Int64("llm.probe.round", int64(r.Round)),
 	}
-	for _, c := range []struct {
-		known bool
-		kv    attribute.KeyValue
+	optional := []struct {
+		known     bool
+		attribute attribute.KeyValue
 	}{
 		{r.Usage.Prompt.Known, semconv.GenAIUsageInputTokens(r.Usage.Prompt.N)},
 		{r.Usage.Cached.Known, semconv.GenAIUsageCacheReadInputTokens(r.Usage.Cached.N)},
@@ -57,18 +57,21 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 		{r.Finish != "", semconv.GenAIResponseFinishReasons(valid(r.Finish))},
 		{r.Status != 0, semconv.HTTPResponseStatusCode(r.Status)},
 		{r.Outcome != probe.OK, semconv.ErrorTypeKey.String(string(r.Outcome))},
-	} {
-		if c.known {
-			all = append(all, c.kv)
+	}
+	for _, o := range optional {
+		if o.known {
+			all = append(all, o.attribute)
 		}
 	}
-	if first, ok := r.TTFT(); ok {
+	first, ok := r.TTFT()
+	if ok {
 		all = append(all, semconv.GenAIResponseTimeToFirstChunk(first.Seconds()))
 	}
 	return all
 }
 
-// addEvents adds the moments that a probe reached. Of the connection only the lengths of phases are known: they are set end to end.
+// addEvents adds the moments that a probe reached. Of the connection only the durations of its phases are known: their
+// events assume that each began when the one before ended.
 func addEvents(span trace.Span, r *probe.Result) {
 	reached := func(name string, at time.Duration, ok bool) {
 		if ok {
@@ -83,30 +86,37 @@ func addEvents(span trace.Span, r *probe.Result) {
 	reached("response headers", p.Header, p.Header > 0)
 	first, ok := r.TTFT()
 	reached("first token", first, ok)
-	if n := len(r.Tokens); n > 0 {
+	n := len(r.Tokens)
+	if n > 0 {
 		reached("last token", r.Timeline.Tokens[n-1].At, true)
 	}
 }
 
+// ownKey is the key of a span's own ids in a context.
 type ownKey struct{}
 
 // ownIDs is an [sdktrace.IDGenerator] that gives a span the ids that its probe sent as traceparent.
 type ownIDs struct{}
 
+// NewIDs returns the ids in ctx.
 func (ownIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	own, _ := ctx.Value(ownKey{}).(trace.SpanContext)
 	return own.TraceID(), own.SpanID()
 }
 
-// NewSpanID is for spans with a parent: there are none.
+// NewSpanID returns the id in ctx. The SDK asks for it only for spans with a parent, of which there are none.
 func (g ownIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	_, id := g.NewIDs(ctx)
 	return id
 }
 
-// spanOf is the span of a probe. It is not valid if the result names none.
+// spanOf returns the span of a probe. It is not valid if the result names none.
 func spanOf(r *probe.Result) trace.SpanContext {
 	traceID, _ := trace.TraceIDFromHex(r.TraceID)
 	spanID, _ := trace.SpanIDFromHex(r.SpanID)
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.FlagsSampled})
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID:    traceID,
+		SpanID:     spanID,
+		TraceFlags: trace.FlagsSampled,
+	})
 }

@@ -18,9 +18,11 @@ func spansOf(c *collector) string {
 	var b strings.Builder
 	for _, resource := range c.traces {
 		for _, s := range resource.ScopeSpans[0].Spans {
-			start, end := time.Unix(0, int64(s.StartTimeUnixNano)), time.Unix(0, int64(s.EndTimeUnixNano))
-			fmt.Fprintf(&b, "%s, %s, from %v until %v\ntrace %x, span %x, parent %q\n%s %q\n", s.Name, s.Kind, start.Sub(day()), end.Sub(day()),
-				s.TraceId, s.SpanId, s.ParentSpanId, s.Status.GetCode(), s.Status.GetMessage())
+			start := time.Unix(0, int64(s.StartTimeUnixNano))
+			end := time.Unix(0, int64(s.EndTimeUnixNano))
+			fmt.Fprintf(&b, "%s, %s, from %v until %v\n", s.Name, s.Kind, start.Sub(day()), end.Sub(day()))
+			fmt.Fprintf(&b, "trace %x, span %x, parent %q\n", s.TraceId, s.SpanId, s.ParentSpanId)
+			fmt.Fprintf(&b, "%s %q\n", s.Status.GetCode(), s.Status.GetMessage())
 			attributes := pairs(s.Attributes)
 			for _, name := range slices.Sorted(maps.Keys(attributes)) {
 				fmt.Fprintf(&b, "  %s=%s\n", name, attributes[name])
@@ -65,7 +67,7 @@ func TestOperations(t *testing.T) {
 		"openai-chat": {"chat", "openai"}, "openai-completions": {"text_completion", "openai"},
 		"tgi": {"text_completion", "tgi"}, "": {"chat", "openai"},
 	} {
-		if name, provider := operation(api); name != want[0] || provider != want[1] {
+		if name, provider := genAIOperation(api); name != want[0] || provider != want[1] {
 			t.Errorf("%s: %s, %s, want %v", api, name, provider, want)
 		}
 	}
@@ -73,11 +75,13 @@ func TestOperations(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://u:p@h/v1?key=k#f": "h 443 https://h/v1", "http://h": "h 80 http://h", "http://[::1]:9": "::1 9 http://[::1]:9",
-		"http://h:%zz": " 0 ", "": " 80 ",
+		"https://u:p@h/v1?key=k#f": "h 443 https://h/v1",
+		"http://h":                 "h 80 http://h",
+		"http://[::1]:9":           "::1 9 http://[::1]:9",
+		"http://h:%zz":             " 0 ", "": " 80 ",
 	} {
 		host, port := serverOf(url)
-		if got := fmt.Sprint(host, " ", port, " ", shownURL(url)); got != want {
+		if got := fmt.Sprint(host, " ", port, " ", withoutSecrets(url)); got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)
 		}
 	}

@@ -10,16 +10,61 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-type source = func(probe.Description, *probe.Result, func(sample))
+// A resultSource passes on the samples that a result of a target adds to an instrument.
+type resultSource = func(t probe.Description, r *probe.Result, record func(sample))
 
-// exemplar makes [once] keep its sample as an exemplar.
-const exemplar = true
+// Whether [durationOf] keeps its samples as exemplars.
+const (
+	withExemplar = true
+	noExemplar   = false
+)
 
-// once is a duration of the results that a condition admits.
-func once(duration func(*probe.Result) (time.Duration, bool), admit func(*probe.Result) bool, marked bool) source {
-	return func(_ probe.Description, r *probe.Result, to func(sample)) {
-		if d, ok := duration(r); ok && admit(r) {
-			to(sample{value: d.Seconds(), marked: marked})
+// durationOf observes one duration of each result for which admit is true.
+func durationOf(
+	duration func(*probe.Result) (time.Duration, bool),
+	admit func(*probe.Result) bool,
+	exemplar bool,
+) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		d, ok := duration(r)
+		if ok && admit(r) {
+			record(sample{value: d.Seconds(), exemplar: exemplar})
+		}
+	}
+}
+
+// durationsOf observes durations of which each successful result has many. The first of the longest is an exemplar.
+func durationsOf(all func(*probe.Result) iter.Seq[time.Duration]) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		if !succeeded(r) {
+			return
+		}
+		longest := time.Duration(-1)
+		for d := range all(r) {
+			longest = max(longest, d)
+		}
+		marked := false
+		for d := range all(r) {
+			isExemplar := d == longest && !marked
+			marked = marked || isExemplar
+			record(sample{value: d.Seconds(), exemplar: isExemplar})
+		}
+	}
+}
+
+// countOf adds a number that each result has.
+func countOf(number func(*probe.Result) int) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		record(sample{value: float64(number(r))})
+	}
+}
+
+// countBy counts results by the value of a label. It does not count a result for which the value is empty.
+func countBy[T ~string](label func(*probe.Result) T) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		value := label(r)
+		if value != "" {
+			record(sample{labels: ownLabels{string(value)}, value: 1})
 		}
 	}
 }
@@ -28,118 +73,119 @@ func always(*probe.Result) bool { return true }
 
 func succeeded(r *probe.Result) bool { return r.Outcome == probe.OK }
 
-// uncached admits successes whose prompt was not cached contrary to plan.
-func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
-
-func reasoned(r *probe.Result) bool { return r.Reasoned || r.Hidden }
-
-// validTTFT admits successes whose first token was seen and not cached contrary to plan.
+// validTTFT admits successes whose first token was seen, and whose prompt was not cached if it should be cold.
 func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
 
-// gaps are durations that a result has many of. The first of the longest is marked.
-func gaps(all func(*probe.Result) iter.Seq[time.Duration]) source {
-	return func(_ probe.Description, r *probe.Result, to func(sample)) {
-		if !succeeded(r) {
-			return
-		}
-		longest := time.Duration(-1)
-		for d := range all(r) {
-			longest = max(longest, d)
-		}
-		for d := range all(r) {
-			to(sample{value: d.Seconds(), marked: d == longest})
-			if d == longest {
-				longest = -1
-			}
-		}
-	}
-}
+// uncached admits successes whose prompt was not cached if it should be cold.
+func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
 
-func count(number func(*probe.Result) int) source {
-	return func(_ probe.Description, r *probe.Result, to func(sample)) { to(sample{value: float64(number(r))}) }
-}
+// reasoned reports whether the answer began with reasoning, shown or hidden.
+func reasoned(r *probe.Result) bool { return r.Reasoned || r.Hidden }
 
-// classed counts results by a label; those with an empty value are not counted.
-func classed[T ~string](class func(*probe.Result) T) source {
-	return func(_ probe.Description, r *probe.Result, to func(sample)) {
-		if value := class(r); value != "" {
-			to(sample{at: point{string(value)}, value: 1})
-		}
-	}
-}
+func outcomeOf(r *probe.Result) probe.Outcome { return r.Outcome }
 
-const phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders = "dns", "connect", "tls", "write", "headers"
+func taintOf(r *probe.Result) probe.Taint { return r.Taint }
 
-func phaseLengths(_ probe.Description, r *probe.Result, to func(sample)) {
-	if !succeeded(r) || r.OtherLength {
-		return
-	}
-	phase := func(name string, d time.Duration, ok bool) {
-		if ok {
-			to(sample{at: point{name}, value: d.Seconds()})
-		}
-	}
-	p := r.Phases
-	phase(phaseDNS, p.DNS, p.DNS > 0)
-	phase(phaseConnect, p.Connect, p.Connect > 0)
-	phase(phaseTLS, p.TLS, p.TLS > 0)
-	write, ok := p.Write()
-	phase(phaseWrite, write, ok)
-	wait, ok := p.Wait()
-	phase(phaseHeaders, wait, ok)
-}
+func tokenFrames(r *probe.Result) int { return len(r.Tokens) }
 
-func failedSeconds(_ probe.Description, r *probe.Result, to func(sample)) {
-	if !succeeded(r) {
-		to(sample{at: point{string(r.Outcome)}, value: r.Elapsed.Seconds()})
-	}
-}
-
-// scheduleDelay has no value for a probe that was not scheduled: a person asked for it.
-func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
-
-const kindPrompt, kindCached, kindOutput, kindReasoning = "prompt", "cached", "output", "reasoning"
-
-func tokens(_ probe.Description, r *probe.Result, to func(sample)) {
-	known(kindPrompt, r.Usage.Prompt, to)
-	known(kindCached, r.Usage.Cached, to)
-	known(kindOutput, r.Usage.Generated(), to)
-	known(kindReasoning, r.Usage.Reasoning, to)
-}
-
-func known(kind string, c wire.Count, to func(sample)) {
-	if c.Known {
-		to(sample{at: point{kind}, value: float64(c.N)})
-	}
-}
-
-func cacheState(r *probe.Result) probe.CacheState {
+// cacheStateOf returns the label of a successful result; empty for others.
+func cacheStateOf(r *probe.Result) probe.CacheState {
 	if !succeeded(r) {
 		return ""
 	}
 	return cmp.Or(r.Cache, probe.CacheUnknown)
 }
 
-func readDelays(_ probe.Description, r *probe.Result, to func(sample)) {
-	for _, d := range r.ReadDelays() {
-		to(sample{value: d.Seconds()})
+// The values of the label phase.
+const (
+	phaseDNS     = "dns"
+	phaseConnect = "connect"
+	phaseTLS     = "tls"
+	phaseWrite   = "write"
+	phaseHeaders = "headers"
+)
+
+// phaseDurations observes the phases that a successful request went through.
+func phaseDurations(_ probe.Description, r *probe.Result, record func(sample)) {
+	if !succeeded(r) || r.OtherLength {
+		return
+	}
+	recordPhase := func(name string, d time.Duration, ok bool) {
+		if ok {
+			record(sample{labels: ownLabels{name}, value: d.Seconds()})
+		}
+	}
+	p := r.Phases
+	recordPhase(phaseDNS, p.DNS, p.DNS > 0)
+	recordPhase(phaseConnect, p.Connect, p.Connect > 0)
+	recordPhase(phaseTLS, p.TLS, p.TLS > 0)
+	write, ok := p.Write()
+	recordPhase(phaseWrite, write, ok)
+	wait, ok := p.Wait()
+	recordPhase(phaseHeaders, wait, ok)
+}
+
+// failureDurations observes how long failed probes took, by outcome.
+func failureDurations(_ probe.Description, r *probe.Result, record func(sample)) {
+	if !succeeded(r) {
+		record(sample{labels: ownLabels{string(r.Outcome)}, value: r.Elapsed.Seconds()})
 	}
 }
 
-const verdictGood, verdictBad = "good", "bad"
+// scheduleDelay returns how late a probe started; false for one that was not scheduled.
+func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
 
-func verdicts(t probe.Description, r *probe.Result, to func(sample)) {
+// readDelays observes how long the bytes of token frames lay unread.
+func readDelays(_ probe.Description, r *probe.Result, record func(sample)) {
+	for _, d := range r.ReadDelays() {
+		record(sample{value: d.Seconds()})
+	}
+}
+
+// The values of the label kind of tokens.
+const (
+	kindPrompt    = "prompt"
+	kindCached    = "cached"
+	kindOutput    = "output"
+	kindReasoning = "reasoning"
+)
+
+// tokenCounts adds the tokens that the server reported.
+func tokenCounts(_ probe.Description, r *probe.Result, record func(sample)) {
+	recordCount(kindPrompt, r.Usage.Prompt, record)
+	recordCount(kindCached, r.Usage.Cached, record)
+	recordCount(kindOutput, r.Usage.Generated(), record)
+	recordCount(kindReasoning, r.Usage.Reasoning, record)
+}
+
+// recordCount passes on a count by its label, if the server reported it.
+func recordCount(label string, c wire.Count, record func(sample)) {
+	if c.Known {
+		record(sample{labels: ownLabels{label}, value: float64(c.N)})
+	}
+}
+
+// The values of the label verdict.
+const (
+	verdictGood = "good"
+	verdictBad  = "bad"
+)
+
+// objectiveEvents adds the events of a result for each objective of its target.
+func objectiveEvents(t probe.Description, r *probe.Result, record func(sample)) {
 	for _, o := range t.Objectives {
+		name := valid(o.Name)
 		good, bad := o.Events(r)
 		if good > 0 {
-			to(sample{at: point{valid(o.Name), verdictGood}, value: float64(good)})
+			record(sample{labels: ownLabels{name, verdictGood}, value: float64(good)})
 		}
 		if bad > 0 {
-			to(sample{at: point{valid(o.Name), verdictBad}, value: float64(bad)})
+			record(sample{labels: ownLabels{name, verdictBad}, value: float64(bad)})
 		}
 	}
 }
 
+// texts returns the label values of a closed set.
 func texts[T ~string](all []T) []string {
 	var texts []string
 	for _, value := range all {
@@ -148,6 +194,8 @@ func texts[T ~string](all []T) []string {
 	return texts
 }
 
+// failures returns the outcomes of failed probes.
 func failures() []string {
-	return slices.DeleteFunc(texts(probe.Outcomes()), func(name string) bool { return name == string(probe.OK) })
+	isOK := func(name string) bool { return name == string(probe.OK) }
+	return slices.DeleteFunc(texts(probe.Outcomes()), isOK)
 }

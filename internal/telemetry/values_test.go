@@ -9,13 +9,13 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// samplesOf are what one instrument makes of a result.
+// samplesOf returns what one instrument makes of a result.
 func samplesOf(t *testing.T, name string, r *probe.Result) []sample {
 	t.Helper()
 	for _, i := range Catalog() {
-		if i.Name == name && i.ofResult != nil {
+		if i.Name == name && i.fromResult != nil {
 			var all []sample
-			i.ofResult(fixedTarget(), r, func(s sample) { all = append(all, s) })
+			i.fromResult(fixedTarget(), r, func(s sample) { all = append(all, s) })
 			return all
 		}
 	}
@@ -47,10 +47,10 @@ func TestValues(t *testing.T) {
 	})
 
 	v := func(value float64) sample { return sample{value: value} }
-	mark := func(value float64) sample { return sample{value: value, marked: true} }
+	mark := func(value float64) sample { return sample{value: value, exemplar: true} }
 	at := func(value float64, labels ...string) sample {
 		s := v(value)
-		copy(s.at[:], labels)
+		copy(s.labels[:], labels)
 		return s
 	}
 	third := v((ms(40) / 3).Seconds())

@@ -5,26 +5,29 @@ import (
 	"strings"
 )
 
-// anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server and others serve as well. It has
-// no ignore_eos and no minimum, so an answer may end early; its frames carry many tokens each.
+// anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server and others serve as well. It has neither
+// ignore_eos nor a minimum, so that an answer may end early. Anthropic's own frames carry several tokens each.
 var anthropic = &Dialect{
-	Name: "anthropic", Path: v1("/messages"), read: readEvent, keyHeader: "x-api-key", version: "2023-06-01",
-	Fields: []Field{FieldTemperature},
-	body: func(a Ask) body {
-		b := openAIBody(a)
-		b["max_tokens"] = a.MaxTokens
-		maps.Copy(b, conversationBody(a))
-		return b
-	},
-	tokenizer: func(s Server) Tokenizer {
-		if s.Estimates {
-			return Tokenizer{}
-		}
-		return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
-	},
+	Name:      "anthropic",
+	Path:      v1Path("/messages"),
+	Fields:    []Field{FieldTemperature},
+	body:      messagesBody,
+	read:      readEvent,
+	keyHeader: "x-api-key",
+	version:   "2023-06-01",
+	tokenizer: Server.messagesTokenizer,
 }
 
-// conversationBody is the conversation of a: what the system says stands apart.
+// messagesBody returns the request of an answer.
+func messagesBody(a Ask) body {
+	b := openAIBody(a)
+	b["max_tokens"] = a.MaxTokens
+	maps.Copy(b, conversationBody(a))
+	return b
+}
+
+// conversationBody returns the conversation of a. System messages are not in the list of messages, but in a key of
+// their own.
 func conversationBody(a Ask) body {
 	var system []string
 	var turns []Turn
@@ -42,33 +45,45 @@ func conversationBody(a Ask) body {
 	return b
 }
 
-func readEvent(frame []byte) (d Delta) {
-	switch string(textIn(member(frame, "type"))) {
+// messagesTokenizer returns the route that counts tokens, unless the server only guesses there.
+func (s Server) messagesTokenizer() Tokenizer {
+	if s.Estimates {
+		return Tokenizer{}
+	}
+	return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
+}
+
+func readEvent(frame []byte) Delta {
+	var d Delta
+	switch string(stringIn(memberOf(frame, "type"))) {
 	case "message_start": // says output_tokens:1 before there is any
 		d.Early = true
-		d.Usage = messagesUsage(member(member(frame, "message"), "usage"))
+		d.Usage = messagesUsage(memberOf(memberOf(frame, "message"), "usage"))
 	case "content_block_start":
-		d.addBlock(member(frame, "content_block"))
+		d.addBlock(memberOf(frame, "content_block"))
 	case "content_block_delta":
-		d.addBlock(member(frame, "delta"))
+		d.addBlock(memberOf(frame, "delta"))
 	case "message_delta":
-		d.finish(textIn(member(member(frame, "delta"), "stop_reason")))
-		d.Usage = messagesUsage(member(frame, "usage"))
+		d.setFinish(stringIn(memberOf(memberOf(frame, "delta"), "stop_reason")))
+		d.Usage = messagesUsage(memberOf(frame, "usage"))
 	}
 	return d
 }
 
-// addBlock adds the text of a content block, or of its growth. Signatures and citations are none.
+// addBlock adds the text of a content block, or of a part of one. Signatures and citations have none.
 func (d *Delta) addBlock(block []byte) {
-	d.Choice, d.Reasoning = true, textIn(member(block, "thinking"))
-	d.Text = join(textIn(member(block, "text")), textIn(member(block, "partial_json")))
+	d.Choice = true
+	d.Reasoning = stringIn(memberOf(block, "thinking"))
+	d.Text = appendText(stringIn(memberOf(block, "text")), stringIn(memberOf(block, "partial_json")))
 }
 
-// messagesUsage reads a usage object of the Messages API. Its input_tokens are those that no cache read or wrote.
-func messagesUsage(value []byte) (u Usage) {
-	fields(value, u.add)
+// messagesUsage reads a usage object of the Messages API. Its input_tokens lack the tokens that a cache read or wrote.
+func messagesUsage(value []byte) Usage {
+	var u Usage
+	eachField(value, u.add)
 	if u.Prompt.Known {
-		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+detail(value, "cache_creation_input_tokens").N)
+		written := countAt(value, "cache_creation_input_tokens")
+		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+written.N)
 	}
 	return u
 }

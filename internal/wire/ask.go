@@ -23,7 +23,8 @@ type Ask struct {
 	Omit      []Field // optional fields that this server is known to reject
 }
 
-// MinContext is the shortest context of any known server: a smaller count for a long prompt is of something else.
+// MinContext is the shortest context of any known server, in tokens. A smaller limit that a server reports is the limit
+// of something else.
 const MinContext = 512
 
 // A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
@@ -32,10 +33,12 @@ type Turn struct {
 	Text string `json:"content"`
 }
 
+// conversation returns all turns, the prompt last.
 func (a Ask) conversation() []Turn {
 	return append(slices.Clone(a.Turns), Turn{Role: "user", Text: a.Prompt})
 }
 
+// text returns all turns as one text, for APIs without a chat template.
 func (a Ask) text() string {
 	var texts []string
 	for _, t := range a.conversation() {
@@ -44,7 +47,7 @@ func (a Ask) text() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Omits reports whether field f is not to be sent: the server is known to reject it, or its type has no use for it.
+// Omits reports whether a field is not sent: the server is known to reject it, or its type has no use for it.
 func (a Ask) Omits(f Field) bool {
 	return slices.Contains(a.Omit, f) || slices.Contains(a.Server.Omit, f)
 }
@@ -67,11 +70,11 @@ const (
 
 	FieldMaxCompletionTokens Field = "max_completion_tokens" // chat only, beside max_tokens
 
-	fieldStore   Field = "store"             // Responses: asked not to keep the answer
-	fieldThink   Field = "think"             // Ollama: a model that can think is asked not to
+	fieldStore   Field = "store"             // Responses: the server is asked not to keep the answer
+	fieldThink   Field = "think"             // Ollama: a model that can think is asked not to do so
 	fieldTimings Field = "timings_per_token" // llama-server: timings in every frame, not only in the last
 
-	// What Triton's vLLM backend is asked to tell: other models leave it alone.
+	// Triton: the vLLM backend is asked to report these, and other models ignore them.
 	fieldExcludeInput Field = "exclude_input_in_output"
 	fieldFinishReason Field = "return_finish_reason"
 	fieldInputTokens  Field = "return_num_input_tokens"
@@ -81,6 +84,7 @@ const (
 // A body is a request in the making. Keys with a dot lie in an inner object: "stream_options.include_usage".
 type body map[string]any
 
+// set sets the value of a key. It makes the inner objects that the key needs.
 func (b body) set(key string, value any) {
 	outer, inner, nested := strings.Cut(key, ".")
 	if !nested {
@@ -95,23 +99,25 @@ func (b body) set(key string, value any) {
 	object.set(inner, value)
 }
 
-// Body is a streaming request, with those optional fields that a asks for and that the server is not known to reject.
+// Body returns a streaming request. It has the optional fields that a asks for and that are not omitted.
 func (d *Dialect) Body(a Ask) ([]byte, error) {
 	b := d.body(a)
 	for _, f := range d.Fields {
-		if value, ok := a.option(f); ok && !a.Omits(f) {
-			b.set(d.inside+cmp.Or(d.keys[f], a.Server.Keys[f], string(f)), value)
+		value, ok := a.option(f)
+		if ok && !a.Omits(f) {
+			key := cmp.Or(d.keys[f], a.Server.Keys[f], string(f))
+			b.set(d.inside+key, value)
 		}
 	}
 	return json.Marshal(b)
 }
 
-// option is the value of an optional field; ok is false if a does not ask for it.
+// option returns the value of an optional field; ok is false if a does not ask for it.
 func (a Ask) option(f Field) (value any, ok bool) {
 	switch f {
 	case FieldMinTokens, FieldMaxTokens:
 		return a.MaxTokens, true
-	case FieldMaxCompletionTokens: // one that does not know the other name may generate without end
+	case FieldMaxCompletionTokens: // a server of unknown type may ignore max_tokens and generate without end
 		return a.MaxTokens, a.Server.Name == ""
 	case FieldTemperature:
 		return 0, true

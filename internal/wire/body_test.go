@@ -27,34 +27,82 @@ func TestBodies(t *testing.T) {
 		ask     Ask
 		want    string
 	}{
-		{"chat", chat, ask, `{"cache_salt":"s","ignore_eos":true,"max_completion_tokens":7,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"model":"m","priority":-3,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
-		{"chat of a known type", chat, Ask{Prompt: "p", MaxTokens: 7, Server: serverType("vllm")}, `{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
-		{"chat of OpenAI", chat, Ask{Prompt: "p", MaxTokens: 7, Server: serverType("openai")}, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"seed":1,"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":true},"temperature":0}`},
-		{"chat without what a server rejects", chat, all, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
-		{"a conversation", chat, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_completion_tokens":7,"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"stream":true}`},
-		{"LMDeploy's own words", chat, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("lmdeploy")}, `{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_new_tokens":7,"return_token_ids":true,"seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
-		{"Dynamo's salt", completions, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("dynamo")}, `{"ignore_eos":true,"max_tokens":7,"min_tokens":7,"nvext":{"cache_salt":"s"},"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
-		{"completions", completions, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"min_tokens":7,"model":"m","priority":-3,"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat", chat, ask,
+			`{"cache_salt":"s","ignore_eos":true,"max_completion_tokens":7,"max_tokens":7,"messages":[{"role":"user",` +
+				`"content":"p"}],"min_tokens":7,"model":"m","priority":-3,"seed":1,"stream":true,` +
+				`"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat of a known type", chat, Ask{Prompt: "p", MaxTokens: 7, Server: serverType("vllm")},
+			`{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"seed":1,` +
+				`"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat of OpenAI", chat, Ask{Prompt: "p", MaxTokens: 7, Server: serverType("openai")},
+			`{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"seed":1,"stream":true,` +
+				`"stream_options":{"include_obfuscation":false,"include_usage":true},"temperature":0}`},
+		{"chat without what a server rejects", chat, all,
+			`{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
+		{"a conversation", chat,
+			Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit},
+			`{"max_completion_tokens":7,"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},` +
+				`{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"stream":true}`},
+		{"LMDeploy's own words", chat, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("lmdeploy")},
+			`{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_new_tokens":7,` +
+				`"return_token_ids":true,"seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
+		{"Dynamo's salt", completions, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("dynamo")},
+			`{"ignore_eos":true,"max_tokens":7,"min_tokens":7,"nvext":{"cache_salt":"s"},"prompt":"p","seed":1,` +
+				`"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"completions", completions, ask,
+			`{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"min_tokens":7,"model":"m","priority":-3,"prompt":"p",` +
+				`"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
 		{"completions without", completions, all, `{"max_tokens":7,"model":"m","prompt":"p","stream":true}`},
-		{"a conversation as one text", completions, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":"s\n\nu\n\np","stream":true}`},
+		{"a conversation as one text", completions,
+			Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit},
+			`{"max_tokens":7,"prompt":"s\n\nu\n\np","stream":true}`},
 		{"tgi", tgi, ask, `{"inputs":"p","parameters":{"details":true,"do_sample":false,"max_new_tokens":7}}`},
 		{"tgi without", tgi, all, `{"inputs":"p","parameters":{"do_sample":false,"max_new_tokens":7}}`},
-		{"sglang", sglang, ask, `{"extra_key":"s","priority":-3,"sampling_params":{"ignore_eos":true,"max_new_tokens":7,"min_new_tokens":7,"temperature":0},"stream":true,"text":"p"}`},
+		{"sglang", sglang, ask,
+			`{"extra_key":"s","priority":-3,"sampling_params":{"ignore_eos":true,"max_new_tokens":7,"min_new_tokens":7,` +
+				`"temperature":0},"stream":true,"text":"p"}`},
 		{"sglang without", sglang, warm, `{"sampling_params":{"max_new_tokens":7},"stream":true,"text":"p"}`},
-		{"triton", triton, ask, `{"parameters":{"exclude_input_in_output":true,"ignore_eos":true,"max_tokens":7,"min_tokens":7,"return_finish_reason":true,"return_num_input_tokens":true,"return_num_output_tokens":true,"stream":true,"temperature":0},"text_input":"p"}`},
+		{"triton", triton, ask,
+			`{"parameters":{"exclude_input_in_output":true,"ignore_eos":true,"max_tokens":7,"min_tokens":7,` +
+				`"return_finish_reason":true,"return_num_input_tokens":true,"return_num_output_tokens":true,"stream":true,` +
+				`"temperature":0},"text_input":"p"}`},
 		{"triton without", triton, all, `{"parameters":{"max_tokens":7,"stream":true},"text_input":"p"}`},
-		{"llama-server, cold", llama, ask, `{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,"timings_per_token":true}`},
+		{"llama-server, cold", llama, ask,
+			`{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,` +
+				`"timings_per_token":true}`},
 		{"llama-server, warm", llama, warm, `{"cache_prompt":true,"n_predict":7,"prompt":"p","stream":true}`},
-		{"llama-server of its type", llama, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("llama-server")}, `{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,"timings_per_token":true}`},
-		{"ollama", ollama, ask, `{"keep_alive":"30m","model":"m","options":{"num_predict":7,"seed":1,"temperature":0},"prompt":"p","raw":true,"shift":false,"stream":true,"think":false,"truncate":false}`},
-		{"ollama without", ollama, all, `{"keep_alive":"30m","model":"m","options":{"num_predict":7},"prompt":"p","raw":true,"shift":false,"stream":true,"truncate":false}`},
-		{"anthropic", anthropic, ask, `{"max_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true,"temperature":0}`},
-		{"anthropic without, a conversation", anthropic, Ask{Model: "m", Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}, {"system", "t"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"messages":[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"model":"m","stream":true,"system":"s\n\nt"}`},
-		{"responses", responses, ask, `{"cache_salt":"s","input":"p","max_output_tokens":7,"model":"m","priority":-3,"store":false,"stream":true,"temperature":0}`},
-		{"responses of OpenAI", responses, Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("openai")}, `{"input":"p","max_output_tokens":7,"model":"m","store":false,"stream":true,"stream_options":{"include_obfuscation":false},"temperature":0}`},
-		{"responses without, a conversation", responses, Ask{Turns: []Turn{{"system", "s"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"input":[{"role":"system","content":"s"},{"role":"user","content":"p"}],"max_output_tokens":7,"stream":true}`},
-		{"azure", azure, ask, `{"max_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
-		{"azure without", azure, all, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
+		{"llama-server of its type", llama,
+			Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("llama-server")},
+			`{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,` +
+				`"timings_per_token":true}`},
+		{"ollama", ollama, ask,
+			`{"keep_alive":"30m","model":"m","options":{"num_predict":7,"seed":1,"temperature":0},"prompt":"p","raw":true,` +
+				`"shift":false,"stream":true,"think":false,"truncate":false}`},
+		{"ollama without", ollama, all,
+			`{"keep_alive":"30m","model":"m","options":{"num_predict":7},"prompt":"p","raw":true,"shift":false,` +
+				`"stream":true,"truncate":false}`},
+		{"anthropic", anthropic, ask,
+			`{"max_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true,"temperature":0}`},
+		{"anthropic without, a conversation", anthropic,
+			Ask{Model: "m", Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}, {"system", "t"}}, Prompt: "p",
+				MaxTokens: 7, Omit: all.Omit},
+			`{"max_tokens":7,"messages":[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user",` +
+				`"content":"p"}],"model":"m","stream":true,"system":"s\n\nt"}`},
+		{"responses", responses, ask,
+			`{"cache_salt":"s","input":"p","max_output_tokens":7,"model":"m","priority":-3,"store":false,"stream":true,` +
+				`"temperature":0}`},
+		{"responses of OpenAI", responses,
+			Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: serverType("openai")},
+			`{"input":"p","max_output_tokens":7,"model":"m","store":false,"stream":true,` +
+				`"stream_options":{"include_obfuscation":false},"temperature":0}`},
+		{"responses without, a conversation", responses,
+			Ask{Turns: []Turn{{"system", "s"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit},
+			`{"input":[{"role":"system","content":"s"},{"role":"user","content":"p"}],"max_output_tokens":7,"stream":true}`},
+		{"azure", azure, ask,
+			`{"max_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","seed":1,"stream":true,` +
+				`"stream_options":{"include_usage":true},"temperature":0}`},
+		{"azure without", azure, all,
+			`{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
 	}
 	for _, test := range tests {
 		got, err := test.dialect.Body(test.ask)

@@ -11,7 +11,8 @@ func TestContexts(t *testing.T) {
 			t.Errorf("%s is loaded with a context of %d, want %d", model, got, want)
 		}
 	}
-	const architecture = `"model_info":{"general.architecture":"llama","llama.context_length":131072,"clip.vision.context_length":7}}`
+	const architecture = `"model_info":{"general.architecture":"llama","llama.context_length":131072,` +
+		`"clip.vision.context_length":7}}`
 	for description, want := range map[string]int{
 		`{"parameters":"stop \"<|eot_id|>\"\nnum_ctx    8192\ntemperature 0","details":{},` + architecture: 8192,
 		`{"parameters":"stop \"num_ctx 9\"",` + architecture:                                               131072,

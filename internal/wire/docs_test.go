@@ -44,7 +44,7 @@ func checkRow(t *testing.T, s Server, cells []string) {
 		}
 	}
 	says(0, "the server type", "`"+s.Name+"`")
-	for _, m := range s.Marks {
+	for _, m := range s.Signatures {
 		says(1, "what it is recognized by", m.Header)
 		for _, word := range []string{m.Host, m.Entry, m.Refusal, m.Prefix, m.Path, m.Word} {
 			says(1, "what it is recognized by", word)

@@ -6,57 +6,65 @@ import (
 	"strconv"
 )
 
-// This file reads the values of valid JSON in place: decoding a token frame into structs takes five times as long.
+// This file reads the values of valid JSON in place: to decode a frame of a token into structs takes five times as
+// long.
 
-// fields calls f with each key and value of an object, in place; anything but an object has no fields.
-func fields(data []byte, f func(key, value []byte)) {
+// eachField calls f with each key and value of an object. It does nothing for anything else. Both lie in data.
+func eachField(data []byte, f func(key, value []byte)) {
 	if len(data) == 0 || data[0] != '{' {
 		return
 	}
-	for key, rest := next(data[1:]); len(key) > 0; key, rest = next(rest) {
+	for key, rest := cutValue(data[1:]); len(key) > 0; key, rest = cutValue(rest) {
 		var value []byte
-		value, rest = next(rest)
+		value, rest = cutValue(rest)
 		f(key[1:len(key)-1], value)
 	}
 }
 
-func elements(data []byte, f func(value []byte)) {
+// eachElement calls f with each element of a list. It does nothing for anything else. Elements lie in data.
+func eachElement(data []byte, f func(value []byte)) {
 	if len(data) == 0 || data[0] != '[' {
 		return
 	}
-	for value, rest := next(data[1:]); len(value) > 0; value, rest = next(rest) {
+	for value, rest := cutValue(data[1:]); len(value) > 0; value, rest = cutValue(rest) {
 		f(value)
 	}
 }
 
-// first is the first element of a list; empty if there is none.
-func first(list []byte) (element []byte) {
-	if len(list) > 0 && list[0] == '[' {
-		element, _ = next(list[1:])
+// elementCount returns the length of a list; 0 for anything else.
+func elementCount(list []byte) int {
+	n := 0
+	eachElement(list, func([]byte) { n++ })
+	return n
+}
+
+// firstElement returns the first element of a list; empty for an empty list, nil for anything else.
+func firstElement(list []byte) []byte {
+	if len(list) == 0 || list[0] != '[' {
+		return nil
 	}
+	element, _ := cutValue(list[1:])
 	return element
 }
 
-// next cuts the next key or value from the rest of an object or a list. It is empty at the end.
-func next(data []byte) (value, rest []byte) {
+// cutValue cuts the next key or value from the rest of an object or a list. It is empty at the end. It has no room
+// behind it, so that whoever appends to it copies it.
+func cutValue(data []byte) (value, rest []byte) {
 	for data[0] == ',' || data[0] == ':' || isSpace(data[0]) {
 		data = data[1:]
 	}
 	end := valueEnd(data)
-	return data[:end:end], data[end:] // a value that is appended to is copied
+	return data[:end:end], data[end:]
 }
 
-// valueEnd is the length of the value that data begins with.
+// valueEnd returns the length of the value with which data begins.
 func valueEnd(data []byte) int {
 	depth := 0
 	for i := 0; ; i++ {
-		switch c := data[i]; c {
+		c := data[i]
+		switch c {
 		case '"':
-			for i++; data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
+			i = stringEnd(data, i)
 		case '{', '[':
 			depth++
 			continue
@@ -77,24 +85,37 @@ func valueEnd(data []byte) int {
 	}
 }
 
+// stringEnd returns the index of the quotation mark that closes the string which begins at start.
+func stringEnd(data []byte, start int) int {
+	i := start + 1
+	for data[i] != '"' {
+		if data[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	return i
+}
+
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// textIn is the text of a string, in place unless it has escapes; nil for anything but a string.
-func textIn(value []byte) []byte {
+// stringIn returns the text of a string; nil for anything but a string. The text lies in value unless it has escapes.
+// It has no room behind it, so that whoever appends to it copies it.
+func stringIn(value []byte) []byte {
 	if len(value) == 0 || value[0] != '"' {
 		return nil
 	}
-	inner := value[1 : len(value)-1 : len(value)-1] // whoever appends to it copies
+	inner := value[1 : len(value)-1 : len(value)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}
 	return []byte(unquote(value))
 }
 
-// maxCount bounds the counts that are believed: no prompt is longer.
+// maxCount is the largest count that is believed: no prompt is longer.
 const maxCount = 1 << 30
 
-// countIn is a number of tokens; unknown for anything but a whole number of them, which some servers write as 3.0.
+// countIn returns a number of tokens. Some servers write it as 3.0. It is unknown for anything but a whole number.
 func countIn(value []byte) Count {
 	n, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || n != math.Trunc(n) || n < 0 || n > maxCount {
@@ -103,18 +124,19 @@ func countIn(value []byte) Count {
 	return Tokens(int(n))
 }
 
-// join is one text after another. It never writes into a frame: [textIn] leaves no room behind its texts.
-func join(a, b []byte) []byte {
+// appendText returns one text after another. It never writes into a frame, since the results of [stringIn] have no room
+// behind them.
+func appendText(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b
 	}
 	return append(a, b...)
 }
 
-// member is the value of that name in an object; nil if there is none.
-func member(object []byte, name string) []byte {
+// memberOf returns the value of a key in an object; nil if there is none.
+func memberOf(object []byte, name string) []byte {
 	var found []byte
-	fields(object, func(key, value []byte) {
+	eachField(object, func(key, value []byte) {
 		if string(key) == name {
 			found = value
 		}
@@ -122,4 +144,5 @@ func member(object []byte, name string) []byte {
 	return found
 }
 
-func detail(object []byte, name string) Count { return countIn(member(object, name)) }
+// countAt returns the number of tokens under a key of an object.
+func countAt(object []byte, name string) Count { return countIn(memberOf(object, name)) }

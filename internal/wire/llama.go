@@ -1,48 +1,63 @@
 package wire
 
-// llama is llama-server's own /completion. A frame counts the tokens so far, those of an incomplete character too.
+// llama is llama-server's own /completion. Each frame counts the tokens so far, with those of an incomplete character.
 var llama = &Dialect{
-	Name: "llama-server", Path: at("/completion"), read: readLlama,
-	Fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings},
-	body: func(a Ask) body { // a cold prompt is asked without the cache, which has no salt
-		return body{"prompt": a.text(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
-	},
+	Name:      "llama-server",
+	Path:      fixedPath("/completion"),
+	Fields:    []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings},
+	body:      llamaBody,
+	read:      readLlama,
 	tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
 }
 
-func readLlama(frame []byte) (d Delta) {
-	if member(frame, "prompt_progress") != nil { // no token yet, whatever it counts
+// llamaBody returns the request of an answer. There is no salt that could keep prompts apart in the cache, so a cold
+// prompt is asked without the cache.
+func llamaBody(a Ask) body {
+	return body{
+		"prompt":       a.text(),
+		"n_predict":    a.MaxTokens,
+		"stream":       true,
+		"cache_prompt": a.CacheSalt == "",
+	}
+}
+
+func readLlama(frame []byte) Delta {
+	var d Delta
+	if memberOf(frame, "prompt_progress") != nil { // there is no token yet, whatever the frame counts
 		return d
 	}
-	ids, ended, truncated, reason := 0, false, false, []byte("stop")
-	fields(frame, func(key, value []byte) {
-		yes := string(value) == "true"
+	var ids int
+	var ended, truncated bool
+	reason := []byte("stop")
+	eachField(frame, func(key, value []byte) {
+		isTrue := string(value) == "true"
 		switch string(key) {
 		case "content":
-			d.Choice, d.Text = true, textIn(value)
+			d.Choice = true
+			d.Text = stringIn(value)
 		case "tokens":
-			elements(value, func([]byte) { ids++ })
+			ids = elementCount(value)
 		case "tokens_predicted", "tokens_evaluated":
 			d.Usage.add(key, value)
 		case "timings":
 			d.Usage = d.Usage.Merge(timings(value))
 		case "stop":
-			ended = yes
+			ended = isTrue
 		case "stop_type":
-			reason = textIn(value)
+			reason = stringIn(value)
 		case "stopped_eos", "stopped_limit", "stopped_word": // in older releases
-			if yes {
+			if isTrue {
 				reason = key[len("stopped_"):]
 			}
 		case "truncated": // the context was too short
-			truncated = yes
+			truncated = isTrue
 		}
 	})
 	switch {
 	case ended && truncated:
 		d.Finish = "truncated"
 	case ended:
-		d.finish(reason)
+		d.setFinish(reason)
 	}
 	if !d.Usage.Output.Known {
 		d.Tokens = ids

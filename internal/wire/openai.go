@@ -9,31 +9,43 @@ import (
 
 // chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and most providers serve it.
 var chat = &Dialect{
-	Name: "openai-chat", Path: v1("/chat/completions"), read: readChunk,
-	Fields: append(slices.Clone(extensions), FieldMaxTokens, FieldMaxCompletionTokens),
-	body:   chatBody, keys: streamOptions, tokenizer: Server.chatTokenizer,
+	Name:      "openai-chat",
+	Path:      v1Path("/chat/completions"),
+	Fields:    append(slices.Clone(extensions), FieldMaxTokens, FieldMaxCompletionTokens),
+	body:      chatBody,
+	keys:      streamOptions,
+	read:      readChunk,
+	tokenizer: Server.chatTokenizer,
 }
 
 // completions is OpenAI's older /v1/completions: a prompt without a chat template.
 var completions = &Dialect{
-	Name: "openai-completions", Path: v1("/completions"), read: readChunk,
-	Fields: extensions, keys: streamOptions,
-	body: func(a Ask) body {
-		b := openAIBody(a)
-		b["prompt"], b["max_tokens"] = a.text(), a.MaxTokens
-		return b
-	},
+	Name:      "openai-completions",
+	Path:      v1Path("/completions"),
+	Fields:    extensions,
+	body:      completionBody,
+	keys:      streamOptions,
+	read:      readChunk,
 	tokenizer: Server.tokenizer,
 }
 
-// azure is Azure's own path to chat completions, where the model is a deployment. Its newer path, /openai/v1, is [chat]'s.
+// azure is Azure's own path to chat completions, where the model is a deployment. Azure's newer path, /openai/v1, is
+// that of [chat].
 var azure = &Dialect{
-	Name: "azure-openai", read: readChunk, keyHeader: "api-key",
-	Fields: []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}, body: chatBody, keys: streamOptions,
-	Path: func(a Ask) string {
-		version := cmp.Or(a.Version, "2024-10-21") // the latest that is no preview
-		return "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions?api-version=" + url.QueryEscape(version)
-	},
+	Name:      "azure-openai",
+	Path:      deploymentPath,
+	Fields:    []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens},
+	body:      chatBody,
+	keys:      streamOptions,
+	read:      readChunk,
+	keyHeader: "api-key",
+}
+
+// deploymentPath returns the path of a model's deployment on Azure.
+func deploymentPath(a Ask) string {
+	version := cmp.Or(a.Version, "2024-10-21") // the latest that is not a preview
+	path := "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions"
+	return path + "?api-version=" + url.QueryEscape(version)
 }
 
 // extensions are the optional fields of chat and completions. Both min_tokens and ignore_eos are needed: vLLM masks the
@@ -43,13 +55,14 @@ var extensions = []Field{
 	FieldCacheSalt, FieldPriority, FieldSeed, FieldTemperature,
 }
 
-// streamOptions are the keys of those that lie in stream_options. The table is only read.
+// streamOptions are the keys of the fields that lie in stream_options. The table is only read.
 var streamOptions = map[Field]string{
 	FieldStreamOptions:   "stream_options.include_usage",
 	FieldContinuousUsage: "stream_options.continuous_usage_stats",
 }
 
-// chatBody is the request of a conversation. It always bounds the answer, by at least one of two names.
+// chatBody returns the request of a conversation. It always bounds the answer, by at least one of the two names that
+// the limit has.
 func chatBody(a Ask) body {
 	b := openAIBody(a)
 	b["messages"] = a.conversation()
@@ -59,7 +72,16 @@ func chatBody(a Ask) body {
 	return b
 }
 
-// openAIBody is what the requests of clouds' APIs have in common: the model, and what the server type needs in each.
+// completionBody returns the request of a plain prompt.
+func completionBody(a Ask) body {
+	b := openAIBody(a)
+	b["prompt"] = a.text()
+	b["max_tokens"] = a.MaxTokens
+	return b
+}
+
+// openAIBody returns what the requests of OpenAI's and Anthropic's APIs have in common: the model, and the fields that
+// a server type needs in each.
 func openAIBody(a Ask) body {
 	b := body{"stream": true}
 	if a.Model != "" {
@@ -71,16 +93,17 @@ func openAIBody(a Ask) body {
 	return b
 }
 
-// readChunk reads a chunk. Probes ask for one choice; of several, all count as one.
-func readChunk(frame []byte) (d Delta) {
-	fields(frame, func(key, value []byte) {
+// readChunk reads a chunk. Probes ask for one choice; if there are several, all count as one.
+func readChunk(frame []byte) Delta {
+	var d Delta
+	eachField(frame, func(key, value []byte) {
 		switch string(key) {
 		case "choices":
-			elements(value, d.addChoice)
+			eachElement(value, d.addChoice)
 		case "usage":
-			fields(value, d.Usage.add)
-		case "x_groq": // Groq puts usage here, in its last frame
-			fields(member(value, "usage"), d.Usage.add)
+			eachField(value, d.Usage.add)
+		case "x_groq": // Groq has usage here, in its last frame
+			eachField(memberOf(value, "usage"), d.Usage.add)
 		case "timings": // llama-server, in its last frame
 			d.Usage = d.Usage.Merge(timings(value))
 		}
@@ -88,96 +111,104 @@ func readChunk(frame []byte) (d Delta) {
 	return d
 }
 
+// addChoice adds a choice of a chunk.
 func (d *Delta) addChoice(choice []byte) {
 	d.Choice = true
-	role := false
-	fields(choice, func(key, value []byte) {
+	hasRole := false
+	eachField(choice, func(key, value []byte) {
 		switch string(key) {
 		case "delta":
-			role = member(value, "role") != nil
+			hasRole = memberOf(value, "role") != nil
 			d.addMessage(value)
 		case "text": // completions
-			d.Text = join(d.Text, textIn(value))
+			d.Text = appendText(d.Text, stringIn(value))
 		case "token_ids", "output_ids": // vLLM; LMDeploy
-			elements(value, func([]byte) { d.Tokens++ })
+			d.Tokens += elementCount(value)
 		case "finish_reason":
-			d.finish(textIn(value))
+			d.setFinish(stringIn(value))
 		}
 	})
-	d.Role = role && len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
+	isEmpty := len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
+	d.Role = hasRole && isEmpty
 }
 
-// finish notes a finish reason; an empty one is none (TGI writes it). Of a text of several words the start is kept.
-func (d *Delta) finish(reason []byte) {
-	const longest = 40
+// setFinish sets the finish reason. An empty reason is none: TGI writes it in each frame. A long reason is cut.
+func (d *Delta) setFinish(reason []byte) {
+	const longest = 40 // bytes
 	if len(reason) > 0 {
-		d.Finish = strings.ToValidUTF8(string(reason[:min(longest, len(reason))]), "")
+		start := reason[:min(longest, len(reason))]
+		d.Finish = strings.ToValidUTF8(string(start), "")
 	}
 }
 
-// addMessage adds text and reasoning of a message or of a delta. Servers write the same reasoning under several keys.
+// addMessage adds the text and the reasoning of a message, or of a part of one. Servers write the same reasoning under
+// several keys: a text is taken if there is one, else what is nested in lists.
 func (d *Delta) addMessage(message []byte) {
-	var flat, nested []byte
-	fields(message, func(key, value []byte) {
+	var reasoning, nested []byte
+	eachField(message, func(key, value []byte) {
 		switch string(key) {
 		case "content":
 			var visible []byte
 			visible, nested = contentIn(value)
-			d.Text = join(d.Text, visible)
-		case "reasoning", "reasoning_content", "thinking": // the last: Ollama
-			if len(flat) == 0 {
-				flat = textIn(value)
+			d.Text = appendText(d.Text, visible)
+		case "reasoning", "reasoning_content", "thinking": // the last one is Ollama's
+			if len(reasoning) == 0 {
+				reasoning = stringIn(value)
 			}
 		case "reasoning_details": // OpenRouter
 			details, _ := contentIn(value)
-			nested = join(nested, details)
+			nested = appendText(nested, details)
 		case "refusal":
-			refusal := textIn(value)
-			d.Text = join(d.Text, refusal)
+			refusal := stringIn(value)
+			d.Text = appendText(d.Text, refusal)
 			d.Refusal = d.Refusal || len(refusal) > 0
 		case "tool_calls":
-			elements(value, func(call []byte) { d.addCall(member(call, "function")) })
+			eachElement(value, func(call []byte) { d.addCall(memberOf(call, "function")) })
 		case "function_call":
 			d.addCall(value)
 		}
 	})
-	if len(flat) == 0 {
-		flat = nested
+	if len(reasoning) == 0 {
+		reasoning = nested
 	}
-	d.Reasoning = join(d.Reasoning, flat)
+	d.Reasoning = appendText(d.Reasoning, reasoning)
 }
 
+// addCall adds the text of a function call.
 func (d *Delta) addCall(function []byte) {
-	fields(function, func(key, value []byte) {
+	eachField(function, func(key, value []byte) {
 		if string(key) == "name" || string(key) == "arguments" {
-			d.Text = join(d.Text, textIn(value))
+			d.Text = appendText(d.Text, stringIn(value))
 		}
 	})
 }
 
-// contentIn is a string, or a list of parts: Mistral nests its thinking there.
+// contentIn returns the texts in a content: a string, or a list of parts. Mistral puts its thinking into the list.
 func contentIn(value []byte) (visible, thinking []byte) {
-	if visible = textIn(value); visible != nil {
+	visible = stringIn(value)
+	if visible != nil {
 		return visible, nil
 	}
-	elements(value, func(part []byte) {
-		fields(part, func(key, value []byte) {
+	eachElement(value, func(part []byte) {
+		eachField(part, func(key, value []byte) {
 			switch string(key) {
 			case "text", "summary":
-				visible = join(visible, textIn(value))
+				visible = appendText(visible, stringIn(value))
 			case "thinking":
 				nested, _ := contentIn(value)
-				thinking = join(thinking, nested)
+				thinking = appendText(thinking, nested)
 			}
 		})
 	})
 	return visible, thinking
 }
 
-// timings are llama-server's own counts. The prompt's length is the tokens evaluated now and those found in the cache.
+// timings returns llama-server's own counts. The length of the prompt is the tokens evaluated now and those found in
+// the cache.
 func timings(value []byte) Usage {
-	u := Usage{Cached: detail(value, "cache_n"), Output: detail(value, "predicted_n")}
-	if evaluated := detail(value, "prompt_n"); evaluated.Known && u.Cached.Known {
+	u := Usage{Cached: countAt(value, "cache_n"), Output: countAt(value, "predicted_n")}
+	evaluated := countAt(value, "prompt_n")
+	if evaluated.Known && u.Cached.Known {
 		u.Prompt = Tokens(min(maxCount, evaluated.N+u.Cached.N))
 	}
 	return u

@@ -2,28 +2,26 @@ package wire
 
 import "maps"
 
-// responses is OpenAI's /v1/responses. vLLM serves it as well, with salt and priority, without ignore_eos and min_tokens.
+// responses is OpenAI's /v1/responses. vLLM serves it as well: it takes cache_salt and priority there, but not
+// ignore_eos and min_tokens.
 var responses = &Dialect{
-	Name: "openai-responses", Path: v1("/responses"), read: readResponse,
-	Fields: []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore},
-	body: func(a Ask) body {
-		b := openAIBody(a)
-		b["max_output_tokens"] = a.MaxTokens
-		maps.Copy(b, inputBody(a))
-		return b
-	},
-	tokenizer: func(s Server) Tokenizer { // the server type's own where it has one for conversations, else the API's
-		if t := s.chatTokenizer(); t.Path != "" && s.Tokenize != nil {
-			return t
-		}
-		if s.Estimates {
-			return Tokenizer{}
-		}
-		return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
-	},
+	Name:      "openai-responses",
+	Path:      v1Path("/responses"),
+	Fields:    []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore},
+	body:      responseBody,
+	read:      readResponse,
+	tokenizer: Server.responseTokenizer,
 }
 
-// inputBody is the conversation of a: a text if it is the question alone.
+// responseBody returns the request of an answer.
+func responseBody(a Ask) body {
+	b := openAIBody(a)
+	b["max_output_tokens"] = a.MaxTokens
+	maps.Copy(b, inputBody(a))
+	return b
+}
+
+// inputBody returns the conversation of a: a text if it is the question alone.
 func inputBody(a Ask) body {
 	b := body{"input": a.Prompt}
 	if len(a.Turns) > 0 {
@@ -35,33 +33,51 @@ func inputBody(a Ask) body {
 	return b
 }
 
-func readResponse(frame []byte) (d Delta) {
-	event := textIn(member(frame, "type"))
+// responseTokenizer returns the server type's own route for conversations if it has one, else the route of the API.
+func (s Server) responseTokenizer() Tokenizer {
+	own := s.chatTokenizer()
+	if own.Path != "" && s.Tokenize != nil {
+		return own
+	}
+	if s.Estimates {
+		return Tokenizer{}
+	}
+	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
+}
+
+func readResponse(frame []byte) Delta {
+	var d Delta
+	event := stringIn(memberOf(frame, "type"))
 	switch string(event) {
 	case "response.output_text.delta", "response.function_call_arguments.delta",
 		"response.custom_tool_call_input.delta", "response.mcp_call_arguments.delta",
 		"response.code_interpreter_call_code.delta":
-		d.Choice, d.Text = true, textIn(member(frame, "delta"))
+		d.Choice = true
+		d.Text = stringIn(memberOf(frame, "delta"))
 	case "response.refusal.delta":
-		d.Choice, d.Text = true, textIn(member(frame, "delta"))
+		d.Choice = true
+		d.Text = stringIn(memberOf(frame, "delta"))
 		d.Refusal = len(d.Text) > 0
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		d.Choice, d.Reasoning = true, textIn(member(frame, "delta"))
+		d.Choice = true
+		d.Reasoning = stringIn(memberOf(frame, "delta"))
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		d.addResponse(member(frame, "response"), event[len("response."):])
+		d.addResponse(memberOf(frame, "response"), event[len("response."):])
 	}
 	return d
 }
 
-// addResponse adds what the last event says of the whole answer. vLLM calls it completed although the status is another.
+// addResponse adds what the last event says about the whole answer. The status is believed more than the event: vLLM
+// calls every answer completed.
 func (d *Delta) addResponse(response, event []byte) {
-	if failure := member(response, "error"); present(failure) {
-		d.Err = nested(failure, "")
+	failure := memberOf(response, "error")
+	if isSet(failure) {
+		d.Err = readError(failure, "")
 	}
-	fields(member(response, "usage"), d.Usage.add)
-	d.finish(event)
-	d.finish(textIn(member(response, "status")))
+	eachField(memberOf(response, "usage"), d.Usage.add)
+	d.setFinish(event)
+	d.setFinish(stringIn(memberOf(response, "status")))
 	if d.Finish == "incomplete" {
-		d.finish(textIn(member(member(response, "incomplete_details"), "reason")))
+		d.setFinish(stringIn(memberOf(memberOf(response, "incomplete_details"), "reason")))
 	}
 }

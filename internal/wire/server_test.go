@@ -17,8 +17,11 @@ func TestRecognize(t *testing.T) {
 		evidence Evidence
 	}{
 		{"vllm", Evidence{Models: list(`"owned_by":"vllm"`)}},
-		{"production-stack", Evidence{Models: list(`"owned_by":"vllm"`), Get: routes(map[string]string{"/engines": `[{"engine_id":"a"}]`})}},
-		{"nim", Evidence{Models: list(`"owned_by":"vllm"`), Get: routes(map[string]string{"/v1/metadata": `{"modelInfo":[],"version":"2"}`})}},
+		{"production-stack",
+			Evidence{Models: list(`"owned_by":"vllm"`), Get: routes(map[string]string{"/engines": `[{"engine_id":"a"}]`})}},
+		{"nim",
+			Evidence{Models: list(`"owned_by":"vllm"`),
+				Get: routes(map[string]string{"/v1/metadata": `{"modelInfo":[],"version":"2"}`})}},
 		{"sglang", Evidence{Models: list(`"owned_by":"sglang"`)}},
 		{"trtllm", Evidence{Models: list(`"owned_by":"tensorrt_llm"`)}},
 		{"lmdeploy", Evidence{Models: list(`"owned_by":"lmdeploy"`)}},
@@ -33,23 +36,38 @@ func TestRecognize(t *testing.T) {
 		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","rayllm_metadata":{}`)}},
 		{"kserve", Evidence{Models: list(`"owned_by":"x"`), Prefix: "/openai"}},
 		{"openrouter", Evidence{Models: list(`"pricing":{},"supported_parameters":[]`)}},
-		{"litellm", Evidence{Models: list(`"created":1677610602,"owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768`)}},
+		{"litellm",
+			Evidence{Models: list(`"created":1677610602,"owned_by":"openai","max_input_tokens":32768,` +
+				`"max_output_tokens":32768`)}},
 		{"litellm", Evidence{Models: list(`"owned_by":"openai"`), Header: header("X-Litellm-Version", "1.80.0")}},
-		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"model_id":"m","input_modality":"text","max_request_context_length":null}`)}},
-		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"max_request_context_length":32768}`)}},
+		{"ray-serve",
+			Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"model_id":"m","input_modality":"text",` +
+				`"max_request_context_length":null}`)}},
+		{"ray-serve",
+			Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"max_request_context_length":32768}`)}},
 		{"", Evidence{Models: list(`"owned_by":"organization-owner","metadata":"none"`)}},
 		{"openai", Evidence{Models: list(`"owned_by":"system"`), Host: "api.openai.com"}},
 		{"openai", Evidence{Models: []byte(`{"error":{}}`), Refused: true, Host: "eu.api.openai.com"}},
 		{"openai", Evidence{Models: list(`"owned_by":"openai"`)}},
-		{"llama-cpp-python", Evidence{Models: list(`"owned_by":"me"`), Header: header("Openai-Processing-Ms", "12"), Host: "127.0.0.1"}},
+		{"llama-cpp-python",
+			Evidence{Models: list(`"owned_by":"me"`), Header: header("Openai-Processing-Ms", "12"), Host: "127.0.0.1"}},
 		{"", Evidence{Models: list(`"owned_by":"x"`), Header: header("Openai-Processing-Ms", "12"), Host: "notopenai.com"}},
 		{"openai", Evidence{Models: list(`"owned_by":"system"`), Header: header("Apim-Request-Id", "x")}},
-		{"azure-openai", Evidence{Models: []byte(`{"error":{"code":"404","message":"Resource not found"}}`), Refused: true, Header: header("Apim-Request-Id", "x")}},
-		{"anthropic", Evidence{Models: []byte(`{"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}`), Refused: true}},
+		{"azure-openai",
+			Evidence{Models: []byte(`{"error":{"code":"404","message":"Resource not found"}}`), Refused: true,
+				Header: header("Apim-Request-Id", "x")}},
+		{"anthropic",
+			Evidence{Models: []byte(`{"type": "error", "error": {"type": "authentication_error", "message": "invalid ` +
+				`x-api-key"}}`), Refused: true}},
 		{"anthropic", Evidence{Models: list(`"type":"model","display_name":"M"`)}},
-		{"anthropic", Evidence{Models: list(`"type":"model","display_name":"M","max_input_tokens":200000,"max_tokens":64000`)}},
-		{"tgi", Evidence{Models: list(`"owned_by":"m"`), Get: routes(map[string]string{"/info": `{"model_id":"m","max_total_tokens":4096}`})}},
-		{"tgi", Evidence{Models: []byte(`{"object":"list","data":[{"id":"org/m","object":"model","created":0,"owned_by":"org/m"}]}`)}},
+		{"anthropic",
+			Evidence{Models: list(`"type":"model","display_name":"M","max_input_tokens":200000,"max_tokens":64000`)}},
+		{"tgi",
+			Evidence{Models: list(`"owned_by":"m"`),
+				Get: routes(map[string]string{"/info": `{"model_id":"m","max_total_tokens":4096}`})}},
+		{"tgi",
+			Evidence{Models: []byte(`{"object":"list","data":[{"id":"org/m","object":"model","created":0,` +
+				`"owned_by":"org/m"}]}`)}},
 		{"", Evidence{Models: list(`"created":0,"owned_by":"x"`)}},
 		{"", Evidence{Models: list(`"created":1700000000,"owned_by":"m"`)}},
 		{"", Evidence{Models: []byte(`{"data":[{"id":"","created":0,"owned_by":""}]}`)}},
@@ -59,7 +77,9 @@ func TestRecognize(t *testing.T) {
 		{"", Evidence{Models: []byte(`{"error":"Unauthorized"}`), Refused: true}},
 		{"", Evidence{Models: []byte(`<html>"owned_by":"vllm"`)}},
 		{"", Evidence{}},
-		{"litellm", Evidence{Answer: true, Header: header("X-Litellm-Call-Id", "x")}}, // gateways are known by an answer to a probe as well
+		{"litellm",
+			Evidence{Answer: true,
+				Header: header("X-Litellm-Call-Id", "x")}}, // gateways are known by an answer to a probe as well
 		{"litellm", Evidence{Answer: true, Header: header("X-Litellm-Model-Id", "x")}},
 		{"", Evidence{Answer: true, Header: header("Openai-Processing-Ms", "12")}},
 		{"", Evidence{Answer: true, Header: header("Apim-Request-Id", "x")}},
@@ -97,7 +117,7 @@ func TestServers(t *testing.T) {
 				t.Errorf("%s names %s, which it is not sent", s.Name, f)
 			}
 		}
-		if s.Cached == "" || s.Tokenize == nil || len(s.Marks) == 0 {
+		if s.Cached == "" || s.Tokenize == nil || len(s.Signatures) == 0 {
 			t.Errorf("%s does not say all: %+v", s.Name, s)
 		}
 	}
@@ -105,7 +125,8 @@ func TestServers(t *testing.T) {
 		t.Errorf("error %v does not list the known names", err)
 	}
 	unknown, vllm := Server{}, Server{Name: "x", Omit: []Field{FieldCacheSalt}}
-	if unknown.Claim(FieldCacheSalt) != Unknown || vllm.Claim(FieldCacheSalt) != Never || vllm.Claim(FieldIgnoreEOS) != Always {
+	if unknown.Claim(FieldCacheSalt) != Unknown ||
+		vllm.Claim(FieldCacheSalt) != Never || vllm.Claim(FieldIgnoreEOS) != Always {
 		t.Error("claims are not those of the table")
 	}
 }

@@ -1,35 +1,48 @@
 package wire
 
-// sglang is SGLang's native /generate. Every frame counts its tokens, and repeats the whole answer so far, unless the server runs
-// with --incremental-streaming-output, which nothing else tells. Prompts are kept apart in the cache by extra_key.
+// sglang is SGLang's native /generate. Every frame counts its tokens. It repeats the whole answer so far, unless the
+// server runs with --incremental-streaming-output; nothing else tells which. The cache keeps prompts apart by
+// extra_key.
 var sglang = &Dialect{
-	Name: "sglang", Path: at("/generate"), read: readSGLang,
+	Name:   "sglang",
+	Path:   fixedPath("/generate"),
 	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority},
-	body: func(a Ask) body {
-		return body{"text": a.text(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
-	},
+	body:   sglangBody,
 	keys: map[Field]string{
 		FieldMinTokens:   "sampling_params.min_new_tokens",
 		FieldIgnoreEOS:   "sampling_params.ignore_eos",
 		FieldTemperature: "sampling_params.temperature",
 		FieldCacheSalt:   "extra_key",
 	},
+	read:      readSGLang,
 	tokenizer: Server.tokenizer,
 }
 
-func readSGLang(frame []byte) (d Delta) {
-	ids := Count{}
-	fields(frame, func(key, value []byte) {
+// sglangBody returns the request of an answer.
+func sglangBody(a Ask) body {
+	return body{
+		"text":            a.text(),
+		"stream":          true,
+		"sampling_params": body{"max_new_tokens": a.MaxTokens},
+	}
+}
+
+func readSGLang(frame []byte) Delta {
+	var d Delta
+	var ids Count
+	eachField(frame, func(key, value []byte) {
 		switch string(key) {
 		case "text":
-			d.Choice, d.Whole, d.Text = true, true, textIn(value)
-		case "output_ids":
-			d.Choice, ids = true, Tokens(0)
-			elements(value, func([]byte) { ids.N++ })
-		case "meta_info": // its reasoning tokens may be one more than all of them
 			d.Choice = true
-			fields(value, d.Usage.add)
-			d.addEnd(member(value, "finish_reason"))
+			d.Whole = true
+			d.Text = stringIn(value)
+		case "output_ids":
+			d.Choice = true
+			ids = Tokens(elementCount(value))
+		case "meta_info": // its reasoning tokens may be one more than its output tokens
+			d.Choice = true
+			eachField(value, d.Usage.add)
+			d.addSGLangFinish(memberOf(value, "finish_reason"))
 		}
 	})
 	if !d.Usage.Output.Known {
@@ -38,12 +51,13 @@ func readSGLang(frame []byte) (d Delta) {
 	return d
 }
 
-// addEnd adds SGLang's finish reason: an object with a type, or a word in older releases. An aborted answer says there why.
-func (d *Delta) addEnd(reason []byte) {
-	d.finish(textIn(reason))
-	d.finish(textIn(member(reason, "type")))
-	if d.Finish == "abort" && member(reason, "message") != nil {
-		d.Err = nested(reason, "")
-		d.Err.Code = unquote(member(reason, "status_code"))
+// addSGLangFinish adds SGLang's finish reason: an object with a type, or a word in older releases. The object of an
+// aborted answer says why.
+func (d *Delta) addSGLangFinish(reason []byte) {
+	d.setFinish(stringIn(reason))
+	d.setFinish(stringIn(memberOf(reason, "type")))
+	if d.Finish == "abort" && memberOf(reason, "message") != nil {
+		d.Err = readError(reason, "")
+		d.Err.Code = unquote(memberOf(reason, "status_code"))
 	}
 }

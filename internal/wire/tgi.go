@@ -1,30 +1,42 @@
 package wire
 
-// tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and no minimum, so an answer may end
-// early; every frame is exactly one token, and the last frame carries its own token beside the final counts.
+// tgi is Hugging Face TGI's native /generate_stream. It has neither ignore_eos nor a minimum, so that an answer may end
+// early. Every frame is exactly one token. The last frame has its own token beside the final counts.
 var tgi = &Dialect{
-	Name: "tgi", Path: at("/generate_stream"), read: readTGI,
-	Fields: []Field{FieldDetails}, inside: "parameters.",
-	body: func(a Ask) body {
-		return body{"inputs": a.text(), "parameters": body{"max_new_tokens": a.MaxTokens, "do_sample": false}}
-	},
+	Name:      "tgi",
+	Path:      fixedPath("/generate_stream"),
+	Fields:    []Field{FieldDetails},
+	body:      tgiBody,
+	inside:    "parameters.",
+	read:      readTGI,
 	tokenizer: func(Server) Tokenizer { return tgiTokens.prompt },
 }
 
-func readTGI(frame []byte) (d Delta) {
-	fields(frame, func(key, value []byte) {
+// tgiBody returns the request of an answer.
+func tgiBody(a Ask) body {
+	return body{
+		"inputs":     a.text(),
+		"parameters": body{"max_new_tokens": a.MaxTokens, "do_sample": false},
+	}
+}
+
+func readTGI(frame []byte) Delta {
+	var d Delta
+	eachField(frame, func(key, value []byte) {
 		switch string(key) {
 		case "token":
-			if present(value) {
-				d.Choice, d.Tokens, d.Text = true, 1, textIn(member(value, "text"))
+			if isSet(value) {
+				d.Choice = true
+				d.Tokens = 1
+				d.Text = stringIn(memberOf(value, "text"))
 			}
-		case "generated_text": // in the last frame: its end if that tells no details
-			if textIn(value) != nil && d.Finish == "" {
-				d.finish(key)
+		case "generated_text": // only the last frame has a text here: it is the finish reason if there are no details
+			if stringIn(value) != nil && d.Finish == "" {
+				d.setFinish(key)
 			}
 		case "details":
-			fields(value, d.Usage.add)
-			d.finish(textIn(member(value, "finish_reason")))
+			eachField(value, d.Usage.add)
+			d.setFinish(stringIn(memberOf(value, "finish_reason")))
 		}
 	})
 	return d

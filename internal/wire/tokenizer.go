@@ -6,17 +6,17 @@ import (
 	"encoding/json"
 )
 
-// A Tokenizer is a route of a server that counts the tokens of a prompt.
+// A Tokenizer is a route of a server that counts the tokens of a prompt. One without a path does not exist.
 type Tokenizer struct {
 	Path string // takes a POST
 	body func(Ask) body
 }
 
-// Body is the request that asks for the tokens of a's prompt.
+// Body returns the request that asks for the tokens of a's prompt.
 func (t Tokenizer) Body(a Ask) ([]byte, error) { return json.Marshal(t.body(a)) }
 
-// Read returns the tokens that a reply tells: a count, or a list that has them as its elements. They are unknown if the
-// reply is no count, as on servers without the route, or one by another tokenizer than the model's.
+// Read returns the number of tokens in a reply, which is a count or a list of the tokens. It is unknown if the reply is
+// something else, as on servers without the route, or if another tokenizer than the model's has counted.
 func (t Tokenizer) Read(reply []byte) Count {
 	var r struct {
 		Count     int             `json:"count"`        // vLLM, SGLang
@@ -28,44 +28,65 @@ func (t Tokenizer) Read(reply []byte) Count {
 		Source    string          `json:"litellm_count_source"`
 	}
 	list := bytes.TrimSpace(reply)
-	if json.Unmarshal(reply, &r) == nil {
+	err := json.Unmarshal(reply, &r)
+	if err == nil {
 		list = bytes.Join([][]byte{r.Tokens, r.InputIDs, r.Templated}, nil) // a server sends one of them
 	}
 	if !json.Valid(reply) || r.Source == "local_estimate" {
 		return Count{}
 	}
-	listed := 0
-	elements(list, func([]byte) { listed++ })
-	if n := cmp.Or(r.Count, r.Length, r.Input, listed); n > 0 {
-		return Tokens(n)
+	n := cmp.Or(r.Count, r.Length, r.Input, elementCount(list))
+	if n <= 0 {
+		return Count{}
 	}
-	return Count{}
+	return Tokens(n)
 }
 
-// tokenizers are a server type's routes, for prompts and for conversations. One without a path is not there.
+// tokenizers are the routes of a server type: for plain prompts and for conversations.
 type tokenizers struct{ prompt, chat Tokenizer }
 
 // The routes of servers behind the OpenAI API. They are only read.
 var (
 	vllmTokens = &tokenizers{
-		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "prompt": a.text()} }},
-		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} }},
+		prompt: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
+			return body{"model": a.Model, "prompt": a.text()}
+		}},
+		chat: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
+			return body{"model": a.Model, "messages": a.conversation()}
+		}},
 	}
-	promptTokens = &tokenizers{prompt: vllmTokens.prompt} // as vLLM, of prompts only
+	promptTokens = &tokenizers{prompt: vllmTokens.prompt} // as vLLM, but only for prompts
 	tgiTokens    = &tokenizers{
-		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"inputs": a.text()} }},
-		Tokenizer{Path: "/chat_tokenize", body: vllmTokens.chat.body},
+		prompt: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
+			return body{"inputs": a.text()}
+		}},
+		chat: Tokenizer{Path: "/chat_tokenize", body: vllmTokens.chat.body},
 	}
 	llamaTokens = &tokenizers{prompt: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
-		return body{"content": a.text(), "add_special": true} // the tokens that a completion adds
+		return body{"content": a.text(), "add_special": true} // counts the tokens that a completion adds as well
 	}}}
-	llamaCppPythonTokens = &tokenizers{prompt: Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body { return body{"input": a.text()} }}}
-	lmdeployTokens       = &tokenizers{prompt: Tokenizer{Path: "/v1/encode", body: func(a Ask) body {
+	llamaCppPythonTokens = &tokenizers{prompt: Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body {
+		return body{"input": a.text()}
+	}}}
+	lmdeployTokens = &tokenizers{prompt: Tokenizer{Path: "/v1/encode", body: func(a Ask) body {
 		return body{"input": a.text(), "add_bos": true}
 	}}}
 	noTokens = &tokenizers{}
 )
 
-// tokenizer and chatTokenizer count plain prompts and conversations. Servers of unknown type are asked as vLLM is.
-func (s Server) tokenizer() Tokenizer     { return cmp.Or(s.Tokenize, vllmTokens).prompt }
+// tokenizersByName is the routes by their names in servers.yaml. The table is only read.
+var tokenizersByName = map[string]*tokenizers{
+	"none":             noTokens,
+	"vllm":             vllmTokens,
+	"prompts":          promptTokens,
+	"tgi":              tgiTokens,
+	"llama":            llamaTokens,
+	"llama-cpp-python": llamaCppPythonTokens,
+	"lmdeploy":         lmdeployTokens,
+}
+
+// tokenizer returns the route for plain prompts. A server of unknown type is asked as vLLM is.
+func (s Server) tokenizer() Tokenizer { return cmp.Or(s.Tokenize, vllmTokens).prompt }
+
+// chatTokenizer returns the route for conversations. A server of unknown type is asked as vLLM is.
 func (s Server) chatTokenizer() Tokenizer { return cmp.Or(s.Tokenize, vllmTokens).chat }

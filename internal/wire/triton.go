@@ -2,43 +2,58 @@ package wire
 
 import "net/url"
 
-// triton is the generate extension of NVIDIA's Triton Inference Server (see servers.yaml). One request serves the models of
-// TensorRT-LLM and the vLLM backend, which takes "parameters" for sampling parameters: only those that vLLM knows.
+// triton is the generate extension of NVIDIA's Triton Inference Server (its source is in servers.yaml). The same
+// request serves models of TensorRT-LLM and of the vLLM backend. The vLLM backend takes "parameters" for its sampling
+// parameters, and refuses those that vLLM does not know.
 var triton = &Dialect{
-	Name: "triton", read: readTriton,
-	Path: func(a Ask) string {
-		path := "/v2/models/" + url.PathEscape(a.Model)
-		if a.Version != "" {
-			path += "/versions/" + url.PathEscape(a.Version)
-		}
-		return path + "/generate_stream"
-	},
+	Name: "triton",
+	Path: tritonPath,
 	Fields: []Field{
 		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
 		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
 	},
-	inside: "parameters.",
-	body: func(a Ask) body {
-		return body{"text_input": a.text(), "parameters": body{"stream": true, "max_tokens": a.MaxTokens}}
-	},
-	Endless: true, // only the vLLM backend tells why it ended
+	Endless: true, // only the vLLM backend says why an answer ended
+	body:    tritonBody,
+	inside:  "parameters.",
+	read:    readTriton,
 }
 
-func readTriton(frame []byte) (d Delta) {
-	fields(frame, func(key, value []byte) {
-		if list := first(value); list != nil { // a tensor of one element is that element, or a list of it
-			value = list
+// tritonPath returns the path of a model, or of one of its versions.
+func tritonPath(a Ask) string {
+	path := "/v2/models/" + url.PathEscape(a.Model)
+	if a.Version != "" {
+		path += "/versions/" + url.PathEscape(a.Version)
+	}
+	return path + "/generate_stream"
+}
+
+// tritonBody returns the request of an answer.
+func tritonBody(a Ask) body {
+	return body{
+		"text_input": a.text(),
+		"parameters": body{"stream": true, "max_tokens": a.MaxTokens},
+	}
+}
+
+func readTriton(frame []byte) Delta {
+	var d Delta
+	eachField(frame, func(key, value []byte) {
+		element := firstElement(value)
+		if element != nil { // a tensor of one element is the element itself, or a list of it
+			value = element
 		}
 		switch string(key) {
 		case "text_output":
-			d.Choice, d.Text = true, textIn(value)
+			d.Choice = true
+			d.Text = stringIn(value)
 		case "num_output_tokens":
 			d.Tokens = countIn(value).N
 		case "num_input_tokens":
 			d.Usage.Prompt = countIn(value)
 		case "finish_reason": // Python's None until the end
-			if reason := textIn(value); string(reason) != "None" {
-				d.finish(reason)
+			reason := stringIn(value)
+			if string(reason) != "None" {
+				d.setFinish(reason)
 			}
 		}
 	})

@@ -17,7 +17,8 @@ func TestLookup(t *testing.T) {
 			t.Errorf("Lookup(%q) = %+v, %v", d.Name, got, err)
 		}
 	}
-	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
+	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, "+
+		"openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
 		t.Errorf("error %v does not list the known names", err)
 	}
 }
@@ -31,10 +32,13 @@ func TestParseError(t *testing.T) {
 		{"a text", `{"error":"Unauthorized"}`, &ServerError{Message: "Unauthorized"}},
 		{"TGI", `{"error":"full","error_type":"overloaded"}`, &ServerError{Type: "overloaded", Message: "full"}},
 		{"TGI's OpenAI", `{"error":{"message":"m","http_status_code":422}}`, &ServerError{Code: "422", Message: "m"}},
-		{"SGLang before the stream", `{"object":"error","message":"m","type":"BadRequest","code":400}`, &ServerError{"BadRequest", "400", "m"}},
+		{"SGLang before the stream", `{"object":"error","message":"m","type":"BadRequest","code":400}`,
+			&ServerError{"BadRequest", "400", "m"}},
 		{"FastAPI", `{"detail":"Not Found"}`, &ServerError{Message: "Not Found"}},
-		{"FastAPI's validation", `{"detail":[{"loc":["body","x"],"msg":"m"}]}`, &ServerError{Message: `[{"loc":["body","x"],"msg":"m"}]`}},
-		{"Anthropic", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, &ServerError{Type: "overloaded_error", Message: "Overloaded"}},
+		{"FastAPI's validation", `{"detail":[{"loc":["body","x"],"msg":"m"}]}`,
+			&ServerError{Message: `[{"loc":["body","x"],"msg":"m"}]`}},
+		{"Anthropic", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
+			&ServerError{Type: "overloaded_error", Message: "Overloaded"}},
 		{"Responses", `{"type":"error","code":"c","message":"m"}`, &ServerError{"error", "c", "m"}},
 		{"Dynamo", `{"code":503,"message":"m"}`, &ServerError{Code: "503", Message: "m"}},
 		{"Vertex", `[{"error":{"code":400,"message":"m","status":"INVALID"}}]`, &ServerError{Code: "400", Message: "m"}},
@@ -88,8 +92,9 @@ func TestModels(t *testing.T) {
 	for reply, want := range map[string][]Model{
 		`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`: {{"a",
 			Limits{Context: 4096}}, {ID: "b"}},
-		`{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`:                      {{ID: "a"}}, // names that are none
-		`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"m","state":"READY"},{"name":"b"}]`: {{ID: "m"}, {ID: "b"}},
+		`{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`: {{ID: "a"}}, // names that are none
+		`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"m","state":"READY"},{"name":"b"}]`: {{ID: "m"},
+			{ID: "b"}},
 		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`: {{"bloom",
 			Limits{Context: 2048, Input: 1024}}},
 		`{"model_id":"bloom","max_input_length":1000,"max_total_tokens":2048}`: {{"bloom",
@@ -114,7 +119,8 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s: %v (%t), want %v", reply, got, ok, want)
 		}
 	}
-	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`, `{"model_id":"x"}`} {
+	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`,
+		`{"model_id":"x"}`} {
 		if _, ok := ParseModels([]byte(reply)); ok {
 			t.Errorf("%q is a list of models", reply)
 		}
@@ -128,23 +134,49 @@ func TestTooLong(t *testing.T) {
 		context       int // below 0: of the prompt alone
 		ok            bool
 	}{
-		{"vLLM", `{"error":{"message":"This model's maximum context length is 32768 tokens. However, your prompt contains at least 32769 input tokens, which exceeds this limit even without any output tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, 32768, true},
-		{"vLLM's count_tokens", `{"type":"error","error":{"type":"BadRequestError","message":"This model's maximum context length is 8192 tokens."}}`, 8192, true},
-		{"vLLM, the answer", `{"error":{"message":"max_tokens=400000 cannot be greater than max_model_len=32768. Please request fewer output tokens. (parameter=max_tokens, value=400000)","type":"BadRequestError","param":"max_tokens","code":400}}`, 32768, true},
-		{"LiteLLM, of vLLM", `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: Hosted_vllmException - {\"error\":{\"message\":\"This model's maximum context length is 32768 tokens. However, your prompt contains at least 32769 input tokens\"}}\nmodel=tiny. context_window_fallbacks=None.","type":"invalid_request_error","param":null,"code":"400"}}`, 32768, true},
-		{"SGLang", `{"object":"error","message":"The input (9000 tokens) is longer than the model's context length (4096 tokens)."}`, 4096, true},
-		{"SGLang, both", `{"message":"Requested token count exceeds the model's maximum context length of 4096 tokens."}`, 4096, true},
-		{"llama-server", `{"error":{"code":400,"message":"the request exceeds the available context size (2048 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":3000,"n_ctx":2048}}`, 2048, true},
-		{"llama-cpp-python", `{"error":{"message":"Requested tokens (42123) exceed context window of 32768","type":"internal_server_error"}}`, 32768, true},
-		{"OpenAI", `{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}`, 128000, true},
-		{"Anthropic", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, 200000, true},
+		{"vLLM",
+			`{"error":{"message":"This model's maximum context length is 32768 tokens. However, your prompt contains at ` +
+				`least 32769 input tokens, which exceeds this limit even without any output tokens.","type":"BadRequestError",` +
+				`"param":"input_tokens","code":400}}`, 32768, true},
+		{"vLLM's count_tokens",
+			`{"type":"error","error":{"type":"BadRequestError","message":"This model's maximum context length is 8192 ` +
+				`tokens."}}`, 8192, true},
+		{"vLLM, the answer",
+			`{"error":{"message":"max_tokens=400000 cannot be greater than max_model_len=32768. Please request fewer ` +
+				`output tokens. (parameter=max_tokens, value=400000)","type":"BadRequestError","param":"max_tokens","code":400}}`,
+			32768, true},
+		{"LiteLLM, of vLLM",
+			`{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: ` +
+				`Hosted_vllmException - {\"error\":{\"message\":\"This model's maximum context length is 32768 tokens. ` +
+				`However, your prompt contains at least 32769 input tokens\"}}\nmodel=tiny. context_window_fallbacks=None.",` +
+				`"type":"invalid_request_error","param":null,"code":"400"}}`, 32768, true},
+		{"SGLang",
+			`{"object":"error","message":"The input (9000 tokens) is longer than the model's context length (4096 tokens)."}`,
+			4096, true},
+		{"SGLang, both", `{"message":"Requested token count exceeds the model's maximum context length of 4096 tokens."}`,
+			4096, true},
+		{"llama-server",
+			`{"error":{"code":400,"message":"the request exceeds the available context size (2048 tokens), try increasing ` +
+				`it","type":"exceed_context_size_error","n_prompt_tokens":3000,"n_ctx":2048}}`, 2048, true},
+		{"llama-cpp-python",
+			`{"error":{"message":"Requested tokens (42123) exceed context window of 32768","type":"internal_server_error"}}`,
+			32768, true},
+		{"OpenAI",
+			`{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}`,
+			128000, true},
+		{"Anthropic",
+			`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 ` +
+				`maximum"}}`, 200000, true},
 		{"TGI, both", "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 25000. Given: " +
 			"70002 `inputs` tokens and 4 `max_new_tokens`\",\"error_type\":\"validation\"}", 25000, true},
 		{"TGI, the prompt", "Input validation error: `inputs` must have less than 24000 tokens. Given: 24900", -24000, true},
 		{"TGI, another complaint", "Input validation error: `temperature` must be strictly positive", 0, false},
 		{"Ollama", `{"error":"the input length exceeds the context length"}`, 0, true},
-		{"Fireworks", `{"error":{"message":"The prompt is too long: 21040, model maximum context length: 8191","code":"invalid_request_error"}}`, 8191, true},
-		{"a grouped number", `{"error":{"message":"maximum context length is 131,072 tokens, you asked for 140,000"}}`, 131072, true},
+		{"Fireworks",
+			`{"error":{"message":"The prompt is too long: 21040, model maximum context length: 8191",` +
+				`"code":"invalid_request_error"}}`, 8191, true},
+		{"a grouped number", `{"error":{"message":"maximum context length is 131,072 tokens, you asked for 140,000"}}`,
+			131072, true},
 		{"a number before a comma", `context length 4096,however`, 4096, true},
 		{"LiteLLM", `{"error":{"message":"litellm.ContextWindowExceededError: too long"}}`, 0, true},
 		{"a number that no context has", `maximum context length is 99999999999999999999 tokens`, 0, true},
@@ -167,18 +199,21 @@ func TestErrorsInStreams(t *testing.T) {
 			"9\",\"error_type\":\"validation\"}": request,
 		"{\"error\":{\"message\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8. Given: " +
 			"9\",\"http_status_code\":422}}": request,
-		`{"error":{"message":"Input validation error: temperature must be strictly positive","http_status_code":422}}`:      request,
-		`{"error":"Template error: template not found","error_type":"template_error"}`:                                      request,
-		`{"error":{"message":"Model is overloaded","http_status_code":422}}`:                                                load,
-		`{"error":"Model is overloaded","error_type":"overloaded"}`:                                                         load,
-		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`:                                       load,
-		`{"error":{"message":"Request failed during generation: Server error: Connection refused","http_status_code":422}}`: server,
-		`{"error":"Request failed during generation: Server error: CUDA","error_type":"generation"}`:                        server,
-		`{"error":{"message":"Incomplete generation stream","http_status_code":422}}`:                                       server,
-		`{"error":{"message":"max_tokens is too large","type":"BadRequestError","code":400}}`:                               request,
-		`{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}`:                                   server,
-		`{"error":{"message":"Requested tokens (9) exceed context window of 8","type":"internal_server_error"}}`:            request,
-		`{"error":{"message":"Internal server error","type":"internal_server_error","code":500}}`:                           server,
+		`{"error":{"message":"Input validation error: temperature must be strictly positive",` +
+			`"http_status_code":422}}`: request,
+		`{"error":"Template error: template not found","error_type":"template_error"}`: request,
+		`{"error":{"message":"Model is overloaded","http_status_code":422}}`:           load,
+		`{"error":"Model is overloaded","error_type":"overloaded"}`:                    load,
+		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`:  load,
+		`{"error":{"message":"Request failed during generation: Server error: Connection refused",` +
+			`"http_status_code":422}}`: server,
+		`{"error":"Request failed during generation: Server error: CUDA","error_type":"generation"}`: server,
+		`{"error":{"message":"Incomplete generation stream","http_status_code":422}}`:                server,
+		`{"error":{"message":"max_tokens is too large","type":"BadRequestError","code":400}}`:        request,
+		`{"error":{"message":"EngineCore died","type":"InternalServerError","code":500}}`:            server,
+		`{"error":{"message":"Requested tokens (9) exceed context window of 8",` +
+			`"type":"internal_server_error"}}`: request,
+		`{"error":{"message":"Internal server error","type":"internal_server_error","code":500}}`: server,
 	} {
 		d, err := chat.Decode([]byte(frame))
 		if err != nil || d.Err == nil {
@@ -209,7 +244,8 @@ func TestEndings(t *testing.T) {
 
 // FuzzFields holds that reading in place sees what encoding/json sees.
 func FuzzFields(f *testing.F) {
-	for _, seed := range []string{`{}`, `{ "a" : [1, {"b":"\\"]}"}, null ] , "c":-1e5 }`, `{"a":{"b":[[],{}]},"a":""}`, "{\"a\" :\n1 ,\t\"b\\\"\":\"\\\\\",\"c\":[ ],\"d\":{ } }"} {
+	for _, seed := range []string{`{}`, `{ "a" : [1, {"b":"\\"]}"}, null ] , "c":-1e5 }`, `{"a":{"b":[[],{}]},"a":""}`,
+		"{\"a\" :\n1 ,\t\"b\\\"\":\"\\\\\",\"c\":[ ],\"d\":{ } }"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -222,14 +258,14 @@ func FuzzFields(f *testing.F) {
 			t.Fatal(err)
 		}
 		got := map[string]json.RawMessage{}
-		fields(data, func(key, value []byte) {
+		eachField(data, func(key, value []byte) {
 			got[unquote([]byte(`"`+string(key)+`"`))] = value
-			elements(value, func(element []byte) {
+			eachElement(value, func(element []byte) {
 				if !json.Valid(element) {
 					t.Errorf("element %q of %q", element, value)
 				}
 			})
-			if text := textIn(value); text != nil && string(text) != unquote(value) && utf8.Valid(value) {
+			if text := stringIn(value); text != nil && string(text) != unquote(value) && utf8.Valid(value) {
 				t.Errorf("text %q of %q", text, value)
 			}
 		})
@@ -247,15 +283,31 @@ var tokenFrames = map[string]struct {
 	dialect *Dialect
 	frame   []byte
 }{
-	"Chat":      {chat, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
-	"TGI":       {tgi, []byte(`{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`)},
-	"Azure":     {azure, []byte(`{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}},"finish_reason":null}],"usage":null}`)},
-	"Responses": {responses, []byte(`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" token","logprobs":[],"obfuscation":"VLMdSoETMf5"}`)},
-	"Anthropic": {anthropic, []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}`)},
-	"SGLang":    {sglang, []byte(`{"text":" one two","output_ids":[1,2],"meta_info":{"id":"x","finish_reason":null,"prompt_tokens":9,"weight_version":"default","completion_tokens":2,"cached_tokens":4,"reasoning_tokens":0}}`)},
-	"Triton":    {triton, []byte(`{"finish_reason":"None","model_name":"vllm_model","model_version":"1","num_input_tokens":9,"num_output_tokens":1,"text_output":" token"}`)},
-	"Llama":     {llama, []byte(`{"index":0,"content":" token","tokens":[5],"stop":false,"id_slot":-1,"tokens_predicted":3,"tokens_evaluated":9,"timings":{"cache_n":4,"prompt_n":5,"prompt_ms":12.5,"predicted_n":3,"predicted_ms":9.75}}`)},
-	"Ollama":    {ollama, []byte(`{"model":"m","created_at":"2026-01-01T00:00:00.5Z","response":" token","done":false}`)},
+	"Chat": {chat,
+		[]byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,` +
+			`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,` +
+			`"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
+	"TGI": {tgi,
+		[]byte(`{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,` +
+			`"details":null}`)},
+	"Azure": {azure,
+		[]byte(`{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},` +
+			`"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}},"finish_reason":null}],"usage":null}`)},
+	"Responses": {responses,
+		[]byte(`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,` +
+			`"content_index":0,"delta":" token","logprobs":[],"obfuscation":"VLMdSoETMf5"}`)},
+	"Anthropic": {anthropic,
+		[]byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}`)},
+	"SGLang": {sglang,
+		[]byte(`{"text":" one two","output_ids":[1,2],"meta_info":{"id":"x","finish_reason":null,"prompt_tokens":9,` +
+			`"weight_version":"default","completion_tokens":2,"cached_tokens":4,"reasoning_tokens":0}}`)},
+	"Triton": {triton,
+		[]byte(`{"finish_reason":"None","model_name":"vllm_model","model_version":"1","num_input_tokens":9,` +
+			`"num_output_tokens":1,"text_output":" token"}`)},
+	"Llama": {llama,
+		[]byte(`{"index":0,"content":" token","tokens":[5],"stop":false,"id_slot":-1,"tokens_predicted":3,` +
+			`"tokens_evaluated":9,"timings":{"cache_n":4,"prompt_n":5,"prompt_ms":12.5,"predicted_n":3,"predicted_ms":9.75}}`)},
+	"Ollama": {ollama, []byte(`{"model":"m","created_at":"2026-01-01T00:00:00.5Z","response":" token","done":false}`)},
 }
 
 func BenchmarkDecode(b *testing.B) {
@@ -281,18 +333,20 @@ func TestWordsOfRefusals(t *testing.T) {
 		`{"message":"Model not found","type":"Not Found","code":404}`: "model",
 		`{"error":{"message":"The model ` + "`b`" +
 			` does not exist.","type":"NotFoundError","code":404}}`: "model",
-		`{"error":{"code":"model_not_found","message":"The model 'b' does not exist or you have no access"}}`:       "model",
-		`{"error":"model \"b\" not found, try pulling it first"}`:                                                   "model",
-		`{"error":{"message":"b is not a valid model ID","code":400}}`:                                              "model",
-		`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`:         "header",
-		`{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}`:              "key",
-		`{"error":{"message":"No deployments available for selected model, Try again in 5 seconds.","code":"429"}}`: "backend",
-		`{"error":{"message":"cooling down","type":"all_deployments_in_cooldown","code":"429"}}`:                    "backend",
+		`{"error":{"code":"model_not_found","message":"The model 'b' does not exist or you have no access"}}`: "model",
+		`{"error":"model \"b\" not found, try pulling it first"}`:                                             "model",
+		`{"error":{"message":"b is not a valid model ID","code":400}}`:                                        "model",
+		`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`:   "header",
+		`{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}`:        "key",
+		`{"error":{"message":"No deployments available for selected model, Try again in 5 seconds.",` +
+			`"code":"429"}}`: "backend",
+		`{"error":{"message":"cooling down","type":"all_deployments_in_cooldown","code":"429"}}`: "backend",
 
-		`{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 21100.","code":400}}`: "",
-		`{"error":{"message":"Rate limit reached for model a","type":"rate_limit_error","code":429}}`:                          "",
-		`{"error":"Model is overloaded","error_type":"overloaded"}`:                                                            "",
-		`{"detail":"Unexpected fields in the request: {'min_tokens', 'ignore_eos'}"}`:                                          "",
+		`{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 21100.",` +
+			`"code":400}}`: "",
+		`{"error":{"message":"Rate limit reached for model a","type":"rate_limit_error","code":429}}`: "",
+		`{"error":"Model is overloaded","error_type":"overloaded"}`:                                   "",
+		`{"detail":"Unexpected fields in the request: {'min_tokens', 'ignore_eos'}"}`:                 "",
 		"Not Found": "",
 	} {
 		for kind, is := range kinds {

@@ -106,3 +106,21 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestHTTPS holds that health checks speak what the web configuration serves.
+func TestHTTPS(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]any{
+		"":                               nil,
+		"webConfig: {existingSecret: a}": "HTTPS",
+		"webConfig: {existingSecret: a, tls: false}": nil,
+	} {
+		spec, _ := pod(only(t, objects(t, render(t, "--values", values(t, vllm+text))), "Deployment"))
+		for _, name := range []string{"livenessProbe", "readinessProbe"} {
+			check := at(mappings(spec, "containers")[0], name, "httpGet")
+			if got := at(check, "scheme"); got != want || at(check, "port") != "http" {
+				t.Errorf("%q: the %s asks %v", text, name, check)
+			}
+		}
+	}
+}

@@ -104,7 +104,7 @@ type document struct {
 	text   string
 }
 
-// documents splits manifests; empty ones are left out.
+// documents splits manifests; what is no object is left out.
 func documents(t *testing.T, manifests string) (all []document) {
 	t.Helper()
 	for decoder := yaml.NewDecoder(strings.NewReader(manifests)); ; {
@@ -113,14 +113,12 @@ func documents(t *testing.T, manifests string) (all []document) {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		var d document
-		if err == nil {
-			err = node.Decode(&d.object)
-		}
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, manifests)
 		}
-		if d.object.Kind == "" {
+		var d document
+		notMapping := node.Decode(&d.object)
+		if notMapping != nil || d.object.Kind == "" {
 			continue
 		}
 		text, err := yaml.Marshal(&node)

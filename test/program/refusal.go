@@ -8,7 +8,7 @@ import (
 )
 
 // Refusal is what the prober says of an environment and files, by their paths in
-// its container; empty if it takes them. It reads and judges its configuration
+// its container; empty if it takes them and all targets in them. It reads and judges its configuration
 // before it listens, and it is told to listen where it cannot: it sends no probe and
 // opens no port. As a sidecar, with PROBER_DRAIN_ENDPOINT, it would go on with what
 // it refuses, so that variable is left out. It needs PROBER_BINARY.
@@ -40,7 +40,7 @@ func Refusal(t *testing.T, environ, files map[string]string) string {
 		return said
 	case code != 1 || !listens:
 		t.Fatalf("exit code %d: %s", code, said)
-	case strings.Contains(said, "unknown variable"):
+	case strings.Contains(said, "unknown variable"), strings.Contains(said, "target rejected"):
 		return said
 	}
 	return ""

@@ -41,7 +41,7 @@ app.kubernetes.io/component: prober
 {{- end -}}
 
 {{/*
-Metadata of an object: (dict "root" $), and what it has of its own: "suffix" of its name, "namespace", "labels", "annotations".
+Metadata of an object: (dict "root" $), and what it has of its own: "name" or its "suffix", "namespace", "labels", "annotations".
 The labels that select objects stay what they are.
 */}}
 {{- define "prober.metadata" -}}
@@ -49,7 +49,7 @@ The labels that select objects stay what they are.
     "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service -}}
 {{- $labels := include "prober.releaseLabels" .root | fromYaml -}}
 metadata:
-  name: {{ include "prober.fullname" .root }}{{ .suffix | default "" }}
+  name: {{ .name | default (printf "%s%s" (include "prober.fullname" .root) (.suffix | default "")) }}
   namespace: {{ .namespace | default (include "prober.namespace" .root) }}
   labels:
     {{- merge $labels (.labels | default dict) .root.Values.commonLabels $chart | toYaml | nindent 4 }}

@@ -10,8 +10,8 @@ import (
 )
 
 // TestDocumentedSidecarIsTheComponents holds that the block to paste in docs/sidecar.md is the sidecar of the Kustomize
-// component, but for the port and the workload's name, which the component reads from annotations, and that both run
-// the chart's version.
+// component, but for the port and the workload's name, which the component reads from annotations, and that both have
+// the chart's version and resources.
 func TestDocumentedSidecarIsTheComponents(t *testing.T) {
 	var operations []struct {
 		Path  string
@@ -43,31 +43,50 @@ func TestDocumentedSidecarIsTheComponents(t *testing.T) {
 	if image := "ghcr.io/llm-prober/prober:" + released.Version; component.Value["image"] != image {
 		t.Errorf("the sidecar runs %s, want %s", component.Value["image"], image)
 	}
+	if diff := cmp.Diff(any(chartLoad(t).Resources), component.Value["resources"]); diff != "" {
+		t.Errorf("the chart's resources and the sidecar's (-chart +sidecar):\n%s", diff)
+	}
 }
 
-// TestBase holds that the port of the Kustomize base is not called as that of sidecars: a PodMonitor that takes all of these
-// would take it too. And that its image gets a tag.
+// A load is what the chart's values, the Kustomize base and the sidecar agree in.
+type load struct {
+	Resources map[string]any
+	Liveness  map[string]any `yaml:"livenessProbe"`
+	Readiness map[string]any `yaml:"readinessProbe"`
+}
+
+func chartLoad(t *testing.T) (values load) {
+	t.Helper()
+	unmarshal(t, read(t, chart+"/values.yaml"), &values)
+	return values
+}
+
+// TestBase holds that the Kustomize base has the chart's resources and probes, that its image gets a tag, and that its port is
+// not called as that of sidecars: a PodMonitor that takes all of these would take it, too.
 func TestBase(t *testing.T) {
+	type container struct {
+		load `yaml:",inline"`
+
+		Image string
+		Ports []struct{ Name string }
+	}
 	var deployment struct {
 		Spec struct {
 			Template struct {
-				Spec struct {
-					Containers []struct {
-						Image string
-						Ports []struct{ Name string }
-					}
-				}
+				Spec struct{ Containers []container }
 			}
 		}
 	}
 	unmarshal(t, read(t, "kustomize/base/deployment.yaml"), &deployment)
-	containers := deployment.Spec.Template.Spec.Containers
-	if len(containers) != 1 || len(containers[0].Ports) != 1 || containers[0].Ports[0].Name != "http" {
-		t.Fatalf("containers %+v, want one with one port, http", containers)
+	base := deployment.Spec.Template.Spec.Containers[0]
+	if diff := cmp.Diff(chartLoad(t), base.load); diff != "" {
+		t.Errorf("the chart's container and the base's (-chart +base):\n%s", diff)
 	}
-	base := string(read(t, "kustomize/base/kustomization.yaml"))
-	if !strings.Contains(base, "\n- name: "+containers[0].Image+"\n") {
-		t.Errorf("the image %s has no tag", containers[0].Image)
+	if len(base.Ports) != 1 || base.Ports[0].Name != "http" {
+		t.Errorf("ports %v, want one, http", base.Ports)
+	}
+	if !strings.Contains(string(read(t, "kustomize/base/kustomization.yaml")), "\n- name: "+base.Image+"\n") {
+		t.Errorf("the image %s has no tag", base.Image)
 	}
 }
 

@@ -1,0 +1,26 @@
+package probe
+
+import "time"
+
+// A Description is what metrics and the status page say about a target. Its JSON is a part of /api/v1/targets.
+type Description struct {
+	Name         string   `json:"name"`
+	Group        string   `json:"group"`
+	Model        string   `json:"model"`          // empty until known
+	API          string   `json:"api"`            // dialect; empty or "auto" until known
+	URL          string   `json:"url"`            // as configured: without credentials
+	Prompt       string   `json:"prompt"`         // name of the workload
+	PromptTokens int      `json:"prompt_tokens"`  // requested; 0 if unknown
+	MaxTokens    int      `json:"max_tokens"`     // requested; 0 if unknown
+	TokensPerDay int      `json:"tokens_per_day"` // cost of probing at this interval; 0 if unknown
+	Notes        []string `json:"notes"`          // sentences for the status page
+
+	Server     string        `json:"-"` // server type; empty if unknown
+	Version    string        `json:"-"` // of the server; empty if unknown
+	Stamp      Stamping      `json:"-"` // who timestamps token frames; empty before the first
+	Abilities  []Ability     `json:"-"`
+	Interval   time.Duration `json:"-"` // between probes
+	Objectives []Objective   `json:"-"`
+
+	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
+}

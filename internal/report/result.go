@@ -1,0 +1,183 @@
+package report
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A ResultJSON is a [probe.Result] as JSON has it. All durations are seconds; absent values are null.
+type ResultJSON struct {
+	Target string  `json:"target"`
+	Group  string  `json:"group"`
+	Model  *string `json:"model"` // null until known
+	API    *string `json:"api"`   // null until known
+	Prompt string  `json:"prompt"`
+
+	Outcome    probe.Outcome `json:"outcome"`
+	Error      *string       `json:"error"`
+	Hint       *string       `json:"hint"` // what to do about the failure; null if nothing is known
+	HTTPStatus *int          `json:"http_status"`
+	Start      time.Time     `json:"start"`
+
+	ScheduleDelay float64  `json:"schedule_delay_seconds"`
+	TTFT          *float64 `json:"ttft_seconds"`
+	ServerTTFT    *float64 `json:"server_ttft_seconds"`
+	TTFAT         *float64 `json:"ttfat_seconds"` // first token of the answer, after any reasoning
+	TPOT          *float64 `json:"tpot_seconds"`
+	E2EL          *float64 `json:"e2el_seconds"`
+	MaxGap        *float64 `json:"max_gap_seconds"`
+	Elapsed       float64  `json:"elapsed_seconds"` // to the end of the probe, whatever its outcome
+
+	// Uncertain says of each token frame whether it may have come earlier, because it was read late; null if none may.
+	// Joined says whether it is in a joined chunk; null if none is.
+	Arrivals       []float64 `json:"arrivals_seconds"` // of each token frame, since the start
+	Uncertain      []bool    `json:"uncertain_per_frame"`
+	ITL            []float64 `json:"itl_seconds"`
+	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
+	JoinedPerFrame []bool    `json:"joined_per_frame"`
+
+	Phases phasesJSON `json:"phases_seconds"`
+	Usage  usageJSON  `json:"usage"`
+
+	Cache        probe.CacheState `json:"cache"`
+	TokenSource  probe.Source     `json:"token_source"`
+	Frames       int              `json:"frames"` // token frames
+	Coalesced    int              `json:"coalesced_frames"`
+	JoinedTokens int              `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
+	Stamp        *probe.Stamping  `json:"stamp"`                  // of the arrivals; null if there was no token frame
+	Taint        *probe.Taint     `json:"taint"`                  // why the gaps are unreliable; null if they are not
+	ReadDelay    *float64         `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
+	FinishReason *string          `json:"finish_reason"`
+	Round        uint64           `json:"round"`
+	TraceID      string           `json:"trace_id"`
+	RetryAfter   *float64         `json:"retry_after_seconds"` // pause that the server asked for
+	Warnings     []string         `json:"warnings"`
+}
+
+type phasesJSON struct {
+	DNS     *float64 `json:"dns"`
+	Connect *float64 `json:"connect"`
+	TLS     *float64 `json:"tls"`
+	Write   *float64 `json:"write"`
+	Headers *float64 `json:"headers"`
+}
+
+type usageJSON struct {
+	Prompt    *int `json:"prompt"`
+	Cached    *int `json:"cached"`
+	Output    *int `json:"output"` // generated tokens, reasoning included
+	Reasoning *int `json:"reasoning"`
+}
+
+// JSONOf returns r as JSON has it, with what to do about a failure. It shares nothing with r.
+func JSONOf(r *probe.Result) ResultJSON {
+	a := ResultJSON{
+		Target: r.Target,
+		Group:  r.Group,
+		Model:  textOrNull(r.Model),
+		API:    textOrNull(r.API),
+		Prompt: r.Prompt,
+
+		Outcome:    r.Outcome,
+		Hint:       textOrNull(r.Hint()),
+		HTTPStatus: orNull(r.Status, r.Status != 0),
+		Start:      r.Start,
+
+		ScheduleDelay: r.ScheduleDelay().Seconds(),
+		TTFT:          secondsOrNull(r.TTFT()),
+		ServerTTFT:    secondsOrNull(r.ServerTTFT()),
+		TTFAT:         secondsOrNull(r.TTFAT()),
+		TPOT:          secondsOrNull(r.TPOT()),
+		E2EL:          secondsOrNull(r.E2EL()),
+		MaxGap:        secondsOrNull(r.MaxGap()),
+		Elapsed:       r.Elapsed.Seconds(),
+
+		Arrivals:       slices.Grow[[]float64](nil, len(r.Tokens)),
+		Uncertain:      r.Uncertain(),
+		JoinedPerFrame: r.Joined(),
+
+		Phases: phasesOf(r.Phases),
+		Usage:  usageOf(r.Usage),
+
+		Cache:        cmp.Or(r.Cache, probe.CacheUnknown),
+		TokenSource:  r.Source,
+		Frames:       len(r.Tokens),
+		Coalesced:    r.Coalesced(),
+		JoinedTokens: r.JoinedTokens(),
+		Stamp:        textOrNull(r.Stamp),
+		Taint:        textOrNull(r.Taint),
+		ReadDelay:    secondsOrNull(r.MaxReadDelay()),
+		FinishReason: textOrNull(r.Finish),
+		Round:        r.Round,
+		TraceID:      r.TraceID,
+		RetryAfter:   secondsOrNull(r.RetryAfter, r.RetryAfter > 0),
+		Warnings:     make([]string, 0, len(r.Warnings)),
+	}
+	for d := range r.ITL() {
+		a.ITL = append(a.ITL, d.Seconds())
+	}
+	for _, arrival := range r.Tokens {
+		a.Arrivals = append(a.Arrivals, arrival.At.Seconds())
+		if r.Source != probe.FromNothing {
+			a.TokensPerFrame = append(a.TokensPerFrame, arrival.N)
+		}
+	}
+	for _, w := range r.Warnings {
+		a.Warnings = append(a.Warnings, w.Error())
+	}
+	if r.Err != nil {
+		a.Error = textOrNull(r.Err.Error())
+	}
+	return a
+}
+
+func phasesOf(p probe.Phases) phasesJSON {
+	return phasesJSON{
+		DNS:     secondsOrNull(p.DNS, p.DNS > 0),
+		Connect: secondsOrNull(p.Connect, p.Connect > 0),
+		TLS:     secondsOrNull(p.TLS, p.TLS > 0),
+		Write:   secondsOrNull(p.Write()),
+		Headers: secondsOrNull(p.Wait()),
+	}
+}
+
+func usageOf(u wire.Usage) usageJSON {
+	return usageJSON{
+		Prompt:    countOrNull(u.Prompt),
+		Cached:    countOrNull(u.Cached),
+		Output:    countOrNull(u.Generated()),
+		Reasoning: countOrNull(u.Reasoning),
+	}
+}
+
+// Gaps yields the times in seconds between consecutive token frames with known arrivals, and the index of the later
+// frame.
+func (a *ResultJSON) Gaps() iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		isKnown := func(i int) bool { return i >= len(a.Uncertain) || !a.Uncertain[i] }
+		for i := 1; i < len(a.Arrivals); i++ {
+			gap := math.Round((a.Arrivals[i]-a.Arrivals[i-1])*1e9) / 1e9
+			if isKnown(i-1) && isKnown(i) && !yield(i, gap) {
+				return
+			}
+		}
+	}
+}
+
+// orNull returns v, or null where it is not ok.
+func orNull[T any](v T, ok bool) *T {
+	if !ok {
+		return nil
+	}
+	return &v
+}
+
+func secondsOrNull(d time.Duration, ok bool) *float64 { return orNull(d.Seconds(), ok) }
+func textOrNull[T ~string](s T) *T                    { return orNull(s, s != "") }
+func countOrNull(c wire.Count) *int                   { return orNull(c.N, c.Known) }

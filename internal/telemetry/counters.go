@@ -1,0 +1,111 @@
+package telemetry
+
+import "github.com/llm-prober/prober/internal/probe"
+
+// probeCounters returns the counts of probes, and of what the server reported with them.
+func probeCounters() []Instrument {
+	return []Instrument{
+		{
+			Name:       "llm.probe.probes",
+			Unit:       "{probe}",
+			Kind:       Counter,
+			Scope:      ScopeTarget,
+			Labels:     []Label{{Name: "outcome", Values: texts(probe.Outcomes())}},
+			Help:       "Finished probes by outcome.",
+			fromResult: countBy(outcomeOf),
+		},
+		{
+			Name:  "llm.probe.tokens",
+			Unit:  "{token}",
+			Kind:  Counter,
+			Scope: ScopeTarget,
+			Labels: []Label{{
+				Name:   "kind",
+				Values: []string{kindPrompt, kindCached, kindOutput, kindReasoning},
+			}},
+			Help:       "Tokens as the server reports them. Prompt includes cached, and output includes reasoning.",
+			fromResult: tokenCounts,
+		},
+		{
+			Name:   "llm.probe.prompt_cache",
+			Unit:   "{probe}",
+			Kind:   Counter,
+			Scope:  ScopeTarget,
+			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}},
+			Help: "Successful probes by what the server found of the prompt in its prefix cache: cold if only the " +
+				"common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that " +
+				"should be new, unknown if the server reports nothing, or reports 0 and is not known to ever report " +
+				"anything else.",
+			fromResult: countBy(cacheStateOf),
+		},
+	}
+}
+
+// frameCounters returns the counts of what was read.
+func frameCounters() []Instrument {
+	return []Instrument{
+		{
+			Name:       "llm.probe.frames",
+			Unit:       "{frame}",
+			Kind:       Counter,
+			Scope:      ScopeTarget,
+			Help:       "Frames that carried tokens.",
+			fromResult: countOf(tokenFrames),
+		},
+		{
+			Name:  "llm.probe.coalesced_frames",
+			Unit:  "{frame}",
+			Kind:  Counter,
+			Scope: ScopeTarget,
+			Help: "Token frames that arrived in the same read as the frame before. The gap of zero between the two " +
+				"comes from the network, not from the engine.",
+			fromResult: countOf((*probe.Result).Coalesced),
+		},
+		{
+			Name:  "llm.probe.joined_tokens",
+			Unit:  "{token}",
+			Kind:  Counter,
+			Scope: ScopeTarget,
+			Help: "Tokens in frames that were read late together. Only the arrival of the last frame is known, and " +
+				"the ITL of these tokens is the mean over the frames.",
+			fromResult: countOf((*probe.Result).JoinedTokens),
+		},
+		{
+			Name:   "llm.probe.tainted",
+			Unit:   "{probe}",
+			Kind:   Counter,
+			Scope:  ScopeTarget,
+			Labels: []Label{{Name: "reason", Values: texts(probe.Taints())}},
+			Help: "Probes without ITL because more than 95% of their tokens were read late together: late if the " +
+				"bytes lay unread for longer than the mean time between two reads, coalesced if for less.",
+			fromResult: countBy(taintOf),
+		},
+	}
+}
+
+// eventCounters returns the counts of what objectives and the schedule made of probes.
+func eventCounters() []Instrument {
+	return []Instrument{
+		{
+			Name:   "llm.probe.objective_events",
+			Unit:   "{probe}",
+			Kind:   Counter,
+			Scope:  ScopeTarget,
+			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}},
+			Help: "Probes judged by each objective of the target. A failed probe is bad, and so is each slot that was " +
+				"skipped as overlap while it ran. Refused probes (unauthorized, rate_limited, filtered) are not " +
+				"counted, nor are successful ones without a sample of the signal.",
+			fromResult: objectiveEvents,
+		},
+		{
+			Name:   skippedProbes,
+			Unit:   "{probe}",
+			Kind:   Counter,
+			Scope:  ScopeTarget,
+			Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
+			Help: "Probes that were due but not sent: overlap if too many were in flight, budget if the daily tokens " +
+				"were spent, late if the next one was due already, backoff after Retry-After, waiting until the " +
+				"server is ready and the length of its prompts is known, draining after /-/drain.",
+		},
+	}
+}

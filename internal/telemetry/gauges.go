@@ -1,0 +1,148 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// A targetSource passes on the samples that a gauge has of a target now.
+type targetSource = func(s targetState, observe func(sample))
+
+// gaugeOf observes one number of each target.
+func gaugeOf(value func(targetState) float64) targetSource {
+	return func(s targetState, observe func(sample)) { observe(sample{value: value(s)}) }
+}
+
+// timestampOf observes a moment of each target; no sample while it is zero.
+func timestampOf(moment func(targetState) time.Time) targetSource {
+	return func(s targetState, observe func(sample)) {
+		t := moment(s)
+		if !t.IsZero() {
+			observe(sample{value: unix(t)})
+		}
+	}
+}
+
+// unix returns seconds since 1970, to the millisecond.
+func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// activityGauges returns how often a target is probed, and what is in flight.
+func activityGauges() []Instrument {
+	return []Instrument{
+		{
+			Name:       "llm.probe.interval",
+			Unit:       "s",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Help:       "Configured time in seconds between the starts of two probes.",
+			fromTarget: gaugeOf(func(s targetState) float64 { return s.target.Interval.Seconds() }),
+		},
+		{
+			Name:       "llm.probe.in_flight",
+			Unit:       "{probe}",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Help:       "Probes in flight.",
+			fromTarget: gaugeOf(targetState.inFlight),
+		},
+		{
+			Name:       "llm.probe.oldest_in_flight",
+			Unit:       "s",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Help:       "Age in seconds of the oldest probe in flight. 0 if there is none.",
+			fromTarget: gaugeOf(targetState.oldestInFlight),
+		},
+	}
+}
+
+// timestampGauges returns when something last happened to a target.
+func timestampGauges() []Instrument {
+	return []Instrument{
+		{
+			Name:       "llm.probe.last_probe_timestamp",
+			Unit:       "s",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Help:       "Unix time in seconds at which the last probe ended, whatever its outcome. No sample before the first.",
+			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastProbe }),
+		},
+		{
+			Name:  "llm.probe.last_available_timestamp",
+			Unit:  "s",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Help: "Unix time in seconds at which the last probe ended that showed a working server: it received a " +
+				"token, or was refused (unauthorized, rate_limited, filtered). Until the target's first success, a " +
+				"rejected probe shows it as well, unless the server has no model to serve. No sample before the first.",
+			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastAvailable }),
+		},
+		{
+			Name:       "llm.probe.last_success_timestamp",
+			Unit:       "s",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Help:       "Unix time in seconds at which the last successful probe ended. No sample before the first.",
+			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastSuccess }),
+		},
+	}
+}
+
+// settingGauges returns what is configured for a target and what is known of its server.
+func settingGauges() []Instrument {
+	return []Instrument{
+		{
+			Name:       "llm.probe.objective_goal",
+			Unit:       "1",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Labels:     []Label{objectiveLabel()},
+			Help:       "Share of probes, between 0 and 1, that must be good to meet the objective.",
+			fromTarget: objectiveGoals,
+		},
+		{
+			Name:       "llm.probe.objective_limit",
+			Unit:       "s",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Labels:     []Label{objectiveLabel()},
+			Help:       "Largest value in seconds that is good for the objective. No sample for an availability objective.",
+			fromTarget: objectiveLimits,
+		},
+		{
+			Name:  "llm.probe.tls_earliest_cert_expiry_timestamp",
+			Unit:  "s",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Help: "Unix time in seconds at which the first certificate in the server's chain expires. No sample " +
+				"before the first TLS handshake.",
+			fromTarget: timestampOf(func(s targetState) time.Time { return s.certExpiry }),
+		},
+		{
+			Name:   "llm.probe.target_info",
+			Kind:   Gauge,
+			Scope:  ScopeTarget,
+			Labels: infoLabels(),
+			Help: "Labels that describe the target and the capabilities of its server (yes, no, optional or unknown). " +
+				"The value is always 1.",
+			fromTarget: gaugeOf(func(targetState) float64 { return 1 }),
+		},
+	}
+}
+
+// objectiveGoals observes the goal of each objective.
+func objectiveGoals(s targetState, observe func(sample)) {
+	for _, o := range s.target.Objectives {
+		observe(sample{labels: ownLabels{valid(o.Name)}, value: o.Goal})
+	}
+}
+
+// objectiveLimits observes the limit of each objective that has one.
+func objectiveLimits(s targetState, observe func(sample)) {
+	for _, o := range s.target.Objectives {
+		if o.Signal != probe.SignalAvailability {
+			observe(sample{labels: ownLabels{valid(o.Name)}, value: o.Limit.Seconds()})
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package telemetry
+
+import (
+	"slices"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// startLatencies returns the times until an answer begins.
+func startLatencies() []Instrument {
+	return []Instrument{
+		{
+			Name:   "llm.probe.ttft",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: firstBounds,
+			Help: "Time to first token in seconds, from handing the request to the transport (connection setup " +
+				"included) to the first token. No sample if the probe failed, if a cold prompt was found in the " +
+				"server's cache, or if hidden reasoning came first.",
+			fromResult: durationOf((*probe.Result).TTFT, validTTFT, withExemplar),
+		},
+		{
+			Name:   "llm.probe.server_ttft",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: firstBounds,
+			Help: "Time in seconds from the last request byte written to the first token. No sample if the token " +
+				"arrived earlier, or if llm_probe_ttft_seconds has none.",
+			fromResult: durationOf((*probe.Result).ServerTTFT, validTTFT, noExemplar),
+		},
+		{
+			Name:   "llm.probe.ttfat",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: firstBounds,
+			Help: "Time to first answer token in seconds: like TTFT, but to the first token after any reasoning. " +
+				"No series before the target's first answer with reasoning.",
+			fromResult: durationOf((*probe.Result).TTFAT, uncached, noExemplar),
+			createOn:   reasoned,
+		},
+	}
+}
+
+// tokenLatencies returns the times between tokens.
+func tokenLatencies() []Instrument {
+	return []Instrument{
+		{
+			Name:   "llm.probe.tpot",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: gapBounds,
+			Help: "Time per output token in seconds: from the first token frame to the last, divided by the tokens " +
+				"after the first frame. No sample if the probe failed, or if the number of tokens is unknown or " +
+				"includes hidden reasoning.",
+			fromResult: durationOf((*probe.Result).TPOT, succeeded, withExemplar),
+		},
+		{
+			Name:   "llm.probe.itl",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: gapBounds,
+			Help: "Inter-token latency in seconds, observed once per token: the time between two chunks divided by " +
+				"the tokens of the later one. A chunk is one token frame, or several that arrived in a burst or were " +
+				"read late together. No sample if the probe failed or is tainted, or if the tokens of a frame are " +
+				"unknown.",
+			fromResult: durationsOf((*probe.Result).ITL),
+		},
+		{
+			Name:   "llm.probe.chunk_gap",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: gapBounds,
+			Help: "Time in seconds between consecutive token frames, however many tokens they carry. No sample if the " +
+				"probe failed, or if an arrival is unknown because frames were read late together.",
+			fromResult: durationsOf((*probe.Result).ChunkGaps),
+		},
+		{
+			Name:   "llm.probe.max_gap",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: slices.Concat(gapBounds, []float64{20, 40, 80, 160}),
+			Help: "Longest time in seconds between two token frames of a probe, or from the last one to a failure " +
+				"while streaming. No sample if there was no gap, or if frames that were read late together could hide " +
+				"a longer one.",
+			fromResult: durationOf((*probe.Result).MaxGap, always, withExemplar),
+		},
+	}
+}
+
+// probeDurations returns how long probes and their phases took.
+func probeDurations() []Instrument {
+	return []Instrument{
+		{
+			Name:   "llm.probe.e2el",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeTarget,
+			Bounds: wholeBounds,
+			Help: "End-to-end latency in seconds, from handing the request to the transport to the last token, or to " +
+				"the finish frame if that is later. No sample if the probe failed.",
+			fromResult: durationOf((*probe.Result).E2EL, always, withExemplar),
+		},
+		{
+			Name:  "llm.probe.phase",
+			Unit:  "s",
+			Kind:  Histogram,
+			Scope: ScopeTarget,
+			Labels: []Label{{
+				Name:   "phase",
+				Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders},
+			}},
+			Help: "Duration in seconds of a phase of the request. The phase headers is the wait from the last request " +
+				"byte to the response header. No series before the phase first happens, no sample if the probe failed.",
+			fromResult: phaseDurations,
+			createOn:   always,
+		},
+		{
+			Name:       "llm.probe.failed",
+			Unit:       "s",
+			Kind:       Histogram,
+			Scope:      ScopeTarget,
+			Labels:     []Label{{Name: "outcome", Values: failures()}},
+			Help:       "Duration in seconds of failed probes. No series before the first failure with the outcome.",
+			fromResult: failureDurations,
+			createOn:   always,
+		},
+	}
+}

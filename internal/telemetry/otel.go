@@ -1,0 +1,176 @@
+package telemetry
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// instrumentation is the name of the instrumentation scope of all metrics and spans.
+const instrumentation = "github.com/llm-prober/prober"
+
+// An otelBackend keeps the series for OTLP in the OpenTelemetry SDK. A provider of the SDK keeps every attribute set
+// that it ever saw, and replicas behind a DNS name may come and go for a year: so each target has providers of its own,
+// and its series end with them.
+type otelBackend struct {
+	version string // of the prober
+	options []sdkmetric.ManualReaderOption
+	view    sdkmetric.View
+	zero    map[string]float64 // zero threshold of each exponential histogram, by its OTLP name; never changes
+
+	mu     sync.Mutex
+	meters map[meterKey]*meter
+}
+
+// A meterKey says which series a meter has: those of one scope of a target, or those of the prober, which has no name.
+// The GenAI series of a target have a meter of their own, since their attributes may change while its other series go
+// on.
+type meterKey struct {
+	scope  Scope
+	target string
+}
+
+// A meter is one provider of the SDK, with what reads it.
+type meter struct {
+	metric.Meter
+	reader *sdkmetric.ManualReader
+}
+
+// newOTelBackend returns a backend whose providers are read with options. Its buckets are those on /metrics.
+func newOTelBackend(version string, options ...sdkmetric.ManualReaderOption) *otelBackend {
+	b := &otelBackend{
+		version: version,
+		options: options,
+		view: sdkmetric.NewView(
+			sdkmetric.Instrument{Name: "llm.*", Kind: sdkmetric.InstrumentKindHistogram},
+			sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{
+				MaxSize:  exponentialSize,
+				MaxScale: exponentialScale,
+			}},
+		),
+		zero:   map[string]float64{},
+		meters: map[meterKey]*meter{},
+	}
+	for _, i := range Catalog() {
+		if i.Kind == Histogram && i.Scope != ScopeGenAI {
+			b.zero[i.Name] = i.zero()
+		}
+	}
+	return b
+}
+
+// newMeter returns a new provider, without a limit of series.
+func (b *otelBackend) newMeter() *meter {
+	reader := sdkmetric.NewManualReader(b.options...)
+	provider := sdkmetric.NewMeterProvider(
+		sdkmetric.WithReader(reader),
+		sdkmetric.WithCardinalityLimit(0),
+		sdkmetric.WithView(b.view),
+	)
+	return &meter{
+		Meter:  provider.Meter(instrumentation, metric.WithInstrumentationVersion(b.version)),
+		reader: reader,
+	}
+}
+
+// meter returns the meter of a key, a new one if there is none.
+func (b *otelBackend) meter(key meterKey) *meter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.meters[key] == nil {
+		b.meters[key] = b.newMeter()
+	}
+	return b.meters[key]
+}
+
+// allMeters returns the meters that have series.
+func (b *otelBackend) allMeters() []*meter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.meters))
+}
+
+// open implements [backend]. A counter shows at zero. A histogram of OpenTelemetry does not exist without a value.
+func (b *otelBackend) open(i *Instrument, t probe.Description, own ownLabels) series {
+	m := b.meter(meterKey{i.Scope, t.Name})
+	attributes := metric.WithAttributeSet(i.attributes(t, own))
+	if i.Kind == Counter {
+		return openCounter(m, i, attributes)
+	}
+	return openHistogram(m, i, attributes)
+}
+
+// openCounter returns a series of a counter. Its options are made once: each call of Add would allocate them.
+func openCounter(m *meter, i *Instrument, attributes metric.MeasurementOption) series {
+	counter := must(m.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+	options := []metric.AddOption{attributes}
+	counter.Add(context.Background(), 0, options...)
+	return func(value float64, exemplar trace.SpanContext) {
+		counter.Add(withSpan(exemplar), int64(value), options...)
+	}
+}
+
+// openHistogram returns a series of a histogram.
+func openHistogram(m *meter, i *Instrument, attributes metric.MeasurementOption) series {
+	histogram := must(m.Float64Histogram(i.Name,
+		metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Help),
+		metric.WithExplicitBucketBoundaries(i.Bounds...),
+	))
+	options := []metric.RecordOption{attributes}
+	return func(value float64, exemplar trace.SpanContext) {
+		histogram.Record(withSpan(exemplar), value, options...)
+	}
+}
+
+// withSpan returns a context from which the SDK takes the exemplar of a value.
+func withSpan(exemplar trace.SpanContext) context.Context {
+	return trace.ContextWithRemoteSpanContext(context.Background(), exemplar)
+}
+
+// release implements [backend]. It shuts no provider down: one may be read at this moment, and holds nothing but
+// memory.
+func (b *otelBackend) release(scope Scope, t probe.Description) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.meters, meterKey{scope, t.Name})
+}
+
+// must returns an instrument. The SDK refuses to make one only if the catalog is wrong.
+func must[T any](made T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return made
+}
+
+// attributes returns the labels of one series as OpenTelemetry has them. Those of the GenAI conventions that are empty
+// are left out.
+func (i Instrument) attributes(t probe.Description, own ownLabels) attribute.Set {
+	var all []attribute.KeyValue
+	if i.Scope == ScopeGenAI {
+		all = genAIAttributes(t)
+	}
+	values := i.labelValues(t, own)
+	for n, name := range i.labelNames() {
+		if values[n] != "" || i.Scope != ScopeGenAI {
+			all = append(all, attribute.String(name, values[n]))
+		}
+	}
+	return attribute.NewSet(all...)
+}
+
+// sameAttributes reports whether two descriptions of a target have the same attributes by the GenAI conventions.
+func sameAttributes(a, b probe.Description) bool {
+	setA := attribute.NewSet(genAIAttributes(a)...)
+	setB := attribute.NewSet(genAIAttributes(b)...)
+	return setA.Equals(&setB)
+}

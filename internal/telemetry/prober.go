@@ -1,0 +1,99 @@
+package telemetry
+
+import (
+	"runtime"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// delaysOfProber returns how much the prober itself may falsify measurements.
+func delaysOfProber() []Instrument {
+	return []Instrument{
+		{
+			Name:       "llm.prober.schedule_delay",
+			Unit:       "s",
+			Kind:       Histogram,
+			Scope:      ScopeProber,
+			Bounds:     gapBounds,
+			Help:       "Time in seconds by which probes started later than scheduled.",
+			fromResult: durationOf(scheduleDelay, always, noExemplar),
+		},
+		{
+			Name:   "llm.prober.read_delay",
+			Unit:   "s",
+			Kind:   Histogram,
+			Scope:  ScopeProber,
+			Zero:   delayThreshold,
+			Bounds: delayBounds,
+			Help: "Time in seconds from the kernel's receive timestamp until the prober had read the bytes, once for " +
+				"each read that completed a token frame. No sample if the kernel gave no timestamp.",
+			fromResult: readDelays,
+		},
+		{
+			Name:  "llm.prober.refused_stamps",
+			Unit:  "{stamp}",
+			Kind:  Counter,
+			Scope: ScopeProber,
+			Help: "Kernel timestamps that were rejected as implausible and replaced by the time of the read: from the " +
+				"future, from about the time at which the wall clock was set, or of packets that arrived out of order.",
+			fromResult: countOf(func(r *probe.Result) int { return r.Refused }),
+		},
+	}
+}
+
+// stateOfProber returns what is known of the program, its configuration and its failures.
+func stateOfProber() []Instrument {
+	return []Instrument{
+		{
+			Name:  buildInfo,
+			Kind:  Gauge,
+			Scope: ScopeProber,
+			Labels: []Label{
+				{Name: "version", From: "version of the program"},
+				{Name: "revision", From: "commit it was built from"},
+				{Name: "goversion", From: "version of Go it was built with", infoValue: goVersion},
+			},
+			Help: "Labels that describe the program. The value is always 1.",
+		},
+		{
+			Name:  reloadOK,
+			Kind:  Gauge,
+			Scope: ScopeProber,
+			Help: "1 if the last attempt to load the configuration succeeded, 0 if it failed. No sample before the " +
+				"first.",
+		},
+		{
+			Name:  reloadTime,
+			Unit:  "s",
+			Kind:  Gauge,
+			Scope: ScopeProber,
+			Help: "Unix time in seconds at which the configuration was last loaded successfully. No sample before the " +
+				"first.",
+		},
+		{
+			Name:   targetRejected,
+			Kind:   Gauge,
+			Scope:  ScopeProber,
+			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}},
+			Help: "Targets of the configuration that are not probed because their settings are wrong or a file that they " +
+				"name is missing. The value is always 1, and other targets have no series.",
+		},
+		{
+			Name:  ExportFailures,
+			Unit:  "{failure}",
+			Kind:  Counter,
+			Scope: ScopeProber,
+			Help: "OTLP exports of metrics and traces that failed after all retries, and other errors of the " +
+				"OpenTelemetry SDK.",
+		},
+		{
+			Name:  LookupFailures,
+			Unit:  "{failure}",
+			Kind:  Counter,
+			Scope: ScopeProber,
+			Help:  "Failed DNS lookups of the hosts in dns+ URLs. The last known addresses remain in use.",
+		},
+	}
+}
+
+func goVersion(probe.Description) string { return runtime.Version() }

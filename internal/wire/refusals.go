@@ -1,0 +1,84 @@
+package wire
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Limits are how many tokens a server takes at most; 0 where it does not say.
+type Limits struct {
+	Context int // of prompt and answer together
+	Input   int // of the prompt alone
+}
+
+// Or returns l, with what it does not say from other.
+func (l Limits) Or(other Limits) Limits {
+	return Limits{Context: cmp.Or(l.Context, other.Context), Input: cmp.Or(l.Input, other.Input)}
+}
+
+var (
+	// tooLong matches what servers say if prompt and answer do not fit their context. The number that follows is the
+	// context.
+	tooLong = regexp.MustCompile("(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|" +
+		"context[ _]size|n_ctx|prompt is too long[^>]*>|`inputs` tokens \\+ `max_new_tokens` must be <)" +
+		`[ :="'\\(isof]*(\d{1,3}(?:,\d{3})+\b|\d+)?|prompt is too long`)
+
+	// tooLongInput matches what TGI says of a prompt that is too long by itself. It takes a prompt of exactly that number
+	// of tokens, in spite of its words.
+	tooLongInput = regexp.MustCompile("`inputs` must have less than (\\d+) tokens")
+)
+
+// TooLong reports whether a reply says that prompt and answer are too long for the server. It returns the limits that
+// the reply names.
+func TooLong(reply []byte) (limits Limits, ok bool) {
+	contexts := tooLong.FindAllSubmatch(reply, -1)
+	inputs := tooLongInput.FindAllSubmatch(reply, -1)
+	limits = Limits{Context: largestNumber(contexts), Input: largestNumber(inputs)}
+	return limits, len(contexts)+len(inputs) > 0
+}
+
+// largestNumber returns the largest number in the first groups of some matches; 0 if there is none.
+func largestNumber(matches [][][]byte) int {
+	largest := 0
+	for _, match := range matches {
+		digits := strings.ReplaceAll(string(match[1]), ",", "")
+		n, err := strconv.Atoi(digits)
+		if err == nil && n <= maxCount {
+			largest = max(largest, n)
+		}
+	}
+	return largest
+}
+
+// noTemplate matches how servers refuse a conversation if the model's tokenizer has no chat template: TGI, vLLM, SGLang
+// and transformers.
+var noTemplate = regexp.MustCompile(`(?i)template not found|must provide a chat template|chat_template is not set`)
+
+// NoTemplate reports whether a reply says that the model has no chat template, so that it can only be asked for
+// completions.
+func NoTemplate(reply []byte) bool { return noTemplate.Match(reply) }
+
+// What servers say of a request if the status alone is misleading.
+var (
+	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found` +
+		`|not a valid model|unknown model|no such model|\bmodel\b.{0,200}(does not exist|not found)`)
+	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                                      // Portkey
+	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db`)                          // LiteLLM
+	noBackend   = regexp.MustCompile(`all_deployments_in_cooldown|(?i)no deployments? available for`) // LiteLLM
+)
+
+// WrongModel reports whether a reply says that the server does not serve the model that was asked for.
+func WrongModel(reply []byte) bool { return wrongModel.Match(reply) }
+
+// WantsHeader reports whether a reply says that the request lacks a header.
+func WantsHeader(reply []byte) bool { return wantsHeader.Match(reply) }
+
+// BadKey reports whether a reply says, with whatever status, that the server does not accept the key. Without a
+// database, LiteLLM knows only its master key, and answers 400 to all others because it cannot look them up.
+func BadKey(reply []byte) bool { return badKey.Match(reply) }
+
+// NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask. LiteLLM
+// answers 429 once all of them failed, whatever the key.
+func NoBackend(reply []byte) bool { return noBackend.Match(reply) }
