@@ -48,8 +48,11 @@ exported as those of run are.
 			load := func(settings map[string]string) (*config.Config, error) {
 				return g.loadCompared(cmd, settings, urls, files)
 			}
-			plan, err := bench.Parse(o, cmd.Flags().Changed, overrides(cmd), urls, load)
-			if err := withOutputProblems(err, o.Format, o.Plot); err != nil {
+			plan, err := bench.Parse(bench.CommandLine{
+				Options: o, Settings: overrides(cmd), URLs: urls, Changed: cmd.Flags().Changed, Load: load,
+			})
+			err = withOutputProblems(err, o.Format, o.Plot)
+			if err != nil {
 				return err
 			}
 			plan.Gate = g.fails

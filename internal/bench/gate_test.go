@@ -12,8 +12,8 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// TestGoodput holds that of eight requests, of which the sixth is slow and the last two fail, those count that met all
-// objectives; and that the run fails on an objective only if it shall.
+// TestGoodput holds that the requests which met all objectives count: of eight, the sixth is slow and the last two
+// fail. And that the run fails on an objective only if the plan says so.
 func TestGoodput(t *testing.T) {
 	for _, failOn := range []string{"", "objective"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestGoodput(t *testing.T) {
 				defer faulty.Stop()
 			}
 			run := newRun(s)
-			if err := run.all(t.Context()); err != nil {
+			if err := run.measureAll(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			goodput := report.Number(5.0 / 8)
@@ -53,13 +53,16 @@ func TestGoodput(t *testing.T) {
 				goodput = 0 // no gap is that short
 			}
 			equal(t, "goodput", run.document.Summaries[0].Throughput().Good, goodput)
-			const block = "Met ttft<50ms@62.5%:                     62.5% (5 of 8)\nMissed tpot<1s@80%:                      75% (6 of 8)\n"
-			const few = "warning: too few requests to show at 95% confidence that a goal holds, even if\n  all are good: tpot<1s@80% takes 14"
+			const block = "Met ttft<50ms@62.5%:                     62.5% (5 of 8)\n" +
+				"Missed tpot<1s@80%:                      75% (6 of 8)\n"
+			const few = "warning: too few requests to show at 95% confidence that a goal holds, even if\n" +
+				"  all are good: tpot<1s@80% takes 14"
 			if text := out.String(); !strings.Contains(text, block) || !strings.Contains(text, few) {
 				t.Error(text)
 			}
-			const missed = "\nobjective tpot<1s@80%: missed by it, 1 QPS, prompts of 80 tokens: 75% (6 of 8), worst 1.00 ms, 2 failed\n" +
-				"objective max_gap<1µs@50%: missed by it, 1 QPS, prompts of 80 tokens: 0% (0 of 8), worst 1.00 ms, 2 failed\n"
+			const by = "missed by it, 1 QPS, prompts of 80 tokens"
+			const missed = "\nobjective tpot<1s@80%: " + by + ": 75% (6 of 8), worst 1.00 ms, 2 failed\n" +
+				"objective max_gap<1µs@50%: " + by + ": 0% (0 of 8), worst 1.00 ms, 2 failed\n"
 			if strings.HasSuffix(errs.String(), missed) != (failOn != "") {
 				t.Errorf("failing on %q: %s", failOn, errs.String())
 			}

@@ -10,48 +10,54 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
+// A bench on a busy machine reads data late, and without kernel timestamps a late read looks like a slow server. So a
+// heartbeat runs beside each part of a step. It wakes 50 times a second; how late it wakes is how long data waited,
+// too.
 const (
-	beat   = 20 * time.Millisecond // between two beats: each costs a wake-up
-	coarse = time.Millisecond      // how late the runtime's timers are on an idle machine
+	heartbeatInterval = 20 * time.Millisecond // each beat costs a wake-up
+	timerSlack        = time.Millisecond      // how late timers are on an idle machine
 )
 
-// waited runs a function, and returns the P99 of how late a heartbeat beside it was: so long data waited to be read.
-func waited(run func()) time.Duration {
+// readDelayDuring runs a function. It returns the P99 of how late a heartbeat beside it was.
+func readDelayDuring(run func()) time.Duration {
 	stop := make(chan struct{})
-	var late []time.Duration
-	var beats sync.WaitGroup
-	beats.Go(func() { late = heartbeat(stop) })
+	var delays []time.Duration
+	var beating sync.WaitGroup
+	beating.Go(func() { delays = heartbeat(stop) })
 	run()
 	close(stop)
-	beats.Wait()
-	return p99(late)
+	beating.Wait()
+	return p99(delays)
 }
 
-// heartbeat wakes by the clock until stop, and returns how late each beat was, also because the whole process stood still.
-func heartbeat(stop <-chan struct{}) (late []time.Duration) {
-	due := time.Now().Add(beat)
-	ticker := time.NewTicker(beat)
+// heartbeat wakes by the clock until stop is closed. It returns how late each beat was.
+func heartbeat(stop <-chan struct{}) (delays []time.Duration) {
+	due := time.Now().Add(heartbeatInterval)
+	ticker := time.NewTicker(heartbeatInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-stop:
-			return late
+			return delays
 		case <-ticker.C:
-			beats := missed(due, time.Now())
-			late, due = append(late, beats...), due.Add(time.Duration(len(beats))*beat)
+			late := beatDelays(due, time.Now())
+			delays = append(delays, late...)
+			due = due.Add(time.Duration(len(late)) * heartbeatInterval)
 		}
 	}
 }
 
-// missed is how late all beats from due to now are: at each something could have arrived.
-func missed(due, now time.Time) (late []time.Duration) {
-	for ; !due.After(now); due = due.Add(beat) {
-		late = append(late, max(0, now.Sub(due)-coarse))
+// beatDelays returns how late each beat from due to now is. If the whole process stood still, that is several beats, of
+// which a ticker sends only one: data could have arrived at each of them.
+func beatDelays(due, now time.Time) (delays []time.Duration) {
+	for !due.After(now) {
+		delays = append(delays, max(0, now.Sub(due)-timerSlack))
+		due = due.Add(heartbeatInterval)
 	}
-	return late
+	return delays
 }
 
-// p99 is the 99th percentile of a list; 0 if it is empty. It sorts it.
+// p99 returns the 99th percentile of a list, which it sorts. It is 0 if the list is empty.
 func p99(list []time.Duration) time.Duration {
 	if len(list) == 0 {
 		return 0
@@ -60,37 +66,42 @@ func p99(list []time.Duration) time.Duration {
 	return report.QuantileOf(list, 0.99)
 }
 
-// How much delay of the bench itself is tolerated in what it measures.
+// How much delay of the bench itself is tolerated. A delay is too long if it exceeds both the share and the floor.
 const (
-	tolerated   = 0.1                    // share of the median
-	readFloor   = 500 * time.Microsecond // waits to read up to this, whatever the share: an idle machine's wakes take some of it
-	beforeFloor = 5 * time.Millisecond   // delays before a request up to this, whatever the share: some requests at once take that
+	toleratedShare = 0.1 // of the median of what it disturbs
+
+	readDelayFloor  = 500 * time.Microsecond // an idle machine's wake-ups take some of it
+	startDelayFloor = 5 * time.Millisecond   // starting some requests at once takes that
 )
 
-// clientWarnings says whether the bench itself was too slow: data waited so long, which moves no arrival with kernel timestamps,
-// or requests began late. TTFT and TPOT are the medians that were measured; 0 where there is none.
-func (c count) clientWarnings(ttft, tpot time.Duration) (list []string) {
-	var starts []time.Duration
-	kernel := true
-	for _, sample := range c.step.Samples() {
-		kernel = kernel && !sample.ByUser
-		starts = append(starts, sample.Late)
+// clientWarnings says whether the bench itself was too slow: data waited to be read, which matters without kernel
+// timestamps, or requests began late. ttft and tpot are the medians that were measured, 0 if there is none.
+func (m memberTally) clientWarnings(ttft, tpot time.Duration) (list []string) {
+	var startDelays []time.Duration
+	byKernel := true
+	for _, sample := range m.step.Samples() {
+		byKernel = byKernel && !sample.ByUser
+		startDelays = append(startDelays, sample.Late)
 	}
-	if percent, much := disturbs(c.late, tpot, readFloor); much && !kernel {
-		list = append(list, fmt.Sprintf("the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to %s (p99) to be read, "+
-			"%.0f%% of the median TPOT: the longest gaps and the tail of ITL are unreliable, from 100%% on all gaps, ITL and TPOT; "+
-			"lower the load, or run the bench where more CPUs are free", format.Duration(c.late), percent))
+	if !byKernel && isTooLong(m.readDelay, tpot, readDelayFloor) {
+		list = append(list, fmt.Sprintf("the bench was short of CPU: without kernel timestamps, data waited up to %s "+
+			"(p99, %.0f%% of the median TPOT) before it was read; the longest gaps and the tail of ITL are unreliable, "+
+			"from 100%% on all gaps, ITL and TPOT; lower the load, or give the bench more CPU",
+			format.Duration(m.readDelay), percentOf(m.readDelay, tpot)))
 	}
-	late := p99(starts)
-	if percent, much := disturbs(late, ttft, beforeFloor); much {
-		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, "+
-			"which does not include that delay but may be too long by as much", format.Duration(late), percent))
+	startDelay := p99(startDelays)
+	if isTooLong(startDelay, ttft, startDelayFloor) {
+		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s after they were due "+
+			"(p99, %.0f%% of the median TTFT); TTFT does not include that delay, but may be too long by as much",
+			format.Duration(startDelay), percentOf(startDelay, ttft)))
 	}
 	return list
 }
 
-// disturbs is a delay of the bench's own in per cent of a median, and whether it is above a floor and too much.
-func disturbs(delay, median, floor time.Duration) (percent float64, much bool) {
-	share := float64(delay) / float64(median)
-	return 100 * share, delay > floor && median > 0 && share > tolerated
+// isTooLong reports whether a delay of the bench disturbs what has this median. It does not if there is no median.
+func isTooLong(delay, median, floor time.Duration) bool {
+	return delay > floor && median > 0 && float64(delay)/float64(median) > toleratedShare
 }
+
+// percentOf returns a delay in per cent of a median.
+func percentOf(delay, median time.Duration) float64 { return 100 * float64(delay) / float64(median) }

@@ -15,10 +15,10 @@ import (
 type Screen struct {
 	Width int // of tables, in columns
 
-	results io.Writer // what was measured; nowhere if it is written at the end, in another format
-	live    io.Writer // what goes on
-	notes   io.Writer
-	columns int // of the terminal on which progress is redrawn in its place; 0: it has lines
+	results io.Writer // for what was measured; discards it if the document is written at the end
+	live    io.Writer // for single requests and intermediate results
+	notes   io.Writer // for what is said beside the results
+	columns int       // of the terminal on which progress is redrawn in its place; 0: no terminal, progress has lines
 
 	mu sync.Mutex
 }
@@ -26,11 +26,15 @@ type Screen struct {
 // NewScreen returns a screen that shows results on out if the layout is text, and everything else on errs.
 func NewScreen(out, errs io.Writer, layout string) *Screen {
 	s := &Screen{
-		Width: format.TableWidth(out), columns: format.TerminalWidth(errs),
-		results: io.Discard, live: errs, notes: errs,
+		Width:   format.TableWidth(out),
+		columns: format.TerminalWidth(errs),
+		results: io.Discard,
+		live:    errs,
+		notes:   errs,
 	}
 	if layout == "text" {
-		s.results, s.live = out, out
+		s.results = out
+		s.live = out
 	}
 	return s
 }
@@ -44,21 +48,23 @@ func (s *Screen) Live(line string) { _ = s.write(s.live, line+"\n") }
 // Note shows a line beside what is measured.
 func (s *Screen) Note(line string) { _ = s.write(s.notes, line+"\n") }
 
-// write writes a text, on a terminal in the place of the progress that stands there.
+// write writes a text. On a terminal it replaces the progress that stands there.
 func (s *Screen) write(w io.Writer, text string) error {
+	const clearLine = "\r\x1b[K"
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.columns > 0 {
-		_, _ = io.WriteString(s.notes, "\r\x1b[K")
+		_, _ = io.WriteString(s.notes, clearLine)
 	}
-	if _, err := io.WriteString(w, text); err != nil {
+	_, err := io.WriteString(w, text)
+	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
 }
 
-// Pace returns how often progress is to be shown.
-func (s *Screen) Pace() time.Duration {
+// ProgressInterval returns how often progress is to be shown.
+func (s *Screen) ProgressInterval() time.Duration {
 	if s.columns > 0 {
 		return 200 * time.Millisecond
 	}
@@ -74,40 +80,50 @@ func (s *Screen) Progress(p Progress) {
 	_ = s.write(s.notes, p.Line(s.columns-1))
 }
 
-// Settle removes what Progress drew.
-func (s *Screen) Settle() { _ = s.write(s.notes, "") }
+// ClearProgress removes what Progress drew.
+func (s *Screen) ClearProgress() { _ = s.write(s.notes, "") }
 
 // A Progress is how far a step of a bench is.
 type Progress struct {
-	Step, Steps int    // from 1
+	Step, Steps int    // Step counts from 1
 	Label       string // what goes on
 
-	Done, Failed int
+	Done, Failed int           // requests
 	Total        int           // requests; 0 if only time ends the step
 	Elapsed      time.Duration // since the step began
-	Limit        time.Duration // none begins later; 0: no limit
+	Limit        time.Duration // no request begins later; 0: no limit
 }
 
-// Line returns the progress in at most width columns, since a longer line could not be redrawn.
+// Line returns the progress in at most width columns, because a longer line could not be redrawn.
 func (p Progress) Line(width int) string {
-	words, tail, share := p.Label, fmt.Sprintf("  %d", p.Done), 0.0
+	label := p.Label
 	if p.Steps > 1 {
-		words = fmt.Sprintf("step %d of %d, %s", p.Step, p.Steps, words)
+		label = fmt.Sprintf("step %d of %d, %s", p.Step, p.Steps, label)
 	}
+	figures := fmt.Sprintf("  %d", p.Done)
+	if p.Total > 0 {
+		figures += fmt.Sprintf("/%d", p.Total)
+	}
+	if p.Failed > 0 {
+		figures += fmt.Sprintf("  %d failed", p.Failed)
+	}
+	figures += "  " + p.Elapsed.Round(time.Second).String()
+	share := p.share()
+	if share > 0 {
+		left := time.Duration(float64(p.Elapsed) * max(0, 1-share) / share) // if it goes on as it did
+		figures += "  ETA " + left.Round(time.Second).String()
+	}
+	label = format.Shorten(label, width-utf8.RuneCountInString(figures))
+	return format.Shorten(label+figures, width)
+}
+
+// share returns which share of the step is over, by requests or by time. It is 0 if that is not known.
+func (p Progress) share() (share float64) {
 	if p.Total > 0 {
 		share = float64(p.Done) / float64(p.Total)
-		tail += fmt.Sprintf("/%d", p.Total)
 	}
 	if p.Limit > 0 {
 		share = max(share, float64(p.Elapsed)/float64(p.Limit))
 	}
-	if p.Failed > 0 {
-		tail += fmt.Sprintf("  %d failed", p.Failed)
-	}
-	tail += "  " + p.Elapsed.Round(time.Second).String()
-	if share > 0 { // as long as it goes on as it did
-		left := time.Duration(float64(p.Elapsed) * max(0, 1-share) / share)
-		tail += "  ETA " + left.Round(time.Second).String()
-	}
-	return format.Shorten(format.Shorten(words, width-utf8.RuneCountInString(tail))+tail, width)
+	return share
 }

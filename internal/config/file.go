@@ -259,6 +259,8 @@ func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
 		text, hint = "objectives hold for all targets of the file", "move it to the top level"
 	case name == "interval":
 		hint = intervalHint
+	case name == "<<":
+		text, hint = "merge keys are not known", "settings at the top of the file hold for all targets"
 	case isProber:
 		hint = "set " + ofProber.Variable
 	case isTarget:

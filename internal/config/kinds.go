@@ -58,7 +58,7 @@ var kinds = map[string]kind{
 	"rate":   {"number", "probes per second, for example %s", number, nil},
 	"tokens": {"number", "a number of tokens, for example %s", whole, nil},
 	"limit":  {"duration", "a duration with its unit, for example 2s", duration, nil},
-	"ratio":  {"number", "a ratio between 0 and 1, for example 0.99 for 99%", number, nil},
+	"ratio":  {"number", "a ratio between 0 and 1: 99.9% is 0.999", number, nil},
 
 	"address": {"host:port", "host:port, for example %s", anyText, checkAddress},
 	"file":    {"file", "", anyText, nil},
@@ -143,6 +143,9 @@ func parsers() map[reflect.Type]env.ParserFunc {
 		},
 		reflect.TypeFor[time.Duration](): func(text string) (any, error) {
 			duration, err := time.ParseDuration(text)
+			if strings.Trim(text, "0123456789.") == "" {
+				return duration, wrong("has no unit", err)
+			}
 			return duration, wrong("not a duration", err)
 		},
 	}

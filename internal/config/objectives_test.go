@@ -39,7 +39,7 @@ func TestObjectivesOfFlags(t *testing.T) {
 		"ttft<2s@95%@":    "not a number; want a ratio",
 		"ttfx<1s":         `unknown (did you mean "ttft"?)`,
 		"ttft@95%":        "not given; ttft needs a limit",
-		"ttft<2":          "not a duration; want a duration with its unit",
+		"ttft<2":          "has no unit; want a duration with its unit",
 		"ttft<-2s":        "must be at least 1us",
 		"ttft<2s@100%":    "must be 0.001 to 0.999999",
 		"availability<2s": "availability has no limit",

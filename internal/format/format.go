@@ -1,4 +1,8 @@
 // Package format writes numbers, durations and texts as people read them.
+//
+// What comes in are values of the standard library, what goes out are texts. Everything that people read goes through
+// it, so that one duration or percentage reads the same in a log, a table and on the page: percent.go has the
+// percentages with their rounding, terminal.go how wide a table may be. [Clean] makes texts of others harmless.
 package format
 
 import (
@@ -26,12 +30,12 @@ func Duration(d time.Duration) string {
 	return Digits(d.Seconds()) + " s"
 }
 
-// Seconds is [Duration] of seconds.
+// Seconds writes seconds as [Duration] does.
 func Seconds(seconds float64) string {
 	return Duration(time.Duration(seconds * float64(time.Second)))
 }
 
-// Short is [Seconds] without final zeros, for what was set: "2 s", "1.5 s", "250 ms".
+// Short writes seconds as [Duration] does, but without final zeros. It is for what was set: "2 s", "1.5 s", "250 ms".
 func Short(seconds float64) string {
 	number, unit, _ := strings.Cut(Seconds(seconds), " ")
 	if strings.Contains(number, ".") {
@@ -58,7 +62,8 @@ func Elapsed(seconds float64) string {
 	return fmt.Sprintf("%d d %d h", days, hours%24)
 }
 
-// Digits writes v, not below 0, with three significant digits, and with all those before the point.
+// Digits writes v, which is not below 0, with three significant digits, but always with all before the point: "0.85",
+// "12.3", "1634".
 func Digits(v float64) string {
 	switch {
 	case v < 9.995:
@@ -88,49 +93,55 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// escapeSequences are what terminals obey instead of printing it (ECMA-48): colours and movements (CSI), titles and
-// links (OSC and its like, to their end), and the short ones. Of one whose end is missing only the beginning is known.
+// escapeSequences matches what terminals obey instead of printing it (ECMA-48): colours and movements (CSI), titles and
+// links (OSC and its like, to their end), and short ones. If the end of one is missing, it matches the beginning.
 var escapeSequences = regexp.MustCompile(
 	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` + // CSI
 		`|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)` + // OSC, DCS, SOS, PM, APC
 		`|\x1b[ -/]?[0-~]?`)
 
-// Clean makes the text of others fit for a terminal or a page: white space becomes one space, and what does not print
+// Clean makes a text of others fit for a terminal or a page. White space becomes a single space. What does not print
 // (escape sequences, controls, marks that turn the direction of writing) is left out.
 func Clean(s string) string {
-	printed := escapeSequences.ReplaceAllString(s, "")
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, printed)), " ")
+	withoutEscapes := escapeSequences.ReplaceAllString(s, "")
+	printed := strings.Map(printable, withoutEscapes)
+	return strings.Join(strings.Fields(printed), " ")
 }
 
-// Wrap is a label and a text in lines of at most width columns. The text goes on below itself, or two columns further
-// right. A word that is longer has a line of its own.
+// printable returns r, a space if it is white space, or -1 if it does not print.
+func printable(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case !unicode.IsPrint(r):
+		return -1
+	}
+	return r
+}
+
+// Wrap returns a label and a text in lines of at most width columns. Further lines of the text stand below its first
+// one, and at least two columns from the left. A word that is longer than a line has one of its own.
 func Wrap(label, text string, width int) string {
+	indent := strings.Repeat(" ", max(2, utf8.RuneCountInString(label)))
 	var b strings.Builder
-	line, empty := label, true
+	line, isFirstWord := label, true
 	for word := range strings.FieldsSeq(text) {
 		switch {
-		case empty:
-			line, empty = line+word, false
+		case isFirstWord:
+			line += word
+			isFirstWord = false
 		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
 			line += " " + word
 		default:
 			b.WriteString(line + "\n")
-			line = strings.Repeat(" ", max(2, utf8.RuneCountInString(label))) + word
+			line = indent + word
 		}
 	}
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 	return b.String()
 }
 
-// Shorten is s in at most n runes, the last of them an ellipsis where some are missing.
+// Shorten returns s in at most n characters. If some are missing, the last is an ellipsis.
 func Shorten(s string, n int) string {
 	runes := []rune(s)
 	switch {

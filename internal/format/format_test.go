@@ -40,7 +40,8 @@ func TestElapsed(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{
-		0: "0 tokens", 1: "1 token", 100: "100 tokens", 999: "999 tokens", 21000: "21,000 tokens", -123456: "-123,456 tokens", -1234567: "-1,234,567 tokens",
+		0: "0 tokens", 1: "1 token", 100: "100 tokens", 999: "999 tokens", 21000: "21,000 tokens",
+		-123456: "-123,456 tokens", -1234567: "-1,234,567 tokens",
 	} {
 		if got := Count(n, "token"); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -49,7 +50,9 @@ func TestCount(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"}} {
+	for want, words := range map[string][]string{
+		"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"},
+	} {
 		if got := List(words); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Attainment writes how many of several events were good, in per cent with up to three decimals: "99.996%", "57%". It
-// is rounded down, so that 100% means all, and no attainment that is below its goal reads like the goal. All other
-// percentages are rounded to the nearest, see [Percent]. total is above 0.
+// Attainment writes how many of several events were good, as a percentage with up to three decimals: "99.996%", "57%".
+// It is rounded down: 100% means all of them, and an attainment below its goal never reads like the goal. All other
+// percentages are rounded to the nearest. total must be above 0.
 func Attainment(good, total int) string {
 	thousandths := 100_000 * good / total
 	return strconv.FormatFloat(float64(thousandths)/1000, 'f', -1, 64) + "%"
@@ -39,7 +39,7 @@ func Change(share float64) string {
 	return fmt.Sprintf("%+.2f%%", percent)
 }
 
-// Goal writes a ratio as it was set, unrounded: "95%", "99.95%".
+// Goal writes a ratio as a percentage, as it was set: "95%", "99.95%".
 func Goal(ratio float64) string {
 	return strconv.FormatFloat(100*ratio, 'g', 10, 64) + "%"
 }

@@ -37,7 +37,8 @@ func TestPercent(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	for share, want := range map[float64]string{
-		0: "+0.00%", 0.03118: "+3.12%", -0.1234: "-12.3%", 0.09994: "+9.99%", 0.09996: "+10.0%", 0.9996: "+100%", 1.63: "+163%",
+		0: "+0.00%", 0.03118: "+3.12%", -0.1234: "-12.3%", 0.09994: "+9.99%", 0.09996: "+10.0%", 0.9996: "+100%",
+		1.63: "+163%",
 	} {
 		if got := Change(share); got != want {
 			t.Errorf("%g is %q, want %q", share, got, want)

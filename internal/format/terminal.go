@@ -7,15 +7,15 @@ import (
 	"golang.org/x/term"
 )
 
-// The width of tables, in columns: that of a terminal, but within these bounds, of which the lower is also for files.
+// A table is as wide as its terminal, but within these bounds, in columns. In a file it has the lower one.
 const (
-	narrowest = 80
-	widest    = 120
+	minTableWidth = 80
+	maxTableWidth = 120
 )
 
 // TableWidth returns how wide tables on w are, in columns.
 func TableWidth(w io.Writer) int {
-	return min(max(TerminalWidth(w), narrowest), widest)
+	return min(max(TerminalWidth(w), minTableWidth), maxTableWidth)
 }
 
 // IsTerminal reports whether w is a terminal.
@@ -23,7 +23,8 @@ func IsTerminal(w io.Writer) bool {
 	return TerminalWidth(w) > 0
 }
 
-// TerminalWidth returns how wide the terminal w is in columns, 80 if that is not known; 0 if w is none.
+// TerminalWidth returns how wide the terminal w is, in columns. It is 80 if that is not known, and 0 if w is no
+// terminal.
 func TerminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -31,7 +32,7 @@ func TerminalWidth(w io.Writer) int {
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width < 2 {
-		return narrowest
+		return minTableWidth
 	}
 	return width
 }

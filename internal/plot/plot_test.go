@@ -27,10 +27,13 @@ func written(t testing.TB, p Page) string {
 func ladder() Page {
 	return Page{
 		Title:    "a & b",
-		Verdicts: []string{"b is slower than a"}, Summary: "load  ok", Details: "medians", Warnings: []string{"few <10"}, Settings: []string{"prober 1.0"},
+		Verdicts: []string{"b is slower than a"}, Summary: "load  ok", Details: "medians",
+		Warnings: []string{"few <10"}, Settings: []string{"prober 1.0"},
 		Charts: []Chart{
 			{Title: "TTFT", X: Axis{Label: "load", Log: true}, Y: Axis{Label: "TTFT", Unit: Second}, Series: []Series{
-				{Target: "a", Style: Line, Points: []Point{{1, 1, "a, 1 at once"}, {8, 2, ""}, {0, 2, "has no place"}, {8, math.NaN(), ""}}},
+				{Target: "a", Style: Line, Points: []Point{
+					{1, 1, "a, 1 at once"}, {8, 2, ""}, {0, 2, "has no place"}, {8, math.NaN(), ""},
+				}},
 				{Target: "b", Style: Line, Points: []Point{{1, 1, ""}, {8, 3, ""}}},
 				{Target: "b", Name: "b, P99", Style: Dashed, Points: []Point{{1, 2, ""}, {8, 4, ""}}},
 			}},
@@ -43,8 +46,10 @@ func ladder() Page {
 func TestPage(t *testing.T) {
 	html := written(t, ladder())
 	for _, want := range []string{
-		"<title>a &amp; b</title>", "<li>b is slower than a</li>", "load  ok</pre>", "medians</pre>", "<li>few &lt;10</li>", "<li>prober 1.0</li>",
-		`<span class="c1 again0 dashed"><i></i><b>b, P99</b></span>`, "<title>a, 1 at once</title>", ">load (log)</text>", ">TTFT (s)</text>", "<p>no data</p>",
+		"<title>a &amp; b</title>", "<li>b is slower than a</li>", "load  ok</pre>", "medians</pre>",
+		"<li>few &lt;10</li>", "<li>prober 1.0</li>",
+		`<span class="c1 again0 dashed"><i></i><b>b, P99</b></span>`, "<title>a, 1 at once</title>",
+		">load (log)</text>", ">TTFT (s)</text>", "<p>no data</p>",
 		`content="default-src 'none'; style-src 'unsafe-inline'"`, "prefers-color-scheme: dark",
 	} {
 		if strings.Count(html, want) != 1 {
@@ -78,12 +83,14 @@ func TestShapes(t *testing.T) {
 		Dashed: "path of 2",
 		Step:   "path of 4",
 	} {
-		drawn, err := Chart{Series: []Series{{Style: style, Points: []Point{{0, 0, ""}, {1, 1, ""}}}}}.draw(func(Series) string { return "curve" })
+		chart := Chart{Series: []Series{{Style: style, Points: []Point{{0, 0, ""}, {1, 1, ""}}}}}
+		drawn, err := chart.draw(func(Series) string { return "curve" })
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, m := range regexp.MustCompile(`<(path|circle) ([^>]*)class="curve`).FindAllStringSubmatch(strings.ReplaceAll(string(drawn.SVG), "\n", " "), -1) {
+		svg := strings.ReplaceAll(string(drawn.SVG), "\n", " ")
+		for _, m := range regexp.MustCompile(`<(path|circle) ([^>]*)class="curve`).FindAllStringSubmatch(svg, -1) {
 			if m[1] == "circle" {
 				got = append(got, "dot")
 			} else {
@@ -102,14 +109,20 @@ func anyPage(r *rand.Rand, names ...string) Page {
 	axis := func() Axis {
 		return Axis{name(), []Unit{"", Second, Share, Time}[r.IntN(4)], r.IntN(2) == 0, r.IntN(4) == 0}
 	}
-	odd := []float64{0, -1, 1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 1e30, -1e30, 1e-30}
+	odd := []float64{
+		0, -1, 1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64,
+		1e30, -1e30, 1e-30,
+	}
 	number := func() float64 {
 		if r.IntN(3) == 0 {
 			return odd[r.IntN(len(odd))]
 		}
 		return math.Exp(r.NormFloat64() * 5)
 	}
-	p := Page{Title: name(), Verdicts: []string{name()}, Summary: name(), Details: name(), Warnings: []string{name()}, Settings: []string{name()}}
+	p := Page{
+		Title: name(), Verdicts: []string{name()}, Summary: name(), Details: name(),
+		Warnings: []string{name()}, Settings: []string{name()},
+	}
 	for range r.IntN(4) {
 		c := Chart{Title: name(), X: axis(), Y: axis()}
 		for range r.IntN(10) {
@@ -127,7 +140,10 @@ func anyPage(r *rand.Rand, names ...string) Page {
 
 // FuzzNames holds that the charts of any page are well-formed, with the elements that we draw and no others.
 func FuzzNames(f *testing.F) {
-	names := []string{"", "a", "b", "<script>alert(1)</script>", "]]>", "-->", "</svg>", `"'&<>`, "&amp;", "\x00\x01\x1b[31m", "\xff\xfe", "\u202e", "東京", "{{.}}", "</style><style>"}
+	names := []string{
+		"", "a", "b", "<script>alert(1)</script>", "]]>", "-->", "</svg>", `"'&<>`, "&amp;", "\x00\x01\x1b[31m",
+		"\xff\xfe", "\u202e", "東京", "{{.}}", "</style><style>",
+	}
 	for seed := range 200 {
 		f.Add(names[seed%len(names)], names[seed/2%len(names)], uint64(seed))
 	}
@@ -143,7 +159,8 @@ func FuzzNames(f *testing.F) {
 				if err != nil {
 					t.Fatalf("not well-formed: %v\n%s", err, svg)
 				}
-				if e, ok := token.(xml.StartElement); ok && !strings.Contains(" svg path text g circle title ", " "+e.Name.Local+" ") {
+				e, ok := token.(xml.StartElement)
+				if ok && !strings.Contains(" svg path text g circle title ", " "+e.Name.Local+" ") {
 					t.Fatalf("an element %q came from a text:\n%s", e.Name.Local, svg)
 				}
 			}

@@ -100,7 +100,7 @@ func (a *answer) total() wire.Usage {
 	u := a.result.Usage
 	frames := len(a.result.Tokens)
 	if !u.Generated().Known && frames > 0 && a.tokens.byIDs == frames {
-		u.Output = wire.Tokens(a.tokens.told)
+		u.Output = wire.Tokens(a.tokens.reported)
 	}
 	return u
 }
@@ -129,7 +129,7 @@ func (a *answer) settle() {
 		}
 		r.Open = max(0, died-r.Tokens[last].At)
 	}
-	r.Timeline.settle()
+	r.settle()
 }
 
 // A tokenCount finds out how many tokens each frame carries.
@@ -141,8 +141,8 @@ type tokenCount struct {
 	standing bool // a frame with text carried usage that did not grow: usage is not per frame
 	byUsage  int  // token frames whose tokens are growth of usage
 	byIDs    int  // token frames whose tokens are token ids
-	ids      int  // tokens told by ids since usage last grew
-	told     int  // tokens told in all frames
+	ids      int  // tokens reported by ids since usage last grew
+	reported int  // tokens reported in all frames
 }
 
 // grow returns the usage of a frame, and by how many generated tokens it grew, where that is evidence of tokens in this
@@ -172,9 +172,9 @@ func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth
 // attribute returns the number of tokens in a token frame, by the growth of usage, else by the ids in it; 0 if the
 // frame does not say.
 func (c *tokenCount) attribute(grown, ids int) int {
-	c.told += max(grown, ids)
+	c.reported += max(grown, ids)
 	switch {
-	case c.told > wire.MaxGenerated:
+	case c.reported > wire.MaxGenerated:
 		return 0
 	case grown > 0:
 		c.byUsage++
@@ -187,9 +187,9 @@ func (c *tokenCount) attribute(grown, ids int) int {
 	return 0
 }
 
-// source returns where the tokens of every frame came from. Where no frame tells, each has one if the count of all
-// equals the number of token frames, or is one more: an invisible end-of-sequence, which an answer that ended for its
-// length does not have.
+// source returns where the tokens of every frame came from. Where no frame reports them, each has one if the count of
+// all equals the number of token frames, or is one more: an invisible end-of-sequence, which an answer that ended for
+// its length does not have.
 func (c *tokenCount) source(frames int, total wire.Count, finish string) Source {
 	hasEnd := wire.EndingOf(finish) != wire.AtLimit
 	switch {

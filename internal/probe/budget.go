@@ -29,7 +29,7 @@ func (b *Budget) Reserve(now time.Time, tokens, limit int) bool {
 }
 
 // holds reports whether tokens of a day count as those of the day that is counted: also those of the day before, whose
-// request began before midnight and came here after one of today. A clock that was set back further begins a day anew.
+// request began before midnight and came here after one of today. A clock that was set back further begins a new day.
 func (b *Budget) holds(day time.Time) bool {
 	return day.Equal(b.day) || day.Equal(b.day.Add(-24*time.Hour))
 }

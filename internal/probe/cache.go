@@ -10,7 +10,7 @@ const (
 	CacheCold         CacheState = "cold"         // nothing but what all prompts begin with
 	CacheWarm         CacheState = "warm"         // some of it, as intended
 	CacheContaminated CacheState = "contaminated" // some of it, although the prompt is meant to be cold
-	CacheUnknown      CacheState = "unknown"      // the server does not tell, or counts none whatever its cache had
+	CacheUnknown      CacheState = "unknown"      // the server does not say, or counts none whatever its cache had
 )
 
 // CacheStates returns every state.

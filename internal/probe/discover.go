@@ -16,7 +16,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Findings are what a server tells of itself.
+// Findings are what a server says about itself.
 type Findings struct {
 	Dialect *wire.Dialect // nil until known
 	Server  wire.Server   // its type; the zero value if unknown
@@ -44,8 +44,8 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 // assumedDialect is the dialect of a server of unknown type.
 var assumedDialect, _ = wire.Lookup("openai-chat")
 
-// Discover asks the server for its models (none if it does not say) and, where t does not tell them, finds its type and
-// the best dialect: with an error, what to assume. A given model is used, whatever the server lists.
+// Discover asks the server for its models (none if it does not say) and, where they are not configured, finds its type
+// and the best dialect: with an error, what to assume. A given model is used, whatever the server lists.
 func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
 	server, evidence, err := t.evidence(ctx)
 	found = Findings{Dialect: t.Dialect, Server: server, Model: model}
@@ -86,8 +86,8 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	return found, models, nil
 }
 
-// context asks for the context of a model where the list of models does not tell it: the one that it was loaded with,
-// else the longest that it can have. 0 if the server does not tell.
+// context asks for the context of a model where the list of models does not have it: the one that it was loaded with,
+// else the longest that it can have. 0 if the server does not say.
 func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
 	if s.Loaded != "" {
 		loaded := wire.ParseLoaded(e.Get(s.Loaded), model)

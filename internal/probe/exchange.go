@@ -193,7 +193,8 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 func (x *exchange) tooLong() (v verdict, ok bool) {
 	const overrun = 3 // tokens beyond those asked: llama-server completes a character of several tokens
 	asked := x.question.Ask.MaxTokens
-	tokens := max(len(x.result.Tokens), x.answer.tokens.told, x.answer.tokens.counted) // each token frame has at least one
+	frames := len(x.result.Tokens) // each has one token at least
+	tokens := max(frames, x.answer.tokens.reported, x.answer.tokens.counted)
 	if asked == 0 || tokens <= asked+overrun || x.result.Finish != "" {
 		return verdict{}, false
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
+// Prepare finds out what the server is, unless that is known. A server that answers but does not say is assumed to
 // be one of openai-chat: some have no model list, and need no model.
 func (m *Member) Prepare(ctx context.Context) error {
 	known := m.Capabilities()
@@ -61,7 +61,7 @@ func (m *Member) learnFindings(found Findings) {
 		if c.Stale {
 			*c = Capabilities{}
 		}
-		found.Limits = found.Or(c.Limits) // which a refusal may have told
+		found.Limits = found.Or(c.Limits) // a rejection may have named them
 		c.Findings, c.Looked = found, time.Now()
 	})
 }
@@ -86,7 +86,7 @@ func (m *Member) Failed(start time.Time, err error) *Result {
 }
 
 // LookAgain asks the server for its type, version and model again, if it was asked longer ago than an age. If one of
-// them has changed, nothing else that was learned holds any more. A server that does not tell is taken to be as
+// them has changed, nothing else that was learned holds any more. A server that does not say is taken to be as
 // before.
 func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	known := m.Capabilities()
@@ -104,7 +104,7 @@ func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	if i >= 0 && found.Model != known.Model { // it is not the first of the list any more
 		found.Model, found.Limits = known.Model, models[i].Limits
 	}
-	if found.Server.Name == "" { // a gateway tells its name in answers only
+	if found.Server.Name == "" { // a gateway names itself in answers only
 		found.Server, found.Dialect, found.Version = known.Server, known.Dialect, known.Version
 	}
 	if found.sameServer(known.Findings) {

@@ -33,7 +33,7 @@ func (c *Capabilities) omit(fields []wire.Field) {
 }
 
 // keepOmitted notes that a server answers without fields. If this is its first answer, all of them stay omitted: a
-// probe beside this one, which did not help itself by omitting them, may have made them be sent again.
+// probe in flight with this one, for which omitting them did not help, may have made them be sent again.
 func (m *Member) keepOmitted(fields []wire.Field) {
 	m.learn(func(c *Capabilities) {
 		if !c.Answered {
@@ -42,7 +42,7 @@ func (m *Member) keepOmitted(fields []wire.Field) {
 	})
 }
 
-// restore makes fields be sent again whose omission did not help, unless it helped another probe meanwhile.
+// restore makes fields be sent again whose omission did not help, unless it has helped another probe.
 func (m *Member) restore(omitted []wire.Field) {
 	m.learn(func(c *Capabilities) {
 		if c.Answered {

@@ -13,8 +13,8 @@ type Question struct {
 	Judge  int  // the member by whose count the length is exact, and whose answers are compared with it
 	Unfit  bool // the length is not known: it is not to be asked
 
-	// Learn is told how many tokens that member's server counted, 0 if it does not. It is safe for concurrent use; nil:
-	// nobody is told.
+	// Learn takes how many tokens that member's server counted; 0 if it does not count. It is safe for concurrent use.
+	// Nil: nobody wants to know.
 	Learn func(tokens int)
 }
 

@@ -56,7 +56,7 @@ func withText(err error, text string) error {
 	return reasoned{text, reasons[i]}
 }
 
-// reasonIn returns why a server rejected a request, by its words; nil if they do not tell.
+// reasonIn returns why a server rejected a request, by its words; nil if they do not say.
 func reasonIn(reply []byte) error {
 	_, long := wire.TooLong(reply)
 	if long {

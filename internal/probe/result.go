@@ -106,7 +106,7 @@ func (r *Result) TTFTValid() bool { return !r.Hidden && r.Cache != CacheContamin
 
 // TPOT returns the time per output token after the first chunk. ok is false if there is only one chunk, if the number
 // of tokens is unknown, if the last arrival is too uncertain, and with hidden reasoning, which would make it too small
-// unless every frame tells its tokens.
+// unless every frame reports its tokens.
 func (r *Result) TPOT() (d time.Duration, ok bool) {
 	n := r.Usage.Generated()
 	if !n.Known || r.Hidden && r.Source != FromUsage {

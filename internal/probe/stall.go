@@ -29,7 +29,7 @@ func (s *stallTimer) restart() {
 	s.start()
 }
 
-// start starts the timer anew. The caller holds the lock.
+// start starts the timer, or starts it again. The caller holds the lock.
 func (s *stallTimer) start() {
 	s.due = time.Now().Add(s.limit)
 	if s.timer == nil {
@@ -40,7 +40,7 @@ func (s *stallTimer) start() {
 }
 
 // fire cancels the probe. But a timer that fires much too late shows that this process was not running: frames may have
-// arrived meanwhile and wait to be read, so that the limit begins anew.
+// arrived in that time and wait to be read. So the limit starts again.
 func (s *stallTimer) fire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

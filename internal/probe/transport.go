@@ -107,7 +107,7 @@ func (r Route) dialer(secure bool) Dial {
 	}
 }
 
-// handshake begins TLS with a host, and tells the request's [trace], as net/http would.
+// handshake begins TLS with a host, and reports to the request's [trace], as net/http would.
 func (r Route) handshake(ctx context.Context, socket net.Conn, host string) (*tls.Conn, error) {
 	config := r.TLS.Clone()
 	if config == nil {

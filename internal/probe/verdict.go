@@ -81,7 +81,7 @@ func isTLS(err error) bool {
 		errors.As(err, new(x509.UnknownAuthorityError))
 }
 
-// badStatus returns the verdict on a response whose status is not a success, and on what its body tells.
+// badStatus returns the verdict on a response whose status is not a success, and on what its body says.
 func badStatus(resp *http.Response, body []byte) verdict {
 	detail := wire.Describe(body)
 	location := resp.Header.Get("Location")

@@ -145,8 +145,8 @@ func (c *calibration) guess() size {
 }
 
 // wordsToAdd returns by how many words the next prompt is longer than the last one. One short prompt gives only an
-// upper bound of a word's cost: a second one of twice its words tells it from the chat template. Where words differ in
-// cost, a part of what is missing is left for later.
+// upper bound of a word's cost: a second one of twice its words separates it from the chat template. Where words differ
+// in cost, a part of what is missing is left for later.
 func (c *calibration) wordsToAdd(last observation) int {
 	missing, slope := float64(c.want-last.tokens), c.tokensPerWord(c.counts)
 	onlyOne := len(c.counts) == 1

@@ -14,106 +14,125 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// mostHours is how many of the worst hours of a budget are reported.
-const mostHours = 5
-
-// A promise is an objective of a series, and each hour of the window of its error budget.
-type promise struct {
+// objectiveHours are an objective of a series, and its events in each hour of the window of its error budget.
+type objectiveHours struct {
 	objective probe.Objective // without its signal, which is not stored
 	hours     []report.BadHour
 }
 
 // newBudget returns the error budget of an objective in a window of so many hours, each of which may have data or not.
-// A budget is what may be bad in the whole window at the mean rate of the hours with data, so that time without data
-// has spent nothing, however many probers there are:
 //
-//	(1 − goal) × requests judged × window ÷ time with data
+// The budget is what may be bad in the whole window, at the mean rate of the hours with data:
+//
+//	(1 − goal) × requests judged × hours of the window ÷ hours with data
+//
+// So hours without data spend nothing, however many probers there are. Example: a goal of 99% over 720 hours, of which
+// 72 have data with 25,920 requests, allows 0.01 × 25,920 × 10 = 2,592 bad ones. If 259 were bad, 10% is spent.
 func newBudget(objective probe.Objective, hours []report.BadHour) report.Budget {
-	good, judged, covered := 0, 0, 0
+	good, judged, hoursWithData := 0, 0, 0
 	for _, h := range hours {
 		good += h.Judged - h.Bad
 		judged += h.Judged
-		covered += min(h.Judged, 1)
+		hoursWithData += min(h.Judged, 1)
 	}
-	due := int(math.Round(float64(judged*len(hours)) / float64(max(covered, 1))))
+	due := int(math.Round(float64(judged*len(hours)) / float64(max(hoursWithData, 1))))
 	spent := float64(judged-good) / ((1 - objective.Goal) * float64(max(due, 1)))
-
-	worst := slices.DeleteFunc(slices.Clone(hours), func(h report.BadHour) bool { return h.Bad == 0 })
-	slices.SortFunc(worst, func(x, y report.BadHour) int {
-		return cmp.Or(cmp.Compare(y.Bad, x.Bad), y.Start.Compare(x.Start))
-	})
 	const hour = 3600
 	return report.Budget{
 		Attainment: report.Attainment{
 			Objective: objective.Title(), Goal: report.Number(objective.Goal), Good: good, Judged: judged,
 		},
-		Limit:  report.Number(objective.Limit.Seconds()),
-		Window: report.Number(len(hours) * hour), Covered: report.Number(covered * hour),
-		Due: due, Spent: report.Number(spent), Left: report.Number(1 - spent),
-		Hours: slices.Clip(worst[:min(len(worst), mostHours)]),
+		Limit:   report.Number(objective.Limit.Seconds()),
+		Window:  report.Number(len(hours) * hour),
+		Covered: report.Number(hoursWithData * hour),
+		Due:     due,
+		Spent:   report.Number(spent),
+		Left:    report.Number(1 - spent),
+		Hours:   worstHours(hours),
 	}
 }
 
-// promises reads the objectives of the records, and the events of each hour of the window.
-func (r reader) promises(ctx context.Context, found store) {
-	r.objectives(ctx, found)
+// worstHours returns up to five hours with the most bad requests. Of hours that are equally bad, the latest come first.
+func worstHours(hours []report.BadHour) []report.BadHour {
+	const maxHours = 5
+	isGood := func(h report.BadHour) bool { return h.Bad == 0 }
+	worst := slices.DeleteFunc(slices.Clone(hours), isGood)
+	slices.SortFunc(worst, func(a, b report.BadHour) int {
+		return cmp.Or(cmp.Compare(b.Bad, a.Bad), b.Start.Compare(a.Start))
+	})
+	return slices.Clip(worst[:min(len(worst), maxHours)])
+}
+
+// readObjectives reads the objectives of the records, and the events of each hour of the window.
+func (r reader) readObjectives(ctx context.Context, found recordsBySeries) {
+	r.readGoals(ctx, found)
 	const some = " >= 0.5" // the many zeros of a month stay in Prometheus
 	hours := int(r.window.Hours())
 	events := r.increase(objectiveEvents, time.Hour, "objective", "verdict") + some
-	r.course(ctx, events, time.Hour, hours, func(labels model.Metric, i int, v float64) {
-		for _, p := range found.promises(labels) {
-			n := int(math.Round(v))
-			p.hours[i].Judged += n
-			if labels["verdict"] == "bad" {
-				p.hours[i].Bad += n
+	r.eachPeriod(ctx, events, time.Hour, hours, func(v periodValue) {
+		n := int(math.Round(v.value))
+		for _, o := range found.objectivesOf(v.labels) {
+			hour := &o.hours[v.period]
+			hour.Judged += n
+			if v.labels["verdict"] == "bad" {
+				hour.Bad += n
 			}
 		}
 	})
 	outcomes := r.increase(probesTotal, time.Hour, "outcome") + some
-	r.course(ctx, outcomes, time.Hour, hours, func(labels model.Metric, i int, v float64) {
-		outcome := probe.Outcome(labels["outcome"])
+	r.eachPeriod(ctx, outcomes, time.Hour, hours, func(v periodValue) {
+		outcome := probe.Outcome(v.labels["outcome"])
 		if outcome == probe.OK || outcome.Refusal() {
 			return
 		}
-		for _, p := range found.promises(labels) {
-			p.hours[i].Outcomes[outcome] = int(math.Round(v))
+		for _, o := range found.objectivesOf(v.labels) {
+			o.hours[v.period].Outcomes[outcome] = int(math.Round(v.value))
 		}
 	})
 }
 
-// objectives reads names, goals and limits as they are now, where there is a prober, whatever a prober before it said.
-func (r reader) objectives(ctx context.Context, found store) {
-	last := func(metric string) string {
-		const largest = "max by (target, model, prompt, objective) "
-		m := r.selector(metric)
-		return fmt.Sprintf("%s(%s) or %[1]s(last_over_time(%[2]s[%dms]))", largest, m, r.window.Milliseconds())
+// readGoals reads the names, goals and limits of the objectives. If a prober runs now, its values count, whatever an
+// earlier one has reported.
+func (r reader) readGoals(ctx context.Context, found recordsBySeries) {
+	r.eachRecord(ctx, found, r.lastValue(objectiveGoal), func(one *record, goal *model.Sample) {
+		objective := probe.Objective{Name: string(goal.Metric["objective"]), Goal: float64(goal.Value)}
+		one.objectives = append(one.objectives, &objectiveHours{objective: objective, hours: r.emptyHours()})
+	})
+	r.eachRecord(ctx, found, r.lastValue(objectiveLimit), func(_ *record, limit *model.Sample) {
+		for _, o := range found.objectivesOf(limit.Metric) {
+			o.objective.Limit = time.Duration(math.Round(float64(limit.Value) * 1e9))
+		}
+	})
+}
+
+// lastValue returns the expression of a gauge of objectives: as it is now or, if no prober reports it, as it was last
+// in the window.
+func (r reader) lastValue(metric string) string {
+	const largest = "max by (target, model, prompt, objective) "
+	selector := r.selector(metric)
+	return fmt.Sprintf("%s(%s) or %[1]s(last_over_time(%[2]s[%dms]))", largest, selector, r.window.Milliseconds())
+}
+
+// emptyHours returns the hours of the window, without requests.
+func (r reader) emptyHours() []report.BadHour {
+	hours := make([]report.BadHour, int(r.window.Hours()))
+	for i := range hours {
+		start := r.span.to.Add(time.Duration(i-len(hours)) * time.Hour)
+		hours[i] = report.BadHour{Start: start, Outcomes: map[probe.Outcome]int{}}
 	}
-	hours := int(r.window.Hours())
-	r.each(ctx, found, last(objectiveGoal), func(one *record, goal *model.Sample) {
-		p := &promise{
-			objective: probe.Objective{Name: string(goal.Metric["objective"]), Goal: float64(goal.Value)},
-			hours:     make([]report.BadHour, hours),
-		}
-		for i := range p.hours {
-			start := r.span.to.Add(time.Duration(i-hours) * time.Hour)
-			p.hours[i] = report.BadHour{Start: start, Outcomes: map[probe.Outcome]int{}}
-		}
-		one.promises = append(one.promises, p)
-	})
-	r.each(ctx, found, last(objectiveLimit), func(_ *record, limit *model.Sample) {
-		for _, p := range found.promises(limit.Metric) {
-			p.objective.Limit = time.Duration(math.Round(float64(limit.Value) * 1e9))
-		}
-	})
+	return hours
 }
 
-// promises returns those of the series that labels name: of the objective, or all if the labels name none.
-func (s store) promises(labels model.Metric) []*promise {
+// objectivesOf returns the objectives of the series that labels name: the one that they name, or all if they name none.
+func (s recordsBySeries) objectivesOf(labels model.Metric) []*objectiveHours {
 	one := s[seriesOf(labels)]
 	if one == nil {
 		return nil
 	}
 	name := string(labels["objective"])
-	other := func(p *promise) bool { return name != "" && p.objective.Name != name }
-	return slices.DeleteFunc(slices.Clone(one.promises), other)
+	if name == "" {
+		return one.objectives
+	}
+	isOther := func(o *objectiveHours) bool { return o.objective.Name != name }
+	return slices.DeleteFunc(slices.Clone(one.objectives), isOther)
 }

@@ -21,16 +21,19 @@ func TestErrors(t *testing.T) {
 		"no credentials": {401, "Unauthorized", []string{"401", "--prometheus-token-file"}},
 		"wrong ones":     {403, "<html>no</html>", []string{"403", "--prometheus-token-file"}},
 		"a login page":   {200, "<html>log in</html>", []string{"not from a Prometheus", "login page"}},
-		"too many":       {422, `{"status":"error","errorType":"execution","error":"too many samples"}`, []string{"too many samples", "shorter range"}},
+		"too many": {422, `{"status":"error","errorType":"execution","error":"too many samples"}`,
+			[]string{"too many samples", "shorter range"}},
 		"wrong question": {400, `{"status":"error","errorType":"bad_data","error":"parse\u001b[2J error"}`,
 			[]string{"bad_data: parse error"}},
-		"another thing": {200, `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`, []string{"not from a Prometheus"}},
-		"elsewhere":     {302, "", []string{"302", "login page"}},
-		"a redirect":    {307, "", []string{"307", "login page"}},
-		"too slow":      {503, `{"status":"error","errorType":"timeout","error":"query timed out"}`, []string{"timeout: query timed out", "shorter range"}},
-		"starting":      {503, "Service Unavailable", []string{"503", "try again later"}},
-		"a proxy":       {502, "<html>bad gateway</html>", []string{"502", "proxy in front of it"}},
-		"too long":      {200, `{"data":"` + strings.Repeat("x", 1000_000), []string{"too large", "shorter range"}},
+		"another thing": {200, `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`,
+			[]string{"not from a Prometheus"}},
+		"elsewhere":  {302, "", []string{"302", "login page"}},
+		"a redirect": {307, "", []string{"307", "login page"}},
+		"too slow": {503, `{"status":"error","errorType":"timeout","error":"query timed out"}`,
+			[]string{"timeout: query timed out", "shorter range"}},
+		"starting": {503, "Service Unavailable", []string{"503", "try again later"}},
+		"a proxy":  {502, "<html>bad gateway</html>", []string{"502", "proxy in front of it"}},
+		"too long": {200, `{"data":"` + strings.Repeat("x", 1000_000), []string{"too large", "shorter range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{handler: func(w http.ResponseWriter, _ *http.Request) {
@@ -80,7 +83,8 @@ func TestQueryEnds(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	c := (&fake{}).client(t)
-	if c.vector(ctx, "up", midnight); c.err == nil || !strings.Contains(c.err.Error(), "shorter range") {
+	c.vector(ctx, "up", midnight)
+	if c.err == nil || !strings.Contains(c.err.Error(), "shorter range") {
 		t.Error(c.err)
 	}
 }

@@ -16,12 +16,16 @@ func sides() *fake {
 	means := func(step time.Duration, from, to int, scale float64, target string) sample {
 		var values [][]any
 		for i := from; i < to; i++ {
-			values = append(values, []any{midnight.Add(time.Duration(i+1) * step).Unix(), fmt.Sprint(0.1 * scale * (1 + 0.01*float64(i%7)))})
+			end := midnight.Add(time.Duration(i+1) * step)
+			mean := 0.1 * scale * (1 + 0.01*float64(i%7))
+			values = append(values, []any{end.Unix(), fmt.Sprint(mean)})
 		}
 		return sample{"metric": point(0, "target="+target)["metric"], "values": values}
 	}
 	return &fake{warnings: []string{"store 10.0.0.1 is\x1b[2J down"}, answers: []answer{
-		{"histogram_avg ttft [1080000ms]", []sample{means(18*time.Minute, 0, 20, 1, "a"), means(18*time.Minute, 2, 20, 1.05, "b")}},
+		{"histogram_avg ttft [1080000ms]", []sample{
+			means(18*time.Minute, 0, 20, 1, "a"), means(18*time.Minute, 2, 20, 1.05, "b"),
+		}},
 		{"histogram_avg ttft [300000ms]", []sample{means(5*time.Minute, 0, 72, 1, "a")}},
 		{"histogram_quantile(0.5, ttft", []sample{point(0.1), point(0.2, "target=b")}},
 		{"histogram_quantile", nil},

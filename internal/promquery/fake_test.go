@@ -41,15 +41,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.handler(w, r)
 		return
 	}
-	result := []sample{}
-	for _, a := range f.answers {
-		if !slices.ContainsFunc(strings.Fields(a.words), func(word string) bool { return !strings.Contains(query, word) }) {
-			result = slices.DeleteFunc(slices.Clone(a.result), func(s sample) bool {
-				return strings.Contains(query, "target=") && !strings.Contains(query, fmt.Sprintf("target=%q", s["metric"].(map[string]string)["target"]))
-			})
-			break
-		}
-	}
+	result := f.resultOf(query)
 	kind := "vector"
 	if strings.HasSuffix(r.URL.Path, "/query_range") {
 		kind = "matrix"
@@ -57,6 +49,21 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	data := map[string]any{"resultType": kind, "result": result}
 	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "warnings": f.warnings, "data": data})
+}
+
+// resultOf returns the result of the first answer for a query, without samples of targets that the query does not name.
+func (f *fake) resultOf(query string) []sample {
+	isMissing := func(word string) bool { return !strings.Contains(query, word) }
+	isOfOtherTarget := func(s sample) bool {
+		target := s["metric"].(map[string]string)["target"]
+		return strings.Contains(query, "target=") && !strings.Contains(query, fmt.Sprintf("target=%q", target))
+	}
+	for _, a := range f.answers {
+		if !slices.ContainsFunc(strings.Fields(a.words), isMissing) {
+			return slices.DeleteFunc(append([]sample{}, a.result...), isOfOtherTarget)
+		}
+	}
+	return []sample{}
 }
 
 // client serves f.

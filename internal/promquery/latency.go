@@ -7,81 +7,118 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A quantity is one latency of a series, from native histograms where there are any.
-type quantity struct {
+// latencyMetrics are the histograms that are read, in the order of [record.latencies].
+var latencyMetrics = [...]struct {
+	name, metric string
+	inSummary    func(*report.Summary) *report.Distribution
+}{
+	{"TTFT", "llm_probe_ttft_seconds", func(s *report.Summary) *report.Distribution { return &s.TTFT }},
+	{"TPOT", "llm_probe_tpot_seconds", func(s *report.Summary) *report.Distribution { return &s.TPOT }},
+	{"ITL", "llm_probe_itl_seconds", func(s *report.Summary) *report.Distribution { return &s.ITL }},
+	{"E2EL", "llm_probe_e2el_seconds", func(s *report.Summary) *report.Distribution { return &s.E2EL }},
+}
+
+// A storedLatency is one latency of a series: from native histograms if there are any, else from classic ones.
+type storedLatency struct {
 	report.Distribution
 	buckets []bucket // ascending
 }
 
-// A bucket is above lower, up to upper, in seconds; upTo counts the samples up to upper.
+// A bucket has the samples above lower, up to upper, in seconds. upTo counts all samples up to upper.
 type bucket struct{ lower, upper, upTo float64 }
 
-func (r reader) latencies(ctx context.Context, found store) {
-	for i, l := range latencies {
-		native := r.increase(l.metric, r.span.length())
-		classic := r.increase(l.metric+"_bucket", r.span.length(), model.BucketLabel)
+// readLatencies reads counts, means and quantiles of all latencies.
+func (r reader) readLatencies(ctx context.Context, found recordsBySeries) {
+	length := r.span.length()
+	for i, l := range latencyMetrics {
+		native := r.increase(l.metric, length)
+		classic := r.increase(l.metric+"_bucket", length, model.BucketLabel)
 		either := native + " or on (target, model, prompt) " + classic
-		r.each(ctx, found, either, func(one *record, sample *model.Sample) { one.quantities[i].add(sample) })
-		r.each(ctx, found, r.mean(l.metric, r.span.length()), func(one *record, sample *model.Sample) {
-			one.quantities[i].Mean = report.Number(sample.Value)
+		r.eachRecord(ctx, found, either, func(one *record, sample *model.Sample) {
+			one.latencies[i].addBuckets(sample)
+		})
+		r.eachRecord(ctx, found, r.mean(l.metric, length), func(one *record, sample *model.Sample) {
+			one.latencies[i].Mean = report.Number(sample.Value)
 		})
 		for _, share := range report.Shares() {
-			r.each(ctx, found, fmt.Sprintf("histogram_quantile(%v, %s)", share, either), func(one *record, sample *model.Sample) {
-				one.quantities[i].quantile(share, float64(sample.Value))
+			quantile := fmt.Sprintf("histogram_quantile(%v, %s)", share, either)
+			r.eachRecord(ctx, found, quantile, func(one *record, sample *model.Sample) {
+				one.latencies[i].addQuantile(share, float64(sample.Value))
 			})
 		}
 	}
 	for _, one := range found {
-		s := &one.summary
-		for i, to := range []*report.Distribution{&s.TTFT, &s.TPOT, &s.ITL, &s.E2EL} {
-			if q := one.quantities[i]; q.Count > 0 {
-				*to = q.Distribution
+		for i, l := range latencyMetrics {
+			latency := one.latencies[i]
+			if latency.Count > 0 {
+				*l.inSummary(&one.summary) = latency.Distribution
 			}
 		}
 	}
 }
 
-func (r reader) mean(metric string, in time.Duration) string {
-	return "histogram_avg(" + r.increase(metric, in) + ") or " + r.increase(metric+"_sum", in) + " / " + r.increase(metric+"_count", in)
-}
-
-func (q *quantity) add(sample *model.Sample) {
-	if h := sample.Histogram; h != nil {
-		total := 0.0
-		for _, b := range h.Buckets {
-			total += float64(b.Count)
-			q.buckets = append(q.buckets, bucket{max(float64(b.Lower), 0), float64(b.Upper), total})
-		}
-	} else if le, err := strconv.ParseFloat(string(sample.Metric[model.BucketLabel]), 64); err == nil {
-		q.buckets = append(q.buckets, bucket{upper: le, upTo: float64(sample.Value)})
-		slices.SortFunc(q.buckets, func(a, b bucket) int { return cmp.Compare(a.upper, b.upper) })
-		for i := range q.buckets[1:] {
-			q.buckets[i+1].lower = q.buckets[i].upper
+// addBuckets adds the buckets of a native histogram, or one bucket of a classic one.
+func (l *storedLatency) addBuckets(sample *model.Sample) {
+	if sample.Histogram != nil {
+		l.addNative(sample.Histogram)
+	} else {
+		upper, err := strconv.ParseFloat(string(sample.Metric[model.BucketLabel]), 64)
+		if err == nil {
+			l.addClassic(upper, float64(sample.Value))
 		}
 	}
-	if n := len(q.buckets); n > 0 {
-		q.Count = int(math.Round(q.buckets[n-1].upTo))
+	if len(l.buckets) > 0 {
+		l.Count = int(math.Round(l.buckets[len(l.buckets)-1].upTo))
 	}
 }
 
-func (q *quantity) quantile(share, value float64) {
-	if q.Count == 0 {
+// addNative adds the buckets of a native histogram.
+func (l *storedLatency) addNative(h *model.SampleHistogram) {
+	upTo := 0.0
+	for _, b := range h.Buckets {
+		upTo += float64(b.Count)
+		l.buckets = append(l.buckets, bucket{lower: max(float64(b.Lower), 0), upper: float64(b.Upper), upTo: upTo})
+	}
+}
+
+// addClassic adds a bucket of a classic histogram. They come in any order.
+func (l *storedLatency) addClassic(upper, upTo float64) {
+	l.buckets = append(l.buckets, bucket{upper: upper, upTo: upTo})
+	slices.SortFunc(l.buckets, func(a, b bucket) int { return cmp.Compare(a.upper, b.upper) })
+	for i := range l.buckets[1:] {
+		l.buckets[i+1].lower = l.buckets[i].upper
+	}
+}
+
+// addQuantile adds the quantile of a share, with the bounds of its bucket.
+func (l *storedLatency) addQuantile(share, value float64) {
+	const rounding = 1 - 1e-9 // of a value at the bound of its bucket
+	if l.Count == 0 {
 		return
 	}
-	last := len(q.buckets) - 1
-	i := slices.IndexFunc(q.buckets, func(b bucket) bool { return b.upper >= value*(1-1e-9) })
-	beyond := last > 0 && math.IsInf(q.buckets[last].upper, 1) && share*q.buckets[last].upTo > q.buckets[last-1].upTo
-	if i < 0 || beyond { // Prometheus tells the last finite bound of what is above it
-		i = last
+	i := slices.IndexFunc(l.buckets, func(b bucket) bool { return b.upper >= value*rounding })
+	if i < 0 || l.isBeyond(share) {
+		i = len(l.buckets) - 1
 	}
-	q.Quantiles = append(q.Quantiles, report.Quantile{
-		Share: share, Value: report.Number(value), Low: report.Number(q.buckets[i].lower), High: report.Number(q.buckets[i].upper),
+	l.Quantiles = append(l.Quantiles, report.Quantile{
+		Share: share,
+		Value: report.Number(value),
+		Low:   report.Number(l.buckets[i].lower),
+		High:  report.Number(l.buckets[i].upper),
 	})
+}
+
+// isBeyond reports whether the quantile of a share is above the last finite bound. Prometheus then returns that bound.
+func (l *storedLatency) isBeyond(share float64) bool {
+	last := len(l.buckets) - 1
+	if last == 0 || !math.IsInf(l.buckets[last].upper, 1) {
+		return false
+	}
+	return share*l.buckets[last].upTo > l.buckets[last-1].upTo
 }

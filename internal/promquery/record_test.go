@@ -34,13 +34,19 @@ func TestRecords(t *testing.T) {
 		t.Fatalf("%+v, %v", q.Document, err)
 	}
 	s := q.Document.Summaries[0]
-	if s.Target != "a" || s.Model != "m" || s.Outcomes[probe.OK] != 40 || s.Outcomes[probe.Timeout] != 4 || s.Skipped[probe.SkipLate] != 2 || s.Input != 4000 || s.Output != 400 {
+	if s.Target != "a" || s.Model != "m" || s.Input != 4000 || s.Output != 400 {
 		t.Errorf("%+v", s)
 	}
-	if s.Start != midnight || s.Duration != 6*time.Hour || s.TTFT.Count != 40 || s.TTFT.Mean != 0.25 || s.E2EL.Count != 40 || s.E2EL.Mean != 0.65 || s.ITL.Count != 0 {
-		t.Errorf("%+v", s)
+	if s.Outcomes[probe.OK] != 40 || s.Outcomes[probe.Timeout] != 4 || s.Skipped[probe.SkipLate] != 2 {
+		t.Errorf("outcomes %v, skipped %v", s.Outcomes, s.Skipped)
 	}
-	// Of what is above the last finite bound Prometheus tells that bound.
+	if s.Start != midnight || s.Duration != 6*time.Hour {
+		t.Errorf("%v from %v", s.Duration, s.Start)
+	}
+	if s.TTFT.Count != 40 || s.TTFT.Mean != 0.25 || s.E2EL.Count != 40 || s.E2EL.Mean != 0.65 || s.ITL.Count != 0 {
+		t.Errorf("TTFT %+v, ITL %+v, E2EL %+v", s.TTFT, s.ITL, s.E2EL)
+	}
+	// For a quantile above the last finite bound, Prometheus returns that bound.
 	const want = "[{0.5 0.2 0 0.25} {0.99 0.5 0.25 0.5}] [{0.5 0.6 0.5 1} {0.99 1 1 +Inf}]"
 	if got := fmt.Sprint(s.TTFT.Quantiles, s.E2EL.Quantiles); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -48,10 +54,11 @@ func TestRecords(t *testing.T) {
 	if !slices.EqualFunc(s.Warnings, []string{"7 of the 44 requests were read too late"}, strings.HasPrefix) {
 		t.Error(s.Warnings)
 	}
-	// The native form is taken where there is one.
-	const either = `sum by (target, model, prompt) (increase(llm_probe_ttft_seconds{target="a",job="prober"}[21600000ms]))` +
+	// The native form is taken if there is one.
+	const selection = `{target="a",job="prober"}[21600000ms]`
+	const either = `sum by (target, model, prompt) (increase(llm_probe_ttft_seconds` + selection + `))` +
 		` or on (target, model, prompt) ` +
-		`sum by (target, model, prompt, le) (increase(llm_probe_ttft_seconds_bucket{target="a",job="prober"}[21600000ms]))`
+		`sum by (target, model, prompt, le) (increase(llm_probe_ttft_seconds_bucket` + selection + `))`
 	for _, want := range []string{either, "histogram_quantile(0.5, " + either + ")"} {
 		if !slices.Contains(f.asked, want) {
 			t.Errorf("not asked: %s", want)
@@ -78,24 +85,28 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s, want %s", text, want)
 		}
 		_, err := run(t, f, Request{Targets: []string{"a"}, Versus: "7d"})
-		if several := err != nil && strings.HasPrefix(err.Error(), "a (model m, prompt cold) and a (model n, prompt cold) have data"); several != (want == both) {
+		const words = "a (model m, prompt cold) and a (model n, prompt cold) have data"
+		several := err != nil && strings.HasPrefix(err.Error(), words)
+		if several != (want == both) {
 			t.Error(err)
 		}
 	}
 }
 
 func TestPresence(t *testing.T) {
-	for want, stored := range map[string]struct{ seen, sources float64 }{
+	for want, stored := range map[string]struct{ windows, sources float64 }{
 		"": {451, 1},
-		"counts are the sum of 2 sources (jobs, instances): ": {500, 1.9},
-		"there is no data for 3h of the range's 6h":           {250, 1},
+		"2 jobs or instances report this target and are added up: ": {500, 1.9},
+		"there is no data for 3h of the range's 6h":                 {250, 1},
 	} {
 		const sources = `(present_over_time(llm_probe_probes_total{outcome="ok"}[300000ms]))[21600000ms:43200ms])`
 		q, _ := run(t, &fake{answers: []answer{
-			{"quantile_over_time(0.9, " + sources, []sample{point(stored.sources)}}, {"count_over_time(count " + sources, []sample{point(stored.seen)}},
+			{"quantile_over_time(0.9, " + sources, []sample{point(stored.sources)}},
+			{"count_over_time(count " + sources, []sample{point(stored.windows)}},
 			{"probes_total", []sample{point(0, "outcome=ok")}},
 		}}, Request{})
-		if got := strings.Join(q.Document.Summaries[0].Warnings, "\n"); !strings.HasPrefix(got, want) || want == "" && got != "" {
+		got := strings.Join(q.Document.Summaries[0].Warnings, "\n")
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -107,8 +118,9 @@ func TestAbsent(t *testing.T) {
 		"check that this Prometheus scrapes a prober": nil,
 	} {
 		_, err := run(t, &fake{answers: stored}, Request{Targets: []string{"b"}, Match: []string{"prompt=cold"}})
+		const where = "no data from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://"
 		const looked = `(looked for llm_probe_probes_total{target="b",prompt="cold"}); `
-		for _, want := range []string{"no data from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://", looked + want} {
+		for _, want := range []string{where, looked + want} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v\nhas no %q", err, want)
 			}

@@ -18,9 +18,15 @@ func TestVersus(t *testing.T) {
 		"host/v1":               {targets: []string{"host/v1"}, span: ago(0)},
 		"2026-11-01/soon":       {targets: []string{"2026-11-01/soon"}, span: ago(0)},
 	} {
-		q, err := Request{Prometheus: "http://x", From: "24h", To: "now", Versus: vs, Targets: []string{"a"}, BudgetWindow: "30d"}.Parse(now)
-		if err != nil || q.reader.span != ago(0) || q.other.span != want.span || !slices.Equal(q.other.targets, want.targets) {
-			t.Errorf("%s: %+v, %v", vs, q, err)
+		request := Request{
+			Prometheus: "http://x", From: "24h", To: "now", Versus: vs, Targets: []string{"a"}, BudgetWindow: "30d",
+		}
+		q, err := request.Parse(now)
+		if err != nil {
+			t.Fatalf("%s: %v", vs, err)
+		}
+		if q.reader.span != ago(0) || q.other.span != want.span || !slices.Equal(q.other.targets, want.targets) {
+			t.Errorf("%s: %+v", vs, q)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func vllmLadder() Profile {
 }
 
 // tgiLadder is fitted to a recorded ladder of 1 to 4,096 simultaneous prompts of 80 tokens with answers of 58 tokens
-// in the mean. TGI prefills whole prompts, as many as fit (StepTokens is out of their reach), and meanwhile the
+// in the mean. TGI prefills whole prompts, as many as fit (StepTokens is out of their reach), and for that time the
 // running answers stand still: at 2,048 the median gap between tokens was 0.55 s, its P99 7.4 s. The first prompt to
 // arrive was served alone and all others after it, hence PrefillFixed. PrefillShare and PrefillEvery are its
 // waiting_served_ratio and max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of 4,096.

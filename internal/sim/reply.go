@@ -32,7 +32,7 @@ func (s *Server) refuse(w http.ResponseWriter, r refusal) {
 	_, _ = io.WriteString(w, document)
 }
 
-// refuseInStream is refuse once the request was read: TGI has begun the stream by then, with status 200.
+// refuseInStream refuses a request that was read. TGI has begun the stream at that moment, with status 200.
 func (s *Server) refuseInStream(w http.ResponseWriter, r refusal) {
 	if !s.config.Profile.TGI {
 		s.refuse(w, r)
@@ -48,7 +48,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 }
 
-// writeJSON answers with a document of ours.
+// writeJSON answers with a document of the simulator's own.
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, marshal(v))
@@ -57,7 +57,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 // event returns a frame of an SSE stream.
 func event(data string) string { return "data: " + data + "\n\n" }
 
-// marshal returns the JSON of a value of ours, which always marshals.
+// marshal returns the JSON of one of the simulator's own values, which always marshal.
 func marshal(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

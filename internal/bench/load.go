@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/llm-prober/prober/internal/schedule"
+)
+
+// A Load says when the requests of a step begin:
+//
+//	Plan with an interval    by the clock, in rounds: each member is asked once in a round
+//	Concurrency above 0      in a closed loop: a worker sends its next request when the one before is answered
+//	neither                  all at once
+//
+// Requests or Limit, or both, are above 0.
+type Load struct {
+	Plan        schedule.Plan
+	Concurrency int           // requests to a member under way together; 0: all of them
+	Requests    int           // to each member; 0: as many as begin within Limit
+	Limit       time.Duration // no request begins later than this; 0: no limit
+}
+
+// Planned reports whether requests begin by the clock.
+func (l Load) Planned() bool { return l.Plan.Interval > 0 }
+
+// Total returns how many requests each member gets. known is false if only time tells.
+func (l Load) Total() (n int, known bool) {
+	if !l.Planned() || l.Limit == 0 {
+		return l.Requests, l.Limit == 0
+	}
+	withinLimit := int(l.Plan.Starts(l.Limit))
+	if l.Requests > 0 {
+		return min(withinLimit, l.Requests), true
+	}
+	return withinLimit, true
+}
+
+// InFlight returns how many requests to a member are under way together at most. It is 0 if the clock decides.
+func (l Load) InFlight() int {
+	switch {
+	case l.Planned():
+		return 0
+	case l.Concurrency > 0:
+		return l.Concurrency
+	}
+	return l.Requests
+}
+
+// String returns what tables call the load: "0.1 QPS", "concurrency 8", "32 at once".
+func (l Load) String() string {
+	switch {
+	case l.Planned():
+		qps := float64(time.Second) / float64(l.Plan.Interval)
+		return strconv.FormatFloat(qps, 'g', 4, 64) + " QPS"
+	case l.Concurrency > 0:
+		return fmt.Sprintf("concurrency %d", l.Concurrency)
+	}
+	return fmt.Sprintf("%d at once", l.Requests)
+}

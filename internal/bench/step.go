@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/schedule"
+)
+
+// A step sends the requests of one load to one group of targets.
+type step struct {
+	group *probe.Group
+	load  Load
+
+	// prepare makes the question of a round before its request is due, so that the time it takes is not the request's.
+	prepare func(ctx context.Context, round uint64)
+
+	// watch runs a part of the step, in which these members are asked side by side.
+	watch func(members []int, run func())
+}
+
+// run sends the requests of the step, in rounds from first on, until ctx is done. It returns when all requests have
+// ended, with the round after its last. By the clock, all members are asked in each round; otherwise one member after
+// the other has its requests, beginning with the member lead.
+func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
+	members := len(s.group.Members)
+	if s.load.Planned() {
+		all := make([]int, members)
+		for i := range all {
+			all[i] = i
+		}
+		s.watch(all, func() { next = s.byTheClock(ctx, first) })
+		return next
+	}
+	for place := range members {
+		member := (lead + place) % members
+		s.watch([]int{member}, func() { next = max(next, s.inClosedLoop(ctx, first, member)) })
+	}
+	return next
+}
+
+// byTheClock asks all members in each round, at the times of the plan. It returns the round after its last.
+func (s *step) byTheClock(ctx context.Context, first uint64) (next uint64) {
+	total, _ := s.load.Total()
+	s.prepare(ctx, first)
+	job := schedule.Job{
+		Plan: s.load.Plan, Starts: uint64(total),
+		Do: func(n uint64, due time.Time) {
+			s.group.Round(ctx, ctx, first+n, due)
+			s.prepare(ctx, first+n+1)
+		},
+		Late: func(uint64) { s.group.Late() },
+	}
+	const headStart = 10 * time.Millisecond // else the first start would be over before the schedule looks for it
+	job.Run(ctx, time.Now().Add(headStart-s.load.Plan.Offset(0)))
+	return first + uint64(total) + 1 // one more if the first start was over
+}
+
+// inClosedLoop asks one member without a clock, or all at once. It returns the round after its last.
+func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next uint64) {
+	c := closedLoop{
+		step: s, first: first, member: member,
+		requests: uint64(cmp.Or(s.load.Requests, math.MaxInt)),
+		start:    make(chan struct{}),
+	}
+	var workers sync.WaitGroup
+	for range min(uint64(s.load.InFlight()), c.requests) {
+		c.preparing.Add(1)
+		workers.Go(func() { c.work(ctx) })
+	}
+	c.preparing.Wait()
+	c.began = time.Now()
+	close(c.start)
+	workers.Wait()
+	return first + min(c.taken.Load(), c.requests)
+}
+
+// A closedLoop asks one member by workers, each of which sends its next request when the one before is answered. All
+// begin together, when each has its first question.
+type closedLoop struct {
+	step     *step
+	member   int
+	first    uint64 // round of the first request
+	requests uint64 // how many there are at most
+
+	taken     atomic.Uint64  // requests that workers have taken
+	preparing sync.WaitGroup // workers without their first question
+	start     chan struct{}  // closed when all have it
+	began     time.Time      // when start was closed; zero before
+}
+
+// A preparedRequest is a request with its question.
+type preparedRequest struct {
+	round    uint64
+	question probe.Question
+}
+
+// work sends one request after another, until there are no more.
+func (c *closedLoop) work(ctx context.Context) {
+	request, ok := c.take(ctx)
+	c.preparing.Done()
+	<-c.start
+	due := c.began
+	for ok && ctx.Err() == nil {
+		goesOn := c.send(ctx, request, due)
+		if !goesOn {
+			return
+		}
+		request, ok = c.take(ctx)
+		due = time.Now()
+	}
+}
+
+// take returns the next request. ok is false if there is none, or if it would begin after the limit.
+func (c *closedLoop) take(ctx context.Context) (request preparedRequest, ok bool) {
+	limit := c.step.load.Limit
+	if limit > 0 && !c.began.IsZero() && time.Since(c.began) >= limit {
+		return request, false
+	}
+	n := c.taken.Add(1) - 1
+	if n >= c.requests {
+		return request, false
+	}
+	round := c.first + n
+	c.step.prepare(ctx, round)
+	return preparedRequest{round: round, question: c.step.group.Ask(round)}, true
+}
+
+// send sends a request and waits for its answer. It reports whether the worker goes on.
+func (c *closedLoop) send(ctx context.Context, request preparedRequest, due time.Time) bool {
+	question := func() probe.Question { return request.question }
+	result, skip := c.step.group.Turn(ctx, c.member, question, request.round, due)
+	if skip == probe.SkipWaiting { // the slot was used to find the length of the next prompt
+		return true
+	}
+	return result != nil && c.step.holdSlot(ctx, result)
+}
+
+// holdSlot waits until the slot of a request may be given to the next. It reports false if ctx ended first. If only
+// time ends the step, a failed request keeps its slot for a second, so that a server which rejects at once is not
+// hammered.
+func (s *step) holdSlot(ctx context.Context, r *probe.Result) bool {
+	if s.load.Requests > 0 || r.Outcome == probe.OK {
+		return true
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Second - r.Elapsed):
+		return true
+	}
+}

@@ -1,0 +1,258 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A checker checks one target.
+type checker struct {
+	check *Check
+	found *Target // what was found so far
+
+	job    *engine.Job
+	place  int // of the target in the job
+	target config.Target
+	member *probe.Member
+
+	probeTime time.Duration // that the probe of full length took; 0: there was none
+}
+
+// run checks the target, up to the first step that fails. It reports whether all steps passed.
+func (c *checker) run(ctx context.Context) (passed bool) {
+	if !c.discover(ctx) || !c.checkLengths() {
+		return false
+	}
+	c.warnOfPieces()
+	c.calibrate(ctx)
+	if !c.askShortQuestion(ctx) {
+		return false
+	}
+	if !c.checkLengths() { // again: the answer may have told the server's context
+		return false
+	}
+	return c.check.Quick || c.probeFullLength(ctx)
+}
+
+// discover asks the server what it is and which models it has.
+func (c *checker) discover(ctx context.Context) (passed bool) {
+	start := time.Now()
+	models, err := c.member.Discover(ctx)
+	if err != nil {
+		c.addFailure("ask for the models", c.member.Unreached(start, err))
+		return false
+	}
+	known := c.member.Capabilities()
+	server := cmp.Or(strings.TrimSpace(known.Server.Name+" "+known.Version), "a server of no known type")
+	c.addText("server", "%s through %s, %s", server, known.Dialect.Name, modelText(models, known.Model))
+	if len(models) > 0 && !isListed(models, known.Model) {
+		c.add(Finding{
+			Step: "warning", Text: "the server lists no model of that name: " + listOfModels(models),
+			Hint: "check PROBER_TARGETS_n_MODEL (--model); without it the first of the list is probed",
+		})
+	}
+	return true
+}
+
+// modelText says which model is probed, and whether the server lists it.
+func modelText(models []wire.Model, model string) string {
+	switch {
+	case len(models) == 0 && model == "":
+		return "no model is named, and the server lists none"
+	case len(models) == 0:
+		return "model " + model + " (the server lists none)"
+	case !isListed(models, model):
+		return "model " + model + " (not listed by the server)"
+	case len(models) == 1:
+		return "model " + model + " (the only one listed)"
+	}
+	return fmt.Sprintf("model %s (one of %d listed)", model, len(models))
+}
+
+// isListed reports whether a server serves a model of that name. Ollama lists it with a tag that may be left out.
+func isListed(models []wire.Model, name string) bool {
+	return slices.ContainsFunc(models, func(m wire.Model) bool { return m.ID == name || m.ID == name+":latest" })
+}
+
+// listOfModels returns the names of as many models as fit into a line.
+func listOfModels(models []wire.Model) string {
+	const maxLength = 200
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	return "it has " + format.Shorten(format.Clean(format.List(names)), maxLength)
+}
+
+// checkLengths compares the configured lengths with the server's context, as far as that is known.
+func (c *checker) checkLengths() (passed bool) {
+	misfit := c.job.Misfit(c.target, c.member.Capabilities().Limits)
+	c.addText("failed", "%s", misfit)
+	return misfit == ""
+}
+
+// warnOfPieces warns if the server generates answers of the configured length in pieces.
+func (c *checker) warnOfPieces() {
+	text, hint := engine.Pieces(c.target, c.member.Capabilities().Server)
+	c.add(Finding{Step: "warning", Text: text, Hint: hint})
+}
+
+// calibrate makes the length of the prompts exact, and says by what. A quick check asks only the tokenizer, because
+// every other way needs prompts of full length.
+func (c *checker) calibrate(ctx context.Context) {
+	if c.job.Prompts.Workload == prompt.Dataset {
+		return
+	}
+	means, by, _ := c.job.Means()
+	if means == engine.ByTokenizer || means == engine.ByUsage {
+		c.addText("tokens", "gets the prompts that are made exact on %s", by)
+		return
+	}
+	failed, err := c.job.Calibrate(ctx, c.place, c.check.Quick)
+	lengthError, known := c.job.Off()
+	switch {
+	case errors.Is(err, probe.ErrTooLong): // a later probe fails, or the context is known by now
+		c.addText("warning", "the prompt is %v", err)
+	case errors.Is(err, engine.ErrNoTokenizer):
+		c.addText("tokens", "no tokenizer route: requests with short answers, recorded nowhere, make the length "+
+			"exact before the first probe")
+	case err != nil:
+		c.addText("warning", "ask the tokenizer: %v", err)
+	case failed != nil:
+		c.add(Finding{
+			Step: "warning",
+			Text: "the prompts could not be made exact: " + failed.Failure(),
+			Hint: failed.Hint(),
+		})
+	case known && lengthError == 0:
+		c.addText("tokens", "%s", c.job.LengthLine(c.place))
+	default:
+		c.addText("warning", "%s", c.job.LengthLine(c.place))
+	}
+}
+
+// tokensInFrames says, by the source of token counts, how many tokens each frame of an answer has.
+var tokensInFrames = map[probe.Source]string{
+	probe.FromUsage:   "each says how many (usage)",
+	probe.FromIDs:     "each says how many (token ids)",
+	probe.FromTotal:   "one in each, since there are as many",
+	probe.FromNothing: "not all say how many they carry, so there is no ITL",
+}
+
+// askShortQuestion asks a question with a short answer, and says what the server supports.
+func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
+	r := c.member.Probe(ctx, probe.Question{Ask: wire.Ask{
+		Prompt:    "Words: time year people way day man thing woman life child world school",
+		MaxTokens: engine.ShortAnswer,
+		CacheSalt: "prober-check",
+	}})
+	if r.Outcome != probe.OK {
+		c.addFailure("ask a short question", r)
+		return false
+	}
+	loadsOnDemand := c.member.Capabilities().Server.Loaded != ""
+	if loadsOnDemand { // now the model is in memory, so its context can be found out
+		_, _ = c.member.Discover(ctx) // it has succeeded before
+	}
+	c.addText("answer", "%s of %d tokens in %s: %s", tokenCount(r.Usage.Generated()), engine.ShortAnswer,
+		format.Count(len(r.Tokens), "frame"), tokensInFrames[r.Source])
+	known := c.member.Capabilities()
+	for _, a := range known.Abilities() {
+		source := " (by its type)"
+		switch {
+		case a.Claim == wire.Unknown:
+			source = ""
+		case a.Shown:
+			source = " (shown)"
+		}
+		c.add(Finding{Step: "supports", Name: a.Name, Text: string(a.Claim) + source})
+	}
+	for _, note := range engine.Notes(known) {
+		c.addText("note", "%s", note)
+	}
+	return true
+}
+
+// probeFullLength sends probes as long as configured until the length of their prompts is exact. It judges the last
+// one, and compares its time with the plan.
+func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
+	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
+	if len(results) == 0 {
+		c.found.Objectives = c.check.Judge(c.target.Name)
+		c.addText("warning", "no probe of full length was sent: %v", skipped)
+		return true
+	}
+	r := results[0]
+	if r.Outcome != probe.OK {
+		c.addFailure("probe of full length", r)
+		c.checkLengths() // the refusal may have told the server's context
+		return false
+	}
+	c.found.Objectives = c.check.Judge(r.Target, r)
+	c.probeTime = r.Elapsed
+	ttft, _ := r.TTFT()
+	c.addText("probe", "%s tokens of prompt, %s of answer: TTFT %s, %s in all", tokenCount(r.Usage.Prompt),
+		tokenCount(r.Usage.Generated()), format.Duration(ttft), format.Duration(c.probeTime))
+	for _, warning := range r.Warnings {
+		c.addText("warning", "%v", warning)
+	}
+	c.addText("warning", "%s", c.job.Skips(c.target, c.probeTime))
+	return true
+}
+
+// plan says what is sent how often, and how many tokens a day that takes.
+func (c *checker) plan() {
+	t, prompts := c.target, c.job.Prompts
+	c.found.TokensPerDay = c.job.TokensPerDay(t, c.probeTime)
+	unlimited := t
+	unlimited.TokenBudgetPerDay = 0
+	unlimitedPerDay := c.job.TokensPerDay(unlimited, c.probeTime)
+	c.addText("plan", "%s prompts of %s, answers of %d, every %s (%s): %s a day",
+		t.Prompt, promptLengths(prompts), t.MaxTokens, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival,
+		dailyCost(unlimitedPerDay, c.probeTime > 0))
+	if t.TokenBudgetPerDay > 0 {
+		end := cmp.Or(t.BudgetEnd(unlimitedPerDay, prompts.Mean()+t.MaxTokens), "the budget lasts all day")
+		c.addText("plan", "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
+	}
+}
+
+// promptLengths says how long prompts are.
+func promptLengths(o prompt.Options) string {
+	tokens := format.Grouped(o.Tokens) + " tokens"
+	switch o.Workload {
+	case prompt.Dataset:
+		return fmt.Sprintf("their own lengths (%s words on average)", format.Grouped(o.Mean()))
+	case prompt.Sessions:
+		return fmt.Sprintf("%s and more (%s on average over %d rounds)", tokens, format.Grouped(o.Mean()), o.Rounds)
+	}
+	return tokens
+}
+
+// dailyCost writes a number of tokens. If no probe was timed it is an upper bound, because some slots may be skipped.
+func dailyCost(tokens int, measured bool) string {
+	text := format.Grouped(tokens) + " tokens"
+	if !measured {
+		return "up to " + text
+	}
+	return text
+}
+
+// tokenCount writes a number of tokens, or that it is not known.
+func tokenCount(tokens wire.Count) string {
+	if !tokens.Known {
+		return "uncounted"
+	}
+	return format.Grouped(tokens.N)
+}
