@@ -188,7 +188,8 @@ func TestLinks(t *testing.T) {
 	uid, links := regexp.MustCompile(`/d/([a-z0-9-]+)`), 0
 	for _, b := range All() {
 		for _, m := range uid.FindAllStringSubmatch(b.JSON, -1) {
-			if links++; !slices.Contains(known, m[1]) {
+			links++
+			if !slices.Contains(known, m[1]) {
 				t.Errorf("%s leads to %s, which there is not", b.Name, m[1])
 			}
 		}

@@ -49,7 +49,8 @@ func (a *alertmanager) take(w http.ResponseWriter, request *http.Request) {
 	}
 	for _, alert := range alerts {
 		name := alert.Labels["alertname"] + " of " + alert.Labels["target"]
-		if a.firing[name] = alert.Annotations; !time.Time(alert.EndsAt).After(time.Now()) {
+		a.firing[name] = alert.Annotations
+		if !time.Time(alert.EndsAt).After(time.Now()) {
 			delete(a.firing, name)
 			a.ended[name] = true
 		}

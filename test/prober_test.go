@@ -21,7 +21,7 @@ import (
 func start(t *testing.T, environ []string, args ...string) *program.Process {
 	t.Helper()
 	// Kernel timestamps would show that this machine is busy with tests, and keep gaps out.
-	return program.Launch(t, "PROBER_BINARY", append([]string{"PROBER_STAMP=user"}, environ...), args...)
+	return program.Launch(t, "PROBER_BINARY", append([]string{"PROBER_TIMESTAMPS=user"}, environ...), args...)
 }
 
 // simulate starts servers of some profiles, parted by commas, and returns their URLs.

@@ -56,7 +56,8 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 	cmd.Flags().StringVar(&format, "format", formatPrometheus,
 		"prometheus: a rule file; alertmanager: inhibit rules for its configuration")
 	cmd.Flags().BoolVar(&classic, "classic", false,
-		"without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know histogram_avg()")
+		"without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know "+
+			"histogram_avg()")
 	cmd.Flags().StringVarP(&dir, "output", "o", "",
 		"`directory` to write the rules and the runbooks to; created if missing")
 	return cmd

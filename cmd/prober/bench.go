@@ -36,13 +36,16 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8
   prober bench http://localhost:8000 --ladder 1,2,4,8,16 --plot ladder.html
   prober bench old=http://a:8000 new=http://b:8000 --fail-on regression`,
-		Annotations: map[string]string{mostUsed: "requests duration concurrency ladder qps prompt-tokens objective fail-on format plot", appendix: `
+		Annotations: map[string]string{
+			mostUsed: "requests duration concurrency ladder qps prompt-tokens objective fail-on format plot",
+			appendix: `
 By the clock, requests begin on time however late the answers are:
 ten rounds at --qps 1 measure what ten at --qps 0.1 do, in a tenth of the time.
 Several targets are asked by the clock in rounds, one after another, otherwise
 one target after the other. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are
 exported as those of run are.
-`},
+`,
+		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			files := engine.NewFiles()
 			load := func(settings map[string]string) (*config.Config, error) {
@@ -66,15 +69,16 @@ exported as those of run are.
 	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate results of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
-	flags.StringVar(&o.Plot, "plot", "", "`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
+	flags.StringVar(&o.Plot, "plot", "",
+		"`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 	g.addFlags(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
 	flags.Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 	return cmd
 }
 
-// withOutputProblems adds what is wrong with --format and --plot to the problems among an error, so that a user sees all at
-// once. Another error stays as it is.
+// withOutputProblems adds what is wrong with --format and --plot to the problems among an error, so that a user sees
+// all at once. Another error stays as it is.
 func withOutputProblems(err error, format, plot string) error {
 	problems := checkOutput(format, plot)
 	more, ok := errors.AsType[usage.Problems](err)

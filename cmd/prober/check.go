@@ -29,11 +29,17 @@ configuration, 3 for what --fail-on names.`,
 		Example: `  prober check http://localhost:8000
   prober check --targets-file targets.yaml --quick --format json
   prober check http://localhost:8000 --objective 'ttft<5s' --fail-on objective`,
-		Annotations: map[string]string{mostUsed: "targets-file quick format qps prompt-tokens max-tokens model api-key-file objective fail-on"},
+		Annotations: map[string]string{
+			mostUsed: "targets-file quick format qps prompt-tokens max-tokens model api-key-file objective fail-on",
+		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			out := cmd.OutOrStdout()
 			if c.Quick && g.failOn != nil {
-				return usage.Problems{{Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out"}}
+				return usage.Problems{{
+					Place: "--quick",
+					Text:  "sends no probe that --fail-on could judge",
+					Hint:  "leave one of them out",
+				}}
 			}
 			jobs, err := g.assemble(cmd, urls)
 			c.Out, c.Judge = out, g.judge

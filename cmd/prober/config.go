@@ -30,7 +30,11 @@ Exit code: 0, or 2 if the configuration is invalid.`,
   PROBER_QPS=0.5 prober config show http://localhost:8000`,
 		Annotations: map[string]string{mostUsed: "targets-file"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			text, warnings, err := config.Effective(config.Options{Environ: env.ToMap(os.Environ()), Overrides: overrides(cmd), URLs: urls})
+			text, warnings, err := config.Effective(config.Options{
+				Environ:   env.ToMap(os.Environ()),
+				Overrides: overrides(cmd),
+				URLs:      urls,
+			})
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 			}
@@ -40,7 +44,12 @@ Exit code: 0, or 2 if the configuration is invalid.`,
 	}
 	addConfigFlags(show, "run")
 	text := func(use, short, page string) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, Run: func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), page) }}
+		return &cobra.Command{
+			Use:   use,
+			Short: short,
+			Args:  cobra.NoArgs,
+			Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), page) },
+		}
 	}
 	cmd.AddCommand(show,
 		text("example", "Print a targets file with the most used settings", config.Example()),

@@ -29,7 +29,11 @@ of one it prints its JSON; with --output it writes those, or all, as files.`,
 				problems = append(problems, usage.Unknown(fmt.Sprintf("dashboards %q", name), name, dashboards.Names()))
 			}
 			if len(names) > 1 && output == "" && problems == nil {
-				problems = usage.Problems{{Place: strings.Join(names, " "), Text: "more than one dashboard", Hint: "say with --output where to write them"}}
+				problems = usage.Problems{{
+					Place: strings.Join(names, " "),
+					Text:  "more than one dashboard",
+					Hint:  "say with --output where to write them",
+				}}
 			}
 			switch {
 			case problems != nil:
@@ -48,6 +52,7 @@ of one it prints its JSON; with --output it writes those, or all, as files.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "`directory` to write the dashboards into, one file each; created if missing")
+	cmd.Flags().StringVarP(&output, "output", "o", "",
+		"`directory` to write the dashboards into, one file each; created if missing")
 	return cmd
 }

@@ -39,8 +39,10 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 		Example: `  prober demo
   prober demo --profile production-stack,ray-serve,tgi
   prober demo --prompt-tokens 1000 --fault itl=1.15`,
-		Annotations: map[string]string{mostUsed: "profile fault seed qps prompt prompt-tokens max-tokens listen-address log-level log-format"},
-		Args:        cobra.NoArgs,
+		Annotations: map[string]string{
+			mostUsed: "profile fault seed qps prompt prompt-tokens max-tokens listen-address log-level log-format",
+		},
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endpoints, err := s.open(cmd.Context())
 			if err != nil {
@@ -70,7 +72,8 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 			return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
 		},
 	}
-	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
+	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"},
+		"profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
 	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all the simulator's randomness")
 	addConfigFlags(cmd, cmd.Name())
@@ -78,7 +81,8 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	return cmd
 }
 
-// demoConfig has the endpoints as its only targets. Of the environment the demo's flags count: keys are not for a simulator.
+// demoConfig has the endpoints as its only targets. Of the environment the demo's flags count: keys are not for a
+// simulator.
 func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, files *engine.Files) (*config.Config, error) {
 	environ := map[string]string{
 		"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen,
@@ -98,13 +102,19 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, files *engine.File
 }
 
 func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
-	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts\n\n", format.Short(engine.Interval(t).Seconds()), format.Grouped(t.PromptTokens))
-	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
+	interval := format.Short(engine.Interval(t).Seconds())
+	tokens := format.Grouped(t.PromptTokens)
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts\n\n", interval, tokens)
+	fmt.Fprintf(w, "  page     http://%s/\n", address)
+	fmt.Fprintf(w, "  metrics  http://%s/metrics\n", address)
+	fmt.Fprintf(w, "  results  http://%s/api/v1/results\n\n", address)
 	for _, e := range endpoints {
 		fmt.Fprintf(w, "  %-18s %s\n%s", e.Profile.Name, e.URL(), format.Wrap("    ", e.Profile.Help, format.TableWidth(w)))
 	}
 	url := endpoints[0].URL()
 	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].Profile.Name)
-	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"itl\":1.15}'\n  curl -X PUT %s/sim/fault -d '{\"status\":503}'\n  curl -X DELETE %s/sim/fault\n\n", url, url, url)
+	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"itl\":1.15}'\n", url)
+	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"status\":503}'\n", url)
+	fmt.Fprintf(w, "  curl -X DELETE %s/sim/fault\n\n", url)
 	fmt.Fprintf(w, "Ctrl-C ends it.\n\n")
 }

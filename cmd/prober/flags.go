@@ -41,11 +41,14 @@ func addConfigFlags(cmd *cobra.Command, name string) {
 
 // unreadable is what is wrong with a value that cannot be read as one of a type of flags, and what would be right.
 var unreadable = map[string]usage.Problem{
-	"int":         {Text: "not a whole number", Hint: "want a number, for example 10"},
-	"uint64":      {Text: "not a whole number", Hint: "want a number, for example 10"},
-	"uint16":      {Text: "no port", Hint: "want 1 to 65535"},
-	"bool":        {Text: "neither true nor false", Hint: "give it alone for true"},
-	"intSlice":    {Text: "not a list of whole numbers", Hint: "want numbers with commas between them, for example 1,2,4,8"},
+	"int":    {Text: "not a whole number", Hint: "want a number, for example 10"},
+	"uint64": {Text: "not a whole number", Hint: "want a number, for example 10"},
+	"uint16": {Text: "no port", Hint: "want 1 to 65535"},
+	"bool":   {Text: "neither true nor false", Hint: "give it alone for true"},
+	"intSlice": {
+		Text: "not a list of whole numbers",
+		Hint: "want numbers with commas between them, for example 1,2,4,8",
+	},
 	"stringSlice": {Text: "not a list of words", Hint: "want words with commas between them"},
 	"duration":    {Text: "not a duration", Hint: "want a duration with its unit, for example 30s"},
 }
@@ -53,7 +56,8 @@ var unreadable = map[string]usage.Problem{
 // inPlaceOfSecrets says by the flags that would hold secrets what to use instead.
 var inPlaceOfSecrets = map[string]string{
 	"api-key": "use --api-key-file FILE, or PROBER_API_KEY",
-	"headers": "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and PROBER_TARGETS_0_HEADERS",
+	"headers": "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and " +
+		"PROBER_TARGETS_0_HEADERS",
 }
 
 // flagError says what is wrong with a flag in the words of all problems, and what an unknown one probably stands for.
@@ -64,14 +68,17 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		near := usage.Nearest(word, known)
 		instead, secret := inPlaceOfSecrets[word]
-		switch i := slices.IndexFunc(config.Reference(), func(k config.Key) bool { return k.Flag == word && len(k.For) > 0 }); {
+		isOfOthers := slices.ContainsFunc(config.Reference(), func(k config.Key) bool {
+			return k.Flag == word && len(k.For) > 0
+		})
+		switch {
 		case secret && cmd.Flags().Lookup("api-key-file") != nil:
 			return usage.Problems{{
 				Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
 			}}
 		case word == "interval" && cmd.Flags().Lookup("qps") != nil:
 			err = fmt.Errorf("%w (did you mean --qps? every 10 s is --qps 0.1)", err)
-		case i >= 0:
+		case isOfOthers:
 			err = fmt.Errorf("%w (%s does not accept it)", err, cmd.Name())
 		case near != "":
 			err = fmt.Errorf("%w (did you mean --%s?)", err, near)

@@ -70,12 +70,14 @@ func help(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// flagHelp describes a flag: its name, the type of its values, its usage, its default, and the variable that does the same.
+// flagHelp describes a flag: its name, the type of its values, its usage, its default, and the variable that does the
+// same.
 func flagHelp(f pflag.Flag, width int) string {
 	const column = 26
 	kind, usage := pflag.UnquoteUsage(&f)
 	kind = cmp.Or(map[string]string{
-		"int": "number", "uint": "number", "uint16": "number", "ints": "numbers", "string": "text", "stringArray": "text", "strings": "list",
+		"int": "number", "uint": "number", "uint16": "number", "ints": "numbers",
+		"string": "text", "stringArray": "text", "strings": "list",
 	}[kind], kind)
 	head := "  --" + f.Name
 	switch {

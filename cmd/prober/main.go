@@ -89,13 +89,17 @@ as native histograms on /metrics and over OTLP.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	build := buildInfo()
-	root.Version = fmt.Sprintf("prober %s (revision %s, %s, %s/%s)", build.Version, build.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	root.Version = fmt.Sprintf("prober %s (revision %s, %s, %s/%s)",
+		build.Version, build.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(help)
 	root.PersistentFlags().Bool("help-all", false, "help with all flags")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newConfig(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newDrain(), newVersion())
+	root.AddCommand(
+		newRun(), newOnce(), newBench(), newReport(), newCheck(), newConfig(),
+		newSimulate(), newDemo(), newDashboards(), newAlerts(), newDrain(), newVersion(),
+	)
 	root.InitDefaultHelpCmd()
 	topics, _, _ := root.Find([]string{"help"}) // it is there by now
 	topics.Args = func(_ *cobra.Command, topic []string) error {

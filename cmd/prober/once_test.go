@@ -52,7 +52,7 @@ func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestOnceProbesWhateverPauseWasAskedFor holds that a server which asks for a pause is probed nevertheless where
 // somebody asks for one probe, and what is said of its refusal: who answered what, how long to wait, what to do.
 func TestOnceProbesWhateverPauseWasAskedFor(t *testing.T) {
-	t.Setenv("PROBER_STAMP", "user")
+	t.Setenv("PROBER_TIMESTAMPS", "user")
 	const lower, queue = "lower PROBER_QPS (--qps) or raise the quota of this key", "other clients are rejected as well"
 	hour := time.Now().Add(time.Hour + 30*time.Second).UTC().Format(http.TimeFormat)
 	for name, test := range map[string]struct {

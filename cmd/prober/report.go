@@ -32,7 +32,9 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Example: `  prober report --prometheus http://localhost:9090 --from 7d
   prober report --prometheus http://localhost:9090 --target vllm-a --vs 7d
   prober report before.json after.json`,
-		Annotations: map[string]string{mostUsed: "prometheus from to target vs match budget-window format prometheus-token-file"},
+		Annotations: map[string]string{
+			mostUsed: "prometheus from to target vs match budget-window format prometheus-token-file",
+		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 0 {
 				return reportFiles(cmd, files, layout)
@@ -50,12 +52,16 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags := cmd.Flags()
 	flags.StringVar(&r.Prometheus, "prometheus", "", "base `URL` of the Prometheus, or of another server with its API")
 	flags.StringVar(&r.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for it")
-	flags.StringArrayVar(&r.Match, "match", nil, "`label=value` that series must have, for example job=prober, model=llama or prompt=cold; may be repeated")
+	flags.StringArrayVar(&r.Match, "match", nil,
+		"`label=value` that series must have, for example job=prober, model=llama or prompt=cold; may be repeated")
 	flags.StringVar(&r.From, "from", "24h", "start of the `time` range")
 	flags.StringVar(&r.To, "to", "now", "end of the `time` range")
 	flags.StringArrayVar(&r.Targets, "target", nil, "`target` to report on; may be repeated (default: all)")
-	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
-	flags.StringVar(&r.BudgetWindow, "budget-window", "30d", "window of error budgets, which ends where the time range does")
+	flags.StringVar(&r.Versus, "vs", "",
+		"compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another "+
+			"range (FROM/TO)")
+	flags.StringVar(&r.BudgetWindow, "budget-window", "30d",
+		"window of error budgets, which ends where the time range does")
 	flags.StringVar(&layout, "format", "text", "text, json or markdown")
 	return cmd
 }

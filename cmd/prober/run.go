@@ -47,7 +47,9 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 		Example: `  prober run http://localhost:8000
   prober run a=http://10.0.0.1:8000 b=http://10.0.0.2:8000 --qps 0.05
   PROBER_TARGETS_FILE=targets.yaml prober run`,
-		Annotations: map[string]string{mostUsed: "targets-file qps prompt prompt-tokens max-tokens model api-key-file timeout listen-address log-level"},
+		Annotations: map[string]string{
+			mostUsed: "targets-file qps prompt prompt-tokens max-tokens model api-key-file timeout listen-address log-level",
+		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			load := func(files *engine.Files) (*config.Config, error) {
 				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, files)

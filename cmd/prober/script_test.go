@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			// The kernel would tell of reads that a busy machine delays, and what they blur is no sample.
-			e.Setenv("PROBER_STAMP", "user")
+			e.Setenv("PROBER_TIMESTAMPS", "user")
 			short := profile(t, "fast")
 			short.MaxModelLen = 8192
 			for name, c := range map[string]sim.Config{
@@ -125,7 +125,7 @@ func TestHelpFits(t *testing.T) {
 
 // TestExitCodes holds the exit codes, and for each command that a mistake in its use is one.
 func TestExitCodes(t *testing.T) {
-	t.Setenv("PROBER_STAMP", "user") // as in TestScripts
+	t.Setenv("PROBER_TIMESTAMPS", "user") // as in TestScripts
 	fast := httptest.NewServer(sim.New(sim.Config{Profile: profile(t, "fast"), Seed: 1}))
 	defer fast.Close()
 	taken := fast.Listener.Addr().String()

@@ -24,13 +24,14 @@ func TestSimulateSpeaksAsItsFlagsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	args := []string{"once", url, "--stamp", "user", "--prompt-tokens", "80", "--max-tokens", "8", "--format", "json"}
+	args := []string{"once", url, "--timestamps", "user", "--prompt-tokens", "80", "--max-tokens", "8", "--format", "json"}
 	asked := run(ctx, args, &out, os.Stderr)
 	const want = `"reasoning":3\}.*"frames":8,`
 	if asked != exitOK || !regexp.MustCompile(want).MatchString(out.String()) {
 		t.Errorf("exit code %d, want %s:\n%s", asked, want, out.String())
 	}
-	if stop(); <-ended != exitOK {
+	stop()
+	if <-ended != exitOK {
 		t.Error("the simulation failed")
 	}
 }

@@ -135,7 +135,7 @@ func TestFacts(t *testing.T) {
 		t.Run(strings.Join(slices.Sorted(maps.Values(fact.answers)), " ")+" by "+fact.api, func(t *testing.T) {
 			server := httptest.NewServer(recorded{t, folder, fact.answers})
 			defer server.Close()
-			given := map[string]string{"API": fact.api, "MODEL": fact.model, "STAMP": "user",
+			given := map[string]string{"API": fact.api, "MODEL": fact.model, "TIMESTAMPS": "user",
 				"PROMPT_TOKENS": "16", "MAX_TOKENS": "4"}
 			loaded, err := config.Load(config.Options{Overrides: given, URLs: []string{server.URL}})
 			if err != nil {

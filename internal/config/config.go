@@ -7,7 +7,7 @@
 //
 //	env         name of the variable, without PROBER_ and TARGETS_n_; in lower case, it is the key in the targets file
 //	envDefault  default
-//	oneof       the words that are allowed; API and SERVER have those of package wire
+//	oneof       the words that are allowed; API and SERVER have those of package wire, SIGNAL those of package probe
 //	min, max    bounds of a number or a duration, which are allowed themselves
 //	optional    the word none is allowed, too: the zero value; holds an example, where there is no default
 //	format      what the text or number means: see [kinds]
@@ -66,7 +66,7 @@ type Settings struct {
 	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" optional:"50000000" format:"tokens"`
 	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse"`
 	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2"`
-	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user"`
+	Timestamps        string        `env:"TIMESTAMPS" envDefault:"kernel" oneof:"kernel user"`
 	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" min:"1ms" optional:""`
 	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m"`
 
@@ -106,6 +106,14 @@ type Rejected struct {
 
 // An Objective is the ratio of probes that shall be good.
 type Objective = probe.Objective
+
+// objectiveSettings are the settings of an [Objective]: its fields, with tags.
+type objectiveSettings struct {
+	Name   string        `env:"NAME" format:"identifier"`
+	Signal probe.Signal  `env:"SIGNAL" envDefault:"availability"`
+	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
+	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
+}
 
 // Sidecar reports whether the prober runs in the pod of its server: only there is it drained by a hook. It must not end
 // for a mistake in its configuration, because the pod would not be ready without it.

@@ -254,7 +254,11 @@ func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
 	text, hint := "unknown key "+quote(word)+usage.Suggestion(name, words), ""
 	ofProber, isProber := d.settings.prober.find(strings.ToUpper(name))
 	_, isTarget := d.settings.own.find(strings.ToUpper(name))
+	newName, isRenamed := renamed[strings.ToUpper(name)]
 	switch {
+	case isRenamed:
+		text = "key " + quote(name) + " was renamed"
+		hint = "write " + strings.ToLower(newName)
 	case name == "objectives":
 		text, hint = "objectives hold for all targets of the file", "move it to the top level"
 	case name == "interval":

@@ -19,7 +19,7 @@ func TestDefaults(t *testing.T) {
 			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto", Server: "auto",
 			Settings: Settings{
 				Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
-				Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Stamp: "kernel",
+				Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Timestamps: "kernel",
 				SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: 5 * time.Minute,
 			},
 		}},
@@ -53,7 +53,7 @@ func TestSourcesAgree(t *testing.T) {
 		CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1 ARRIVAL=poisson
 		PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10 SYSTEM_TOKENS=0 CANARY_DEPTH=1
 		DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2 TOKEN_BUDGET_PER_DAY=1000000
-		CONNECTION=reuse HTTP_VERSION=2 STAMP=user BACKOFF_LIMIT=none WAIT_FOR_READY=30m
+		CONNECTION=reuse HTTP_VERSION=2 TIMESTAMPS=user BACKOFF_LIMIT=none WAIT_FOR_READY=30m
 		API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id`
 	want := Target{
 		Name: "one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "70",
@@ -64,7 +64,7 @@ func TestSourcesAgree(t *testing.T) {
 			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute,
 			Prompt: "dataset", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
 			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
-			Connection: "reuse", HTTPVersion: "2", Stamp: "user", APIKey: NewSecret("sk"),
+			Connection: "reuse", HTTPVersion: "2", Timestamps: "user", APIKey: NewSecret("sk"),
 		},
 	}
 	variables, flags := map[string]string{prefix + "TARGETS_0_HEADERS": "X-A=1=2, X-B = 3"}, map[string]string{"HEADERS": "X-A=1=2,X-B=3"}

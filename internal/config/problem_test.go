@@ -34,7 +34,8 @@ func TestProblems(t *testing.T) {
 			if diff := cmp.Diff(cases[i+1], given); diff != "" && !*update {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			if cases[i+1] = given; len(found) == 0 {
+			cases[i+1] = given
+			if len(found) == 0 {
 				t.Errorf("no problems, but %v", err)
 			}
 		})

@@ -100,7 +100,10 @@ func (l *loader) unknownVariable(variable string) {
 	if !printable(variable) {
 		variable = quote(variable)
 	}
+	newName := renamedVariable(variable)
 	switch {
+	case newName != "":
+		l.problems.Add(variable, "was renamed", "set "+newName)
 	case slices.Contains([]string{"TARGET", "TARGETS", "OBJECTIVE", "OBJECTIVES"}, name):
 		l.problems.Add(variable, "not a variable of its own", wantList)
 	case near != "":
@@ -113,6 +116,23 @@ func (l *loader) unknownVariable(variable string) {
 		l.warn(variable, "unknown variable, ignored")
 	}
 }
+
+// renamed is the settings that have a new name, by their old one. The table is only read.
+var renamed = map[string]string{"STAMP": "TIMESTAMPS"}
+
+// renamedVariable returns the new name of a variable whose setting was renamed, for the prober or for a target; empty if
+// it was not.
+func renamedVariable(variable string) string {
+	for old, setting := range renamed {
+		before, isOld := strings.CutSuffix(variable, old)
+		if isOld && (before == prefix || targetPrefix.MatchString(before)) {
+			return before + setting
+		}
+	}
+	return ""
+}
+
+var targetPrefix = regexp.MustCompile(`^PROBER_TARGETS_[0-9]+_$`)
 
 // nearVariable returns the variable that name, without PROBER_, probably stands for, among those that are not given.
 // Without one it returns "".

@@ -39,7 +39,8 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 					}
 					target := serveTLS(t, server, config)
 					route := &target.Transport.route
-					if route.HTTP2, route.Reuse = two, true; secure {
+					route.HTTP2, route.Reuse = two, true
+					if secure {
 						target.URL, route.TLS = "https://example.com", trusting(certified)
 					}
 					for n := range 2 {

@@ -248,7 +248,8 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 		m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) { server(w, r) }), "m", 1)
 		r := m.Probe(t.Context(), question(5))
 		synctest.Wait()
-		if endsAs(t, r, WrongLength, "asked 5"); left != 9*20*ms || len(r.Warnings) != 1 ||
+		endsAs(t, r, WrongLength, "asked 5")
+		if left != 9*20*ms || len(r.Warnings) != 1 ||
 			!strings.Contains(r.Warnings[0].Error(), "ignores the limit") {
 			t.Errorf("warnings %v; the server noticed after %v", r.Warnings, left)
 		}
@@ -256,7 +257,8 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 			t.Error("not said to ignore the limit")
 		}
 		server = slices.Concat(tokens(5, 20*ms), after(0, limit, usage(80, 5), done)).stream
-		if endsAs(t, m.Probe(t.Context(), question(5)), OK, ""); m.Capabilities().Unlimited {
+		endsAs(t, m.Probe(t.Context(), question(5)), OK, "")
+		if m.Capabilities().Unlimited {
 			t.Error("still said to ignore the limit")
 		}
 	})

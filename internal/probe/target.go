@@ -70,7 +70,7 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	}
 	url := wire.URL(t.URL, t.Dialect.Path(ask))
 	if t.Path != "" {
-		url = wire.At(t.URL, t.Path, t.Dialect.Path(ask))
+		url = wire.PathOnHost(t.URL, t.Path, t.Dialect.Path(ask))
 	}
 	content := bytes.NewReader(body)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {

@@ -106,7 +106,8 @@ func TestBudgetPaysForWhatWasSent(t *testing.T) {
 		if !spend(0) || spend(-time.Second) || spend(time.Second) {
 			t.Error("a request of before midnight began the day anew")
 		}
-		if b.Return(midnight, 60); !b.Reserve(midnight.Add(time.Hour), 100, 100) {
+		b.Return(midnight, 60)
+		if !b.Reserve(midnight.Add(time.Hour), 100, 100) {
 			t.Error("what was not sent is spent")
 		}
 	})

@@ -50,7 +50,7 @@ type ResultJSON struct {
 	Frames       int              `json:"frames"` // token frames
 	Coalesced    int              `json:"coalesced_frames"`
 	JoinedTokens int              `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
-	Stamp        *probe.Stamping  `json:"stamp"`                  // of the arrivals; null if there was no token frame
+	Stamp        *probe.Stamping  `json:"timestamps"`             // of the arrivals; null if there was no token frame
 	Taint        *probe.Taint     `json:"taint"`                  // why the gaps are unreliable; null if they are not
 	ReadDelay    *float64         `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
 	FinishReason *string          `json:"finish_reason"`

@@ -52,7 +52,7 @@ func TestResultJSON(t *testing.T) {
 			`"joined_per_frame":[false,false,true,true],` +
 			`"phases_seconds":{"dns":null,"connect":0.01,"tls":null,"write":0.02,"headers":0.02},` +
 			`"usage":{"prompt":80,"cached":0,"output":5,"reasoning":null},"cache":"unknown",` +
-			`"token_source":"usage","frames":4,"coalesced_frames":1,"joined_tokens":2,"stamp":"kernel",` +
+			`"token_source":"usage","frames":4,"coalesced_frames":1,"joined_tokens":2,"timestamps":"kernel",` +
 			`"taint":null,"read_delay_max_seconds":0.25,` +
 			`"finish_reason":"length","round":7,"trace_id":"abc","retry_after_seconds":null,"warnings":["warned"]}`},
 		"a failed one": {failed, `{"target":"t","group":"t","model":null,"api":null,"prompt":"cold","outcome":"connect",` +
@@ -64,7 +64,7 @@ func TestResultJSON(t *testing.T) {
 			`"uncertain_per_frame":null,"itl_seconds":null,"tokens_per_frame":null,"joined_per_frame":null,` +
 			`"phases_seconds":{"dns":null,"connect":null,"tls":null,"write":null,"headers":null},` +
 			`"usage":{"prompt":null,"cached":null,"output":null,"reasoning":null},"cache":"unknown",` +
-			`"token_source":"none","frames":0,"coalesced_frames":0,"joined_tokens":0,"stamp":null,` +
+			`"token_source":"none","frames":0,"coalesced_frames":0,"joined_tokens":0,"timestamps":null,` +
 			`"taint":null,"read_delay_max_seconds":null,` +
 			`"finish_reason":null,"round":0,"trace_id":"","retry_after_seconds":null,"warnings":[]}`},
 	} {

@@ -144,7 +144,8 @@ func TestTheCrowdIsRefused(t *testing.T) {
 		}
 		<-ctx.Done()
 		synctest.Wait()
-		if post(t.Context(), s, "/generate_stream", tgiFour); len(s.Sent()) != 2 || len(s.Sent()[1].Tokens) != 4 {
+		post(t.Context(), s, "/generate_stream", tgiFour)
+		if len(s.Sent()) != 2 || len(s.Sent()[1].Tokens) != 4 {
 			t.Errorf("logged %+v, want an answer that was broken off and a whole one", s.Sent())
 		}
 	})

@@ -76,7 +76,8 @@ func late(target string, at ...time.Duration) *probe.Result {
 	last := len(at) - 1
 	for i := range r.Tokens {
 		a := &r.Tokens[i]
-		if a.Kernel = true; i > 1 {
+		a.Kernel = true
+		if i > 1 {
 			a.At, a.Read, a.Delay = at[last], uint32(last), 2*time.Second
 		}
 	}

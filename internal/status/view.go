@@ -31,7 +31,7 @@ type view struct {
 	Interval      float64                  `json:"interval_seconds"`
 	Server        *string                  `json:"server"`         // server type; null if unknown
 	ServerVersion *string                  `json:"server_version"` // that it says it is
-	HeldTo        map[string]probe.Ability `json:"held_to"`
+	Capabilities  map[string]probe.Ability `json:"capabilities"`
 
 	State       state          `json:"state"`
 	Problems    usage.Problems `json:"problems"` // of the settings; empty unless it is rejected
@@ -110,12 +110,12 @@ func newView(h history, now time.Time) *view {
 	t := h.target
 	v := &view{
 		Description: t, Interval: t.Interval.Seconds(),
-		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]probe.Ability{},
+		Server: orNull(t.Server), ServerVersion: orNull(t.Version), Capabilities: map[string]probe.Ability{},
 		Problems: append(usage.Problems{}, h.problems...), Skipped: h.skipped, Window: window.Seconds(),
 		Last: h.last(), past: h, summary: h.summarize(h.since(now.Add(-window))),
 	}
 	for _, a := range t.Abilities {
-		v.HeldTo[a.Name] = a
+		v.Capabilities[a.Name] = a
 	}
 	last := v.Last
 	if last != nil {

@@ -14,7 +14,7 @@ func (s *Frames) endEventLine() (Frame, bool) {
 		s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf")) // byte order mark
 	}
 	if len(s.line) == 0 {
-		return s.dispatch(s.consumed())
+		return s.dispatch(s.arrival())
 	}
 	if !s.startsNewEvent() {
 		s.addField()
@@ -42,7 +42,7 @@ func (s *Frames) addField() {
 		}
 		s.data = append(s.data, value...)
 		s.hasData = true
-		s.dataEnd = s.consumed()
+		s.dataEnd = s.arrival()
 	case "event":
 		s.event = append(s.event[:0], value...)
 	}
@@ -99,7 +99,7 @@ func (s *Frames) flushEvent() (Frame, bool) {
 		if ok {
 			return f, true
 		}
-		s.dataEnd = s.consumed()
+		s.dataEnd = s.arrival()
 	}
 	switch {
 	case !s.hasData:

@@ -100,14 +100,14 @@ func (s *Frames) Next() (Frame, error) {
 	return Frame{}, s.err
 }
 
-// consumed returns the arrival of the bytes that were consumed so far.
-func (s *Frames) consumed() Stamp {
+// arrival returns that of the bytes that were consumed so far.
+func (s *Frames) arrival() Stamp {
 	return s.arrivals(s.total - int64(len(s.unread)))
 }
 
 // fill asks the body for more bytes. Where they are asked for singly, it collects them up to the end of a line.
 func (s *Frames) fill() {
-	s.consumed() // lets the tracker forget old arrivals, also if no frame is ever complete
+	s.arrival() // lets the tracker forget old arrivals, also if no frame is ever complete
 	n := 0
 	for s.bodyErr == nil && s.wantsMore(n) {
 		var more int
@@ -203,7 +203,7 @@ func (s *Frames) lineFrame() (Frame, bool) {
 	s.line, s.returned = s.returned[:0], s.line
 	s.size = 0
 	data := bytes.TrimSpace(s.returned)
-	return Frame{Data: data, Stamp: s.consumed()}, len(data) > 0
+	return Frame{Data: data, Stamp: s.arrival()}, len(data) > 0
 }
 
 // flush returns what the body left without its end, once. If it is incomplete, the error becomes

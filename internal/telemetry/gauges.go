@@ -19,13 +19,13 @@ func timestampOf(moment func(targetState) time.Time) targetSource {
 	return func(s targetState, observe func(sample)) {
 		t := moment(s)
 		if !t.IsZero() {
-			observe(sample{value: unix(t)})
+			observe(sample{value: unixSeconds(t)})
 		}
 	}
 }
 
-// unix returns seconds since 1970, to the millisecond.
-func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+// unixSeconds returns seconds since 1970, to the millisecond.
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // activityGauges returns how often a target is probed, and what is in flight.
 func activityGauges() []Instrument {
@@ -134,7 +134,7 @@ func settingGauges() []Instrument {
 // objectiveGoals observes the goal of each objective.
 func objectiveGoals(s targetState, observe func(sample)) {
 	for _, o := range s.target.Objectives {
-		observe(sample{labels: ownLabels{valid(o.Name)}, value: o.Goal})
+		observe(sample{labels: ownLabels{toValidUTF8(o.Name)}, value: o.Goal})
 	}
 }
 
@@ -142,7 +142,7 @@ func objectiveGoals(s targetState, observe func(sample)) {
 func objectiveLimits(s targetState, observe func(sample)) {
 	for _, o := range s.target.Objectives {
 		if o.Signal != probe.SignalAvailability {
-			observe(sample{labels: ownLabels{valid(o.Name)}, value: o.Limit.Seconds()})
+			observe(sample{labels: ownLabels{toValidUTF8(o.Name)}, value: o.Limit.Seconds()})
 		}
 	}
 }

@@ -112,7 +112,7 @@ func genAIAttributes(t probe.Description) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIOperationNameKey.String(name),
 		semconv.GenAIProviderNameKey.String(provider),
-		semconv.GenAIRequestModel(valid(cmp.Or(t.Model, unknown))),
+		semconv.GenAIRequestModel(toValidUTF8(cmp.Or(t.Model, unknown))),
 		semconv.UserAgentSyntheticTypeTest,
 	}
 	host, port := serverOf(t.URL)

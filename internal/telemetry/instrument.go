@@ -122,12 +122,12 @@ func (i Instrument) labelValues(t probe.Description, own ownLabels) []string {
 	case ScopeTarget:
 		values = targetLabels(t)
 	case ScopeGenAI:
-		values = []string{valid(t.Name)}
+		values = []string{toValidUTF8(t.Name)}
 	}
 	next := 0
 	for _, l := range i.Labels {
 		if l.infoValue != nil {
-			values = append(values, valid(l.infoValue(t)))
+			values = append(values, toValidUTF8(l.infoValue(t)))
 			continue
 		}
 		values = append(values, own[next])

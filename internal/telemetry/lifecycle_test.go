@@ -111,7 +111,7 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Set(described)
 		}, "llm_probe_target_info", map[string]float64{
 			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown," +
-				"exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=,target=a," +
+				"exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,target=a,timestamps=," +
 				"tokenize=unknown,url=http://new": 1,
 		}},
 		"timestamps are those of the last tokens, whatever else is set": {func(r *recording) {
@@ -120,7 +120,7 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Record(refused())
 		}, "llm_probe_target_info", map[string]float64{
 			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=unknown,continuous_usage=unknown," +
-				"exact_output=unknown,group=g,model=llama,prompt=cold,server=unknown,stamp=user,target=a," +
+				"exact_output=unknown,group=g,model=llama,prompt=cold,server=unknown,target=a,timestamps=user," +
 				"tokenize=unknown,url=https://llm.example:8443/v1": 1,
 		}},
 		"another model starts new series": {func(r *recording) {

@@ -39,7 +39,7 @@ func TestBothRecordersAgree(t *testing.T) {
 	for _, name := range []string{
 		"llm_probe_tainted_total,model=llama,prompt=cold,reason=late,target=a",
 		"llm_probe_tainted_total,model=llama,prompt=cold,reason=coalesced,target=b",
-		"llm_prober_refused_stamps_total",
+		"llm_prober_kernel_timestamps_rejected_total",
 	} {
 		if all[name].Value == 0 {
 			t.Errorf("the results are no test of %s", name)

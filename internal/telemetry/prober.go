@@ -30,12 +30,12 @@ func delaysOfProber() []Instrument {
 			fromResult: readDelays,
 		},
 		{
-			Name:  "llm.prober.refused_stamps",
-			Unit:  "{stamp}",
+			Name:  "llm.prober.kernel_timestamps_rejected",
+			Unit:  "{timestamp}",
 			Kind:  Counter,
 			Scope: ScopeProber,
-			Help: "Kernel timestamps that were rejected as implausible and replaced by the time of the read: from the " +
-				"future, from about the time at which the wall clock was set, or of packets that arrived out of order.",
+			Help: "Kernel timestamps that were rejected as implausible and replaced by the time of the read: in the " +
+				"future, near a change of the wall clock, or of packets that arrived out of order.",
 			fromResult: countOf(func(r *probe.Result) int { return r.Refused }),
 		},
 	}

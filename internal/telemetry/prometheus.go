@@ -109,7 +109,7 @@ func (b *promBackend) release(scope Scope, t probe.Description) {
 	if scope != ScopeTarget {
 		return
 	}
-	labels := prometheus.Labels{"target": valid(t.Name)}
+	labels := prometheus.Labels{"target": toValidUTF8(t.Name)}
 	for _, vector := range b.counters {
 		vector.DeletePartialMatch(labels)
 	}

@@ -70,7 +70,7 @@ type targetSeries struct {
 
 // newRecorder returns a recorder for /metrics, and for OTLP if otlp is not nil.
 func newRecorder(o Options, otlp *otelBackend) *Recorder {
-	build := ownLabels{valid(o.Build.Version), valid(o.Build.Revision)}
+	build := ownLabels{toValidUTF8(o.Build.Version), toValidUTF8(o.Build.Revision)}
 	r := &Recorder{
 		registry:     prometheus.NewRegistry(),
 		proberSeries: map[seriesID][]series{},
@@ -185,7 +185,7 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 		return
 	}
 	r.proberGauges[reloadOK] = []sample{{value: 1}}
-	r.proberGauges[reloadTime] = []sample{{value: unix(at)}}
+	r.proberGauges[reloadTime] = []sample{{value: unixSeconds(at)}}
 }
 
 // SetRejectedTargets records which targets of the configuration cannot be probed because of what their settings say.
@@ -193,7 +193,7 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 func (r *Recorder) SetRejectedTargets(names []string) {
 	var all []sample
 	for _, name := range names {
-		all = append(all, sample{labels: ownLabels{valid(name)}, value: 1})
+		all = append(all, sample{labels: ownLabels{toValidUTF8(name)}, value: 1})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

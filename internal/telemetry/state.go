@@ -61,7 +61,7 @@ func (s *targetState) update(r *probe.Result) {
 func objectiveNames(t probe.Description) []string {
 	var names []string
 	for _, o := range t.Objectives {
-		names = append(names, valid(o.Name))
+		names = append(names, toValidUTF8(o.Name))
 	}
 	return names
 }
@@ -90,7 +90,7 @@ func infoLabels() []Label {
 			infoValue: func(t probe.Description) string { return cmp.Or(t.Server, unknown) },
 		},
 		{
-			Name:      "stamp",
+			Name:      "timestamps",
 			From:      "source of arrival timestamps: `kernel`, or `user` for the prober itself; empty before the first token",
 			infoValue: func(t probe.Description) string { return string(t.Stamp) },
 		},

@@ -14,7 +14,7 @@ const unknown = "unknown"
 
 // targetLabels returns the labels that every series of a target has: target, model and prompt.
 func targetLabels(t probe.Description) []string {
-	return []string{valid(t.Name), valid(cmp.Or(t.Model, unknown)), valid(t.Prompt)}
+	return []string{toValidUTF8(t.Name), toValidUTF8(cmp.Or(t.Model, unknown)), toValidUTF8(t.Prompt)}
 }
 
 // serverOf returns the host and the port of a URL; empty and 0 if it is not valid.
@@ -39,8 +39,8 @@ func withoutSecrets(raw string) string {
 		return ""
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return valid(shown.String())
+	return toValidUTF8(shown.String())
 }
 
-// valid makes a label value, which must be UTF-8, of any text, such as a model's name from a server.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// toValidUTF8 makes a label value, which must be UTF-8, of any text, such as a model's name from a server.
+func toValidUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

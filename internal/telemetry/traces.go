@@ -20,7 +20,7 @@ func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 		return
 	}
 	operation, _ := genAIOperation(t.API)
-	name := operation + " " + valid(cmp.Or(t.Model, unknown)) // as the GenAI conventions say
+	name := operation + " " + toValidUTF8(cmp.Or(t.Model, unknown)) // as the GenAI conventions say
 	_, span := by.Start(context.WithValue(context.Background(), ownKey{}, own), name,
 		trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindClient),
@@ -30,7 +30,7 @@ func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 	)
 	addEvents(span, r)
 	if r.Err != nil {
-		span.SetStatus(codes.Error, valid(r.Err.Error())) // without secrets and prompt: see [probe.Result]
+		span.SetStatus(codes.Error, toValidUTF8(r.Err.Error())) // without secrets and prompt: see [probe.Result]
 	}
 	span.End(trace.WithTimestamp(r.Start.Add(r.Elapsed)))
 }
@@ -40,9 +40,9 @@ func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIRequestStream(true),
-		attribute.String("llm.probe.target", valid(t.Name)),
-		attribute.String("llm.probe.group", valid(t.Group)),
-		attribute.String("llm.probe.prompt", valid(t.Prompt)),
+		attribute.String("llm.probe.target", toValidUTF8(t.Name)),
+		attribute.String("llm.probe.group", toValidUTF8(t.Group)),
+		attribute.String("llm.probe.prompt", toValidUTF8(t.Prompt)),
 		attribute.String("llm.probe.outcome", string(r.Outcome)),
 		attribute.Int64("llm.probe.round", int64(r.Round)),
 	}
@@ -54,7 +54,7 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 		{r.Usage.Cached.Known, semconv.GenAIUsageCacheReadInputTokens(r.Usage.Cached.N)},
 		{r.Usage.Generated().Known, semconv.GenAIUsageOutputTokens(r.Usage.Generated().N)},
 		{r.Usage.Reasoning.Known, semconv.GenAIUsageReasoningOutputTokens(r.Usage.Reasoning.N)},
-		{r.Finish != "", semconv.GenAIResponseFinishReasons(valid(r.Finish))},
+		{r.Finish != "", semconv.GenAIResponseFinishReasons(toValidUTF8(r.Finish))},
 		{r.Status != 0, semconv.HTTPResponseStatusCode(r.Status)},
 		{r.Outcome != probe.OK, semconv.ErrorTypeKey.String(string(r.Outcome))},
 	}

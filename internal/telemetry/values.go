@@ -174,7 +174,7 @@ const (
 // objectiveEvents adds the events of a result for each objective of its target.
 func objectiveEvents(t probe.Description, r *probe.Result, record func(sample)) {
 	for _, o := range t.Objectives {
-		name := valid(o.Name)
+		name := toValidUTF8(o.Name)
 		good, bad := o.Events(r)
 		if good > 0 {
 			record(sample{labels: ownLabels{name, verdictGood}, value: float64(good)})

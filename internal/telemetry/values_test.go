@@ -91,7 +91,7 @@ func TestValues(t *testing.T) {
 		{"llm.probe.tpot", tainted, []sample{mark(0.015)}},
 		{"llm.probe.tainted", tainted, []sample{at(1, "late")}},
 		{"llm.probe.tainted", died, []sample{at(1, "coalesced")}},
-		{"llm.prober.refused_stamps", tainted, []sample{v(2)}},
+		{"llm.prober.kernel_timestamps_rejected", tainted, []sample{v(2)}},
 		{"llm.prober.read_delay", byUser, nil},
 		{"llm.prober.schedule_delay", unscheduled, nil},
 	} {

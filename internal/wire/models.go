@@ -37,20 +37,20 @@ func ParseVersion(reply []byte) string {
 func ParseModels(reply []byte) (models []Model, ok bool) {
 	index, isIndex := parseIndex(reply)
 	if isIndex {
-		models = usable(index)
+		models = usableModels(index)
 		return models, len(models) > 0
 	}
 	var list modelReply
 	if json.Unmarshal(reply, &list) != nil {
 		return nil, false
 	}
-	models = usable(list.models())
+	models = usableModels(list.models())
 	isList := list.Data != nil || list.Object == "list" // Ollama's empty list has null for data
 	return models, isList || len(models) > 0
 }
 
-// usable returns the models with a name that can be a label.
-func usable(models []Model) []Model {
+// usableModels returns the models with a name that can be a label.
+func usableModels(models []Model) []Model {
 	const longestName = 512 // bytes
 	return slices.DeleteFunc(models, func(m Model) bool { return m.ID == "" || len(m.ID) > longestName })
 }

@@ -143,7 +143,7 @@ func TestURL(t *testing.T) {
 		}
 	}
 	want := "https://a:8443/my/chat?api-version=1"
-	if got := At("https://a:8443/base/v1", "/my/chat", "/x?api-version=1"); got != want {
+	if got := PathOnHost("https://a:8443/base/v1", "/my/chat", "/x?api-version=1"); got != want {
 		t.Errorf("a path of the user's own: %s, want %s", got, want)
 	}
 }

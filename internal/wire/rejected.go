@@ -15,7 +15,7 @@ func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	if sendsSecond && duplicateField.MatchString(text) {
 		return []Field{second}
 	}
-	c := complaint{text: text, words: word.FindAllString(text, -1)}
+	c := complaint{text: text, words: wordPattern.FindAllString(text, -1)}
 	var rejected []Field
 	for _, f := range d.Fields {
 		if !slices.Contains(omitted, f) && c.rejects(f) {
@@ -57,7 +57,7 @@ func (c complaint) names(f Field) bool {
 	return slices.Contains(c.words, string(f)) || slices.Contains(c.words, aliases[f])
 }
 
-var word = regexp.MustCompile(`\w+`)
+var wordPattern = regexp.MustCompile(`\w+`)
 
 // trailingList matches what may follow a complaint: a list of all fields that the server knows (serde), or the request
 // (pydantic).

@@ -37,8 +37,8 @@ func pathOf(url string) string {
 	return "/" + path
 }
 
-// At returns the URL of another path on the host of a base URL. It keeps the query of the dialect's path.
-func At(base, path, dialectPath string) string {
+// PathOnHost returns the URL of another path on the host of a base URL. It keeps the query of the dialect's path.
+func PathOnHost(base, path, dialectPath string) string {
 	scheme, rest, _ := strings.Cut(base, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	_, query, hasQuery := strings.Cut(dialectPath, "?")

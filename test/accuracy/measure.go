@@ -45,7 +45,8 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	ctx, cancel := context.WithCancel(ctx) // ends the server
 	defer cancel()
 	j := p.job
-	if j.Streams = streams; streams == 1 {
+	j.Streams = streams
+	if streams == 1 {
 		j.Tokens = p.alone
 	}
 	s, err := startServer(ctx, j)

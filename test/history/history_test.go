@@ -78,7 +78,8 @@ func severe(classic bool) []scenario {
 		{name: "outage", seed: 31, down: true, alert: "ProberTargetDown, critical"},
 	}
 	for i := range all {
-		if all[i].fine, all[i].classic = true, classic; classic {
+		all[i].fine, all[i].classic = true, classic
+		if classic {
 			all[i].name += ", classic buckets"
 		}
 	}
@@ -129,7 +130,8 @@ func compare(t *testing.T, table <-chan string) {
 		lines := strings.Split(string(page), "\n")
 		for i, line := range lines {
 			row, measured := rows[cell(line)]
-			if delete(rows, cell(line)); measured && line != row && !*updateFlag {
+			delete(rows, cell(line))
+			if measured && line != row && !*updateFlag {
 				t.Errorf("%s has another row (-update rewrites it):\n%s\nmeasured\n%s", path, line, row)
 			} else if measured {
 				lines[i] = row
