@@ -7,7 +7,7 @@
 //
 //	env         name of the variable, without PROBER_ and TARGETS_n_; in lower case, it is the key in the targets file
 //	envDefault  default
-//	oneof       the words that are allowed; API and SERVER have those of package wire
+//	oneof       the words that are allowed; API and SERVER have those of package wire, SIGNAL those of package probe
 //	min, max    bounds of a number or a duration, which are allowed themselves
 //	optional    the word none is allowed, too: the zero value; holds an example, where there is no default
 //	format      what the text or number means: see [kinds]
@@ -106,6 +106,14 @@ type Rejected struct {
 
 // An Objective is the ratio of probes that shall be good.
 type Objective = probe.Objective
+
+// objectiveSettings are the settings of an [Objective]: its fields, with tags.
+type objectiveSettings struct {
+	Name   string        `env:"NAME" format:"identifier"`
+	Signal probe.Signal  `env:"SIGNAL" envDefault:"availability"`
+	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
+	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
+}
 
 // Sidecar reports whether the prober runs in the pod of its server: only there is it drained by a hook. It must not end
 // for a mistake in its configuration, because the pod would not be ready without it.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -64,7 +65,7 @@ func settings() schema {
 		prober:    keysOf[Config](prefix, "", help),
 		shared:    keysOf[Settings](prefix, "", help),
 		own:       keysOf[Target](prefix+targetList+"_n_", "", help),
-		objective: keysOf[Objective](prefix+objectiveList+"_n_", objectiveList+"_", help),
+		objective: keysOf[objectiveSettings](prefix+objectiveList+"_n_", objectiveList+"_", help),
 	}
 	for i := range s.prober {
 		s.prober[i].Restart = !slices.Contains(reloaded, s.prober[i].name)
@@ -135,6 +136,10 @@ func wordsOf(f reflect.StructField) []string {
 		words = append(words, wire.APIs()...)
 	case "SERVER":
 		words = append(words, wire.Servers()...)
+	case "SIGNAL":
+		for _, signal := range probe.Signals() {
+			words = append(words, string(signal))
+		}
 	}
 	return words
 }

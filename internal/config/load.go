@@ -31,7 +31,7 @@ type target struct {
 
 // An objective is one entry of the objectives while it is read.
 type objective struct {
-	Objective
+	objectiveSettings
 	*origin
 }
 
@@ -48,8 +48,8 @@ type loader struct {
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result.
-// Targets that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems] with
-// all problems, and the configuration is nil.
+// Targets that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems]
+// with all problems, and the configuration is nil.
 func Load(o Options) (*Config, error) {
 	l, err := o.load()
 	if err != nil {
@@ -115,12 +115,12 @@ func (l *loader) loadObjectives(file targetsFile) {
 	}
 	for _, from := range entries {
 		o := &objective{origin: from}
-		o.parse(&o.Objective)
+		o.parse(&o.objectiveSettings)
 		if o.Name == "" && o.right("NAME") {
 			o.Name = string(o.Signal)
 		}
 		l.objectives = append(l.objectives, o)
-		l.config.Objectives = append(l.config.Objectives, o.Objective)
+		l.config.Objectives = append(l.config.Objectives, Objective(o.objectiveSettings))
 	}
 	if areGiven {
 		l.config.Given = l.config.Objectives

@@ -63,7 +63,7 @@ func budgetHint(qps, goal float64) string {
 	slow := &target{origin: newOrigin(nil, variableAt(""))}
 	slow.QPS = qps
 	l := &loader{targets: []*target{slow}}
-	o := &objective{Objective: Objective{Goal: goal}, origin: newOrigin(nil, variableAt(""))}
+	o := &objective{objectiveSettings: objectiveSettings{Goal: goal}, origin: newOrigin(nil, variableAt(""))}
 	o.says["GOAL"] = value{text: fmt.Sprint(goal)}
 	l.validateGoal(o)
 	if len(o.problems) == 0 {

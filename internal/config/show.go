@@ -27,7 +27,7 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	}
 	b.WriteString("objectives:\n")
 	for _, o := range l.objectives {
-		show(&b, "  - ", l.settings.objective, &o.Objective, o.origin)
+		show(&b, "  - ", l.settings.objective, &o.objectiveSettings, o.origin)
 	}
 	return b.String(), l.config.Warnings, nil
 }

@@ -21,12 +21,19 @@ const (
 	SignalAvailability Signal = "availability"
 )
 
-// An Objective is a promise: at least Goal of all probes are good. Its tags are those of package config.
+// Signals returns every signal.
+func Signals() []Signal {
+	return []Signal{
+		SignalTTFT, SignalServerTTFT, SignalTTFAT, SignalTPOT, SignalMaxGap, SignalE2EL, SignalAvailability,
+	}
+}
+
+// An Objective is a promise: at least Goal of all probes are good.
 type Objective struct {
-	Name   string        `env:"NAME" format:"identifier"`
-	Signal Signal        `env:"SIGNAL" envDefault:"availability" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability"`
-	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
-	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
+	Name   string
+	Signal Signal
+	Limit  time.Duration // a value up to it is good; 0 for availability
+	Goal   float64       // ratio, above 0 and below 1
 }
 
 // Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see
