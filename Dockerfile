@@ -28,8 +28,6 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-# Of Go: -buildvcs=false in a worktree, whose repository is elsewhere.
-ARG GOFLAGS
 ARG TARGETOS
 ARG TARGETARCH
 RUN --mount=type=cache,target=/root/.cache/go-build \

@@ -61,7 +61,8 @@ tool = $$($(LAZY) $(GO) tool -n -modfile=test/$(1)/go.mod $(2))
 # The tests are modules of their own, which have fewer rules.
 LINTED := test test/accuracy
 
-lint: workflows ## all linters of .golangci.yml, staticcheck among them, and the workflows of GitHub
+lint: workflows ## all linters of .golangci.yml, assignments hidden in conditions, and the workflows of GitHub
+	@echo "hidden assignments"; $(GO) -C test/lint run ./hidden ../..
 	@golangci=$(call tool,lint,golangci-lint); \
 	echo "golangci-lint"; $$golangci run ./...; \
 	for module in $(LINTED); do \

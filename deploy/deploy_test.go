@@ -15,8 +15,9 @@ var update = flag.Bool("update", false, "write what is generated")
 
 const chart = "helm/prober"
 
-// TestChartHasRulesAndDashboards holds that the chart has the rules, and each dashboard without white space: kubectl apply
-// repeats an object in an annotation, which has 256 KiB. They are no links, which Flux leaves out.
+// TestChartHasRulesAndDashboards holds that the chart has the rules, and each dashboard without white space:
+// kubectl apply repeats an object in an annotation, which has 256 KiB. They are no links, which Flux leaves
+// out.
 func TestChartHasRulesAndDashboards(t *testing.T) {
 	for _, name := range []string{"rules.yaml", "inhibit.yaml"} {
 		generated(t, chart+"/files/"+name, read(t, "../alerts/"+name))

@@ -16,15 +16,15 @@ import (
 // A schema is a JSON Schema, or a part of one.
 type schema = map[string]any
 
-// passedOn are the mappings of values.yaml that go into Kubernetes' objects as they are, with fields that the chart does
-// not know. Empty mappings are such, too.
+// passedOn are the mappings of values.yaml that go into Kubernetes' objects as they are, with fields that the
+// chart does not know. Empty mappings are such, too.
 var passedOn = []string{
 	"global", "livenessProbe", "readinessProbe", "resources", "podSecurityContext", "securityContext", "strategy",
 	"grafanaDashboards.labels", "grafanaDashboards.grafanaOperator.spec", "podMonitoring.endpoint",
 }
 
-// TestSchemaOfTheValues holds that values.schema.json is made of values.yaml, whose keys and types it has, and for config of
-// the schema of the targets file.
+// TestSchemaOfTheValues holds that values.schema.json is made of values.yaml, whose keys and types it has, and
+// for config of the schema of the targets file.
 func TestSchemaOfTheValues(t *testing.T) {
 	var values yaml.Node
 	unmarshal(t, read(t, chart+"/values.yaml"), &values)
@@ -49,10 +49,13 @@ func TestSchemaOfTheValues(t *testing.T) {
 	generated(t, chart+"/values.schema.json", []byte(text.String()))
 }
 
-// valueSchema returns the schema of a value of values.yaml: its type, and its keys, if it is a mapping of the chart's own.
+// valueSchema returns the schema of a value of values.yaml: its type, and its keys, if it is a mapping of the
+// chart's own.
 func valueSchema(t *testing.T, path string, value *yaml.Node) schema {
 	t.Helper()
-	types := map[string]string{"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!seq": "array", "!!map": "object"}
+	types := map[string]string{
+		"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!seq": "array", "!!map": "object",
+	}
 	kind, ok := types[value.Tag]
 	if !ok {
 		t.Fatalf("values.yaml: %s is of no known type: %s", path, value.Tag)
@@ -68,8 +71,8 @@ func valueSchema(t *testing.T, path string, value *yaml.Node) schema {
 	return schema{"type": kind, "additionalProperties": false, "properties": properties}
 }
 
-// configSchema returns the schema of the targets file as a part of another schema. It has no key in plain text, which would be in
-// a ConfigMap; and numbers may be texts, as helm --set makes them of fractions.
+// configSchema returns the schema of the targets file as a part of another schema. It has no key in plain text,
+// which would be in a ConfigMap; and numbers may be texts, as helm --set makes them of fractions.
 func configSchema(t *testing.T) schema {
 	t.Helper()
 	var config schema

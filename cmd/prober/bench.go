@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
@@ -63,7 +64,14 @@ set, requests are exported as those of run are.
 			return runBench(cmd, plan, files)
 		},
 	}
-	flags := cmd.Flags()
+	addBenchFlags(cmd.Flags(), &o)
+	g.addFlags(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
+	cmd.Flags().Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
+	cmd.Flags().Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
+	return cmd
+}
+
+func addBenchFlags(flags *pflag.FlagSet, o *bench.Options) {
 	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
 	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
@@ -72,10 +80,6 @@ set, requests are exported as those of run are.
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&o.Plot, "plot", "",
 		"`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
-	g.addFlags(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
-	flags.Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
-	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
-	return cmd
 }
 
 // withOutputProblems adds what is wrong with --format and --plot to the problems among an error, so that a user sees
@@ -86,7 +90,8 @@ func withOutputProblems(err error, format, plot string) error {
 	if err != nil && !ok {
 		return err
 	}
-	if problems = append(problems, more...); problems == nil {
+	problems = append(problems, more...)
+	if problems == nil {
 		return nil
 	}
 	return problems

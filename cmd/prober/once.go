@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,30 +38,13 @@ for what --fail-on names.`,
 			if err != nil {
 				return err
 			}
-			out, allOK := cmd.OutOrStdout(), true
+			allOK := true
 			for _, j := range jobs {
-				j.Insist()
-				results, _, err := j.Once(cmd.Context())
-				for _, r := range results {
-					allOK = allOK && r.Outcome == probe.OK
-					account := report.JSONOf(r)
-					if g.format != "json" {
-						err = errors.Join(err, report.Waterfall(out, &account, format.TableWidth(out)))
-					}
-					judged := struct {
-						report.ResultJSON
-						Objectives []report.Attainment `json:"objectives,omitempty"`
-					}{account, g.judge(r.Target, r)}
-					if g.format == "json" {
-						err = errors.Join(err, report.Encode(out, "", judged))
-					}
-				}
-				if g.format != "json" {
-					sayLengths(out, j)
-				}
+				ok, err := g.probeOnce(cmd.Context(), cmd.OutOrStdout(), j)
 				if err != nil {
 					return err
 				}
+				allOK = allOK && ok
 			}
 			return g.verdict(allOK)
 		},
@@ -70,10 +54,39 @@ for what --fail-on names.`,
 	return cmd
 }
 
+// probeOnce sends one probe to each target of a job and shows what happened. It reports whether all outcomes are ok.
+func (g *gate) probeOnce(ctx context.Context, out io.Writer, j *engine.Job) (allOK bool, err error) {
+	j.Insist()
+	results, _, err := j.Once(ctx)
+	allOK = true
+	for _, r := range results {
+		allOK = allOK && r.Outcome == probe.OK
+		err = errors.Join(err, g.showResult(out, r))
+	}
+	if g.format != "json" {
+		sayLengths(out, j)
+	}
+	return allOK, err
+}
+
+// showResult draws a result, or writes it as JSON, and judges it by the objectives.
+func (g *gate) showResult(out io.Writer, r *probe.Result) error {
+	result := report.JSONOf(r)
+	objectives := g.judge(r.Target, r)
+	if g.format != "json" {
+		return report.Waterfall(out, &result, format.TableWidth(out))
+	}
+	return report.Encode(out, "", struct {
+		report.ResultJSON
+		Objectives []report.Attainment `json:"objectives,omitempty"`
+	}{result, objectives})
+}
+
 // sayLengths says how long the prompts of each target are, and what made them so.
 func sayLengths(out io.Writer, j *engine.Job) {
 	for i, t := range j.Targets {
-		if line := j.LengthLine(i); line != "" {
+		line := j.LengthLine(i)
+		if line != "" {
 			fmt.Fprintf(out, "%s: %s\n", t.Name, line)
 		}
 	}

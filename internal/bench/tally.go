@@ -44,7 +44,7 @@ func newTally(j *engine.Job, load Load, r *run) *tally {
 		t.members = append(t.members, memberTally{step: &report.Step{}, skipped: map[probe.Skip]int{}})
 	}
 	if r.Observers != nil {
-		t.exporter = r.Observers.Attend(j)
+		t.exporter = r.Observers.RecorderFor(j)
 	}
 	return t
 }

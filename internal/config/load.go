@@ -48,8 +48,8 @@ type loader struct {
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result.
-// Targets that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems] with
-// all problems, and the configuration is nil.
+// Targets that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems]
+// with all problems, and the configuration is nil.
 func Load(o Options) (*Config, error) {
 	l, err := o.load()
 	if err != nil {

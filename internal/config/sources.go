@@ -120,8 +120,8 @@ func (l *loader) unknownVariable(variable string) {
 // renamed is the settings that have a new name, by their old one. The table is only read.
 var renamed = map[string]string{"STAMP": "TIMESTAMPS"}
 
-// renamedVariable returns the new name of a variable whose setting was renamed, for the prober or for a target; empty if
-// it was not.
+// renamedVariable returns the new name of a variable whose setting was renamed, for the prober or for a target; empty
+// if it was not.
 func renamedVariable(variable string) string {
 	for old, setting := range renamed {
 		before, isOld := strings.CutSuffix(variable, old)

@@ -1,5 +1,7 @@
-// Package daemon is the life of a prober that runs until it is told to stop: it serves HTTP, reads the configuration
-// again when its files change, says whether it is ready, and ends in order.
+// Package daemon runs a prober until it is told to stop. It serves HTTP, reloads the configuration when its files
+// change, reports whether it is ready, and stops in order: no new probes, then the running ones, then the last export,
+// then HTTP. What comes in is a configuration and a listener; what goes out are the page, /metrics and the log. Start
+// reading at [Daemon.Run].
 package daemon
 
 import (
@@ -70,7 +72,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return nil
 }
 
-// RunBeside is Run with serve beside it, which ends after it: probes that are under way reach what it serves.
+// RunBeside runs d while serve runs as well. Serve is stopped after d: the last probes reach what it serves.
 func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) error) error {
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
@@ -80,17 +82,21 @@ func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) erro
 	return errors.Join(err, <-ended)
 }
 
-func (d *Daemon) begin(ctx context.Context) (err error) {
+// begin makes the observers and the runner, and starts probing.
+func (d *Daemon) begin(ctx context.Context) error {
 	d.Log.Info("starting", zap.String("version", d.Build.Version), zap.String("revision", d.Build.Revision),
 		zap.Stringer("address", d.Listener.Addr()), zap.Int("targets", len(d.Config.Targets)))
 	d.logWarnings(d.Config)
-	d.observers, err = engine.NewObservers(ctx, d.Config, d.Build, d.Log)
+	observers, err := engine.NewObservers(ctx, d.Config, d.Build, d.Log)
 	if err != nil {
 		return err
 	}
+	d.observers = observers
 	d.observers.Live = d.Live
-	if consequence := d.loaded(d.Refused); d.Refused != nil {
-		d.Log.Error("configuration rejected, "+consequence, zap.Error(d.Refused))
+	if d.Refused != nil {
+		d.Log.Error("configuration rejected, "+d.noteRejected(d.Refused), zap.Error(d.Refused))
+	} else {
+		d.noteLoaded()
 	}
 	d.runner = engine.NewRunner(ctx, engine.RunnerOptions{
 		Observers: d.observers, Log: d.Log, Version: d.Build.Version, Dial: d.Dial, Lookup: d.Lookup,
@@ -103,7 +109,8 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 
 // work reloads and looks up names, until ctx is done or serving failed, which is the error.
 func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, failed <-chan error) error {
-	files, names := time.Tick(d.Config.ReloadInterval), time.Tick(d.Config.DNSInterval) // nil if the interval is 0
+	files := time.Tick(d.Config.ReloadInterval) // nil if the interval is 0: files are not watched
+	names := time.Tick(d.Config.DNSInterval)
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,16 +124,22 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, fail
 		case <-d.Hangups:
 			_ = d.reload(ctx) // logged
 		case <-files:
-			if d.Load == nil {
-				continue
-			}
-			if changed := d.Files.Changed(); len(changed) > 0 {
-				d.Log.Info("files changed", zap.Strings("files", changed))
-				_ = d.reload(ctx) // logged
-			}
+			d.reloadIfChanged(ctx)
 		case <-names:
 			d.runner.LookUp(ctx)
 		}
+	}
+}
+
+// reloadIfChanged reloads if a file of the configuration holds something else than was read from it.
+func (d *Daemon) reloadIfChanged(ctx context.Context) {
+	if d.Load == nil {
+		return
+	}
+	changed := d.Files.Changed()
+	if len(changed) > 0 {
+		d.Log.Info("files changed", zap.Strings("files", changed))
+		_ = d.reload(ctx) // logged
 	}
 }
 
@@ -150,21 +163,24 @@ func (d *Daemon) publishReadiness() {
 	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
 }
 
-// loaded tells metrics and the page that a configuration was loaded, or why not and, as it returns, with what consequence.
-func (d *Daemon) loaded(rejected error) (consequence string) {
-	d.observers.Metrics.Reloaded(time.Now(), rejected == nil)
-	if rejected == nil {
-		d.observers.Board.SetRejected(nil)
-		return ""
-	}
+// noteLoaded shows on /metrics and the page that the configuration was loaded.
+func (d *Daemon) noteLoaded() {
+	d.observers.Metrics.Reloaded(time.Now(), true)
+	d.observers.Board.SetRejection(nil)
+}
+
+// noteRejected shows on /metrics and the page why the whole configuration was rejected. It returns the consequence.
+func (d *Daemon) noteRejected(why error) (consequence string) {
 	consequence = "keeping the previous one"
 	if d.Refused != nil {
 		consequence = "probing is disabled until it is fixed"
 	}
-	d.observers.Board.SetRejected(&status.Rejection{At: time.Now(), Consequence: consequence, Problem: rejected.Error()})
+	d.observers.Metrics.Reloaded(time.Now(), false)
+	d.observers.Board.SetRejection(&status.Rejection{At: time.Now(), Consequence: consequence, Problem: why.Error()})
 	return consequence
 }
 
+// logWarnings logs what is legal in a configuration and probably not meant.
 func (d *Daemon) logWarnings(c *config.Config) {
 	for _, warning := range c.Warnings {
 		d.Log.Warn("configuration", zap.String("warning", warning))

@@ -75,7 +75,7 @@ type DrainRequest struct {
 	PasswordFile string // that holds the password of this user; empty for none
 }
 
-// Send asks once. Asking a prober that drains already does no harm.
+// Send sends the request once. To ask a prober that drains already does no harm.
 func (q DrainRequest) Send(ctx context.Context) error {
 	u, password, err := q.parse()
 	if err != nil {
@@ -102,7 +102,8 @@ func (q DrainRequest) Send(ctx context.Context) error {
 	case http.StatusNotFound:
 		return fmt.Errorf("POST %s: %s; the prober needs PROBER_DRAIN_ENDPOINT=on", r.URL, response.Status)
 	case http.StatusUnauthorized:
-		return fmt.Errorf("POST %s: %s; give the user in the URL and the password by --password-file", r.URL, response.Status)
+		return fmt.Errorf("POST %s: %s; give the user in the URL and the password by --password-file",
+			r.URL, response.Status)
 	}
 	return fmt.Errorf("POST %s: %s", r.URL, response.Status)
 }
@@ -116,7 +117,8 @@ func (q DrainRequest) parse() (u *url.URL, password string, err error) {
 			Hint: "want the URL of a prober, for example http://127.0.0.1:9464",
 		}}
 	}
-	if _, given := u.User.Password(); given {
+	_, hasPassword := u.User.Password()
+	if hasPassword {
 		return nil, "", usage.Problems{{
 			Place: "URL argument", Text: "a password in the URL is not accepted",
 			Hint: "other users of this machine can see it: write it to a file and name that by --password-file, " +
@@ -135,7 +137,9 @@ func (q DrainRequest) parse() (u *url.URL, password string, err error) {
 	}
 	text, err := config.ReadFile(q.PasswordFile)
 	if err != nil {
-		return nil, "", usage.Problems{{Place: place, Text: err.Error(), Hint: "want a file that holds the password alone"}}
+		return nil, "", usage.Problems{{
+			Place: place, Text: err.Error(), Hint: "want a file that holds the password alone",
+		}}
 	}
 	return u, strings.TrimRight(string(text), "\r\n"), nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Load is [config.Load] with a check of what is in the files that the configuration names. A target whose files are
-// wrong is rejected as one whose settings are.
+// Load loads a configuration by [config.Load], and checks what is in the files that it names. A target whose files are
+// wrong is rejected like one whose settings are.
 func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	o.ReadFile = files.Read
 	c, err := config.Load(o)
@@ -26,8 +26,9 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	}
 	if err := web.Validate(c.WebConfigFile); err != nil {
 		return nil, usage.Problems{{
-			Place: fmt.Sprintf("PROBER_WEB_CONFIG_FILE=%q", c.WebConfigFile), Text: strings.Join(strings.Fields(err.Error()), " "),
-			Hint: "see the web configuration of the Prometheus exporter-toolkit",
+			Place: fmt.Sprintf("PROBER_WEB_CONFIG_FILE=%q", c.WebConfigFile),
+			Text:  strings.Join(strings.Fields(err.Error()), " "),
+			Hint:  "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
 	c.Reject(files.Check(c.Targets))
@@ -37,9 +38,10 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	return c, nil
 }
 
-// Idle is what a sidecar works by whose configuration is wrong: no targets, and every setting of the prober itself that
-// is right. While a sidecar that ended is started again, its pod is not ready: the server beside it would be out of
-// rotation for a typing error. ok is false if wrong is something else, or for a prober that is no sidecar: it ends.
+// Idle returns the configuration of a sidecar whose own is invalid: no targets, and every valid setting of the prober
+// itself. Such a sidecar goes on running: if it ended, its pod would not be ready, and the server beside it would be
+// out of rotation for a typing error. ok is false if wrong is no problem of the configuration, or if the prober is no
+// sidecar.
 func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
 	if _, refused := errors.AsType[usage.Problems](wrong); !refused {
 		return nil, false
@@ -48,9 +50,9 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 	return c, ok && c.Sidecar()
 }
 
-// WithoutTargets is a configuration of those settings of the prober itself that are right, each by itself. While where
-// it was to be served, or to whom, is wrong, it is served on loopback alone. ok is false if it cannot be told whether
-// this is a sidecar.
+// WithoutTargets returns a configuration of the settings of the prober itself that are valid, each by itself. If
+// LISTEN_ADDRESS or WEB_CONFIG_FILE is invalid, it listens on 127.0.0.1:9464. ok is false if DRAIN_ENDPOINT is invalid:
+// then nobody knows whether this is a sidecar.
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
 	kept := map[string]string{}
 	for _, key := range config.Reference() {
@@ -63,7 +65,8 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 		} else if value := environ[key.Variable]; value != "" {
 			given[name] = value
 		}
-		next, err := Load(config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}, engine.NewFiles())
+		some := config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}
+		next, err := Load(some, engine.NewFiles())
 		switch {
 		case err == nil:
 			c, kept = next, given
@@ -83,8 +86,8 @@ type reloaded struct {
 	rejected []config.Rejected // its targets that are not probed
 }
 
-// reload makes the prober work by the configuration as it is now. One in which nothing is right changes nothing. A drain
-// goes on: a Secret may be rotated, or a file may change, while the pod ends.
+// reload makes the prober work by the configuration as it is now. One in which nothing is right changes nothing. A
+// drain goes on: a Secret may be rotated, or a file may change, while the pod ends.
 func (d *Daemon) reload(ctx context.Context) reloaded {
 	d.Files = d.Files.Next()
 	defer d.Files.Release()
@@ -93,22 +96,23 @@ func (d *Daemon) reload(ctx context.Context) reloaded {
 		err = d.runner.Apply(ctx, next, d.Files)
 	}
 	if err != nil {
-		rejected := "configuration rejected, " + d.loaded(err)
+		rejected := "configuration rejected, " + d.noteRejected(err)
 		d.Log.Error(rejected, zap.Error(err))
 		return reloaded{err: fmt.Errorf("%s: %w", rejected, err)}
 	}
 	d.logWarnings(next)
-	if changed := d.Config.NeedRestart(next); len(changed) > 0 {
+	changed := d.Config.NeedRestart(next)
+	if len(changed) > 0 {
 		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
 	}
 	d.Config = next
 	d.changeReadiness(func() { d.Refused = nil })
-	d.loaded(nil)
+	d.noteLoaded()
 	d.Log.Info("reloaded", zap.Int("targets", d.runner.Targets()), zap.Int("rejected", len(next.Rejected)))
 	return reloaded{rejected: next.Rejected}
 }
 
-// reloadHandler answers when the reload is done, or will not be because stopping is closed.
+// reloadHandler serves POST /-/reload. It answers when the reload is done, or as soon as stopping is closed.
 func reloadHandler(requests chan<- chan<- reloaded, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		done := make(chan reloaded, 1)

@@ -20,24 +20,25 @@ func (w *world) expectRejected(want bool) {
 		w.t.Errorf("llm_prober_target_rejected of b is %q", metric)
 	}
 	w.expectPage("/?target=b", `data-state="rejected"`, want)
-	w.expectPage("/api/v1/targets", `"state":"rejected","problems":[{"place":"target b"`, want)
+	w.expectPage("/api/v1/targets", `"state":"rejected","problems":[{"place":`, want)
 	w.expectText("llm_prober_config_last_reload_successful 1")
 	w.expectReady("Ready")
 }
 
-// TestOneBadTargetStopsNoOther holds that a target which cannot be probed is shown and told of once while the others are
-// probed, that it starts when its file is right, and that it keeps its results while it is rejected again.
+// TestOneBadTargetStopsNoOther holds that a target which cannot be probed is shown and logged once while the others are
+// probed, that it starts when the file that was missing is there, and that it keeps its results while it is rejected
+// again.
 func TestOneBadTargetStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const targets = "targets:\n- {name: a, url: http://a}\n" +
 			"- {name: b, url: http://b, prompt: dataset, dataset_file: set}\n"
 		const good = `{"prompt": "Name a colour."}`
 		dir := t.TempDir()
-		writeFile(t, dir, "set", "no JSON")
 		w := newWorld(t, &Daemon{}, []string{"a", "b"},
 			"PROBER_TARGETS_FILE", writeFile(t, dir, "targets.yaml", targets))
 		time.Sleep(time.Minute)
 		w.expectRejected(true)
+		w.expectPage("/?target=b", "no such file or directory", true)
 		w.expectLogged(1, rejectedTarget)
 		w.expectSlots("a", "ok=6")
 

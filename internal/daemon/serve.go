@@ -17,7 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// serve starts to serve; when ctx is done there are no more reloads. The channel gets the error that ended it too early.
+// serve starts to serve HTTP. When ctx is done, no more reloads are asked for. The channel gets the error that ended
+// serving too early.
 func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloaded) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)
@@ -51,8 +52,9 @@ const (
 	writeLimit  = 2 * time.Minute
 )
 
-// newServer refuses what a page of another origin makes a browser POST, and bounds what a client may cost that never
-// ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in memory.
+// newServer returns a server that refuses what a page of another origin makes a browser POST. It bounds the cost of a
+// client that never ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in
+// memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	// The server waits for the end of a body. The time for a whole request is not bounded: a reload may take longer.
 	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,6 +73,7 @@ func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	}
 }
 
+// closeServer waits a second for the answers under way, then closes the server.
 func closeServer(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -80,20 +83,21 @@ func closeServer(server *http.Server) error {
 	return nil
 }
 
-// PageURL is where somebody on this machine finds what is served on an address.
+// PageURL returns the URL at which somebody on this machine finds what is served on an address.
 func PageURL(address, webConfig string) string {
 	host, port, _ := net.SplitHostPort(address) // a listener's, or validated
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
-	if c := readWebConfig(webConfig); c.TLSConfig.IsEnabled() {
+	c := readWebConfig(webConfig)
+	if c.TLSConfig.IsEnabled() {
 		u.Scheme = "https"
 	}
 	return u.String()
 }
 
-// readWebConfig reads a file that is validated; without one there is neither TLS nor a login.
+// readWebConfig reads a web configuration file that was validated. Without a file there is neither TLS nor a login.
 func readWebConfig(path string) (c web.Config) {
 	data, _ := os.ReadFile(path)
 	_ = yaml.Unmarshal(data, &c)

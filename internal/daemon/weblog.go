@@ -55,10 +55,10 @@ func brokenOff(line string) bool {
 // request. The rest is what address it serves on and whether with TLS, which the prober says itself.
 type toolkitLog struct{ seldom *zap.Logger }
 
-// Enabled is for [slog.Handler].
+// Enabled implements [slog.Handler].
 func (toolkitLog) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle logs a record.
+// Handle implements [slog.Handler]: it logs a record.
 func (l toolkitLog) Handle(_ context.Context, r slog.Record) error {
 	var fields []zap.Field
 	r.Attrs(func(a slog.Attr) bool {
@@ -73,8 +73,8 @@ func (l toolkitLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// WithAttrs is for [slog.Handler]; the toolkit does not use it.
+// WithAttrs implements [slog.Handler]; the toolkit does not use it.
 func (l toolkitLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 
-// WithGroup is for [slog.Handler]; the toolkit does not use it.
+// WithGroup implements [slog.Handler]; the toolkit does not use it.
 func (l toolkitLog) WithGroup(string) slog.Handler { return l }

@@ -14,7 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// promptOptions are what the group of t is asked. Each group of a run has its own seed: none warms another's cache.
+// promptOptions returns what the group of t is asked. Each group of a run has its own seed: none warms another's cache.
 func promptOptions(t config.Target, files *Files, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
@@ -33,7 +33,7 @@ func promptOptions(t config.Target, files *Files, seed uint64) (prompt.Options, 
 	return o, nil
 }
 
-// question is what the members of j are asked in a round.
+// question returns what the members of j are asked in a round.
 func (j *Job) question(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
 	counted, estimated := j.writer.Known(round)
@@ -56,7 +56,7 @@ func (j *Job) question(round uint64) probe.Question {
 	return q
 }
 
-// questionOf is a prompt as a question, whatever its length.
+// questionOf makes a question of a prompt, whatever its length.
 func questionOf(p prompt.Prompt) probe.Question {
 	return probe.Question{
 		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
@@ -64,16 +64,17 @@ func questionOf(p prompt.Prompt) probe.Question {
 	}
 }
 
-// How often the probes of [Job.Once] are repeated because their answers show that the prompts have another length.
+// repetitions is how often [Job.Once] asks again because answers show that the prompts have another length.
 const repetitions = 3
 
-// Once asks a round of j, whose prompts are made exact before. Where an answer shows that they are not, they are made
-// exact again, and the round after it counts. Next is the first round not asked. The error names who was not asked.
+// Once asks all members of j one round, whose prompt is made exact before. If an answer shows that it is not, prompts
+// are made exact again, and the next round counts. next is the first round that was not asked. The error names the
+// members that were not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	return j.Ask(ctx, 0, len(j.Members))
 }
 
-// Ask is [Job.Once] for the members from first until end.
+// Ask does what [Job.Once] does, for the members from first up to but not including end.
 func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result, next uint64, _ error) {
 	for {
 		answers, err := j.round(ctx, next, first, end)
@@ -91,6 +92,7 @@ func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result,
 	}
 }
 
+// round asks some members one round. See [Job.Ask].
 func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
 	group := j.Group(unrecorded{})
 	question := func() probe.Question { return j.question(round) }
@@ -114,6 +116,8 @@ func (j *Job) round(ctx context.Context, round uint64, first, end int) (results 
 // unrecorded is a [probe.Recorder] for those who look at the results themselves.
 type unrecorded struct{}
 
+// Record implements [probe.Recorder].
 func (unrecorded) Record(*probe.Result) {}
 
+// Skipped implements [probe.Recorder].
 func (unrecorded) Skipped(string, probe.Skip) {}

@@ -17,8 +17,11 @@ import (
 const maxAddresses = 1000
 
 const (
-	lookupsAtOnce = 16               // hosts that are looked up at the same time
-	lookupLimit   = 12 * time.Second // of all lookups together: a resolver asks the second name server after five seconds, once for each family
+	lookupsAtOnce = 16 // hosts that are looked up at the same time
+
+	// lookupLimit bounds all lookups together. A resolver asks the second name server after five seconds, once for each
+	// family.
+	lookupLimit = 12 * time.Second
 )
 
 // A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6", as
@@ -45,8 +48,9 @@ func newDirectory(lookup Lookup) *directory {
 	return &directory{lookup: lookup, known: map[string]hostAddresses{}}
 }
 
-// refresh looks hosts up for 12 seconds at most, and returns why it could not, by host. What was known of a host whose lookup
-// fails stays; all other hosts are forgotten. One that does not exist has no addresses.
+// refresh looks hosts up, within lookupLimit, and returns the errors by host. The addresses of a host whose lookup
+// fails stay as they were. A host that does not exist has no addresses. Hosts that are not asked for any more are
+// forgotten.
 func (d *directory) refresh(ctx context.Context, hosts []string) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
@@ -71,7 +75,7 @@ func (d *directory) refresh(ctx context.Context, hosts []string) map[string]erro
 	return failures
 }
 
-// resolve returns the addresses of host, those of a family that could not be looked up as they were.
+// resolve returns the addresses of a host. Those of a family whose lookup failed are as they were.
 func (d *directory) resolve(ctx context.Context, host string) (hostAddresses, error) {
 	now := d.known[host]
 	var failure error
@@ -83,7 +87,8 @@ func (d *directory) resolve(ctx context.Context, host string) (hostAddresses, er
 		}
 		now[i] = tidy(list)
 	}
-	if n := len(now[0]) + len(now[1]); n > maxAddresses {
+	n := len(now[0]) + len(now[1])
+	if n > maxAddresses {
 		return d.known[host], fmt.Errorf("%d addresses, and at most %d are probed", n, maxAddresses)
 	}
 	return now, failure
@@ -96,7 +101,7 @@ func noAddresses(err error) bool {
 	return ok && unknown.IsNotFound || other
 }
 
-// tidy returns a sorted copy of list without repetitions. An IPv4 address is one, however it is spelt.
+// tidy returns a sorted copy of list without repetitions. An IPv4 address in IPv6 form is the same address.
 func tidy(list []netip.Addr) []netip.Addr {
 	tidy := make([]netip.Addr, len(list))
 	for i, a := range list {
@@ -106,7 +111,7 @@ func tidy(list []netip.Addr) []netip.Addr {
 	return slices.Compact(tidy)
 }
 
-// addresses returns a copy of the last known addresses of host, each once, those of IPv4 first, in ascending order.
+// addresses returns a copy of the last known addresses of a host, each once: those of IPv4 first, in ascending order.
 func (d *directory) addresses(host string) []netip.Addr {
 	return slices.Concat(d.known[host][0], d.known[host][1])
 }

@@ -12,10 +12,19 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
+// The length of prompts is made exact ("fitted") on three occasions, all of which lead to [Job.fit] for one member:
+//
+//   - before the first slot, and when a member's server has become ready: [Job.prepare];
+//   - between two rounds, if the next prompt has a size that nobody has counted: [Job.FitAhead];
+//   - in a slot, if neither has succeeded: [probe.Group] asks the member whose slot it is, and the slot is skipped.
+//
+// [Job.fit] asks the server's tokenizer, then the usage of requests with short answers, then estimates.
+
 // ErrNoTokenizer says that a server has no route that counts tokens.
 var ErrNoTokenizer = errors.New("server has no tokenizer route")
 
-// ShortAnswer is how many tokens are asked of an answer that only shows that there is one: OpenAI's Responses' minimum.
+// ShortAnswer is the length in tokens of an answer that only shows that there is one: the least that OpenAI's Responses
+// API takes.
 const ShortAnswer = 16
 
 // vainAttempts is how often a tokenizer may fail, where answers tell no usage, until prompts are written by an
@@ -53,26 +62,34 @@ func (j *Job) prepare(ctx context.Context, members []int) {
 	}
 	introducing.Wait()
 	members = slices.DeleteFunc(slices.Clone(members), func(i int) bool { return !answers[i] })
-	j.fitHedged(ctx, members)
+	j.fitByAny(ctx, members, 0)
 }
 
-// fitHedged makes the prompts of the first round exact by the first of members that counts. They are asked in their
-// order, each once the one before it has ended or took fitHedge. What fails here fails in a slot, too.
-func (j *Job) fitHedged(ctx context.Context, members []int) {
+// FitAhead makes the length of a round's prompt known before it is due: by the member that told the lengths before, or
+// by the next one that counts.
+func (j *Job) FitAhead(ctx context.Context, round uint64) {
+	members := j.active()
+	first, _ := slices.BinarySearch(members, j.length.judge())
+	j.fitByAny(ctx, slices.Concat(members[first:], members[:first]), round)
+}
+
+// fitByAny makes a round's prompt exact by the first of members that counts. They are asked in their order, each once
+// the one before it has ended or took fitHedge. What fails here is tried again in a slot.
+func (j *Job) fitByAny(ctx context.Context, members []int, round uint64) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var fitting sync.WaitGroup
 	defer fitting.Wait() // before the cancel: the last ones may tell the length
 	for _, i := range members {
-		if counted, _ := j.writer.Known(0); counted || ctx.Err() != nil {
+		if j.isCounted(round) || ctx.Err() != nil {
 			return
 		}
 		ended := make(chan struct{})
 		fitting.Go(func() {
 			defer close(ended)
 			defer survive(j.log, "writing prompts", j)
-			_, _ = j.fit(ctx, i, 0)
-			if counted, _ := j.writer.Known(0); counted { // the others need not go on
+			_, _ = j.fit(ctx, i, round)
+			if j.isCounted(round) { // the others need not go on
 				cancel()
 			}
 		})
@@ -83,7 +100,13 @@ func (j *Job) fitHedged(ctx context.Context, members []int) {
 	}
 }
 
-// active are the members whose slots are not skipped now.
+// isCounted reports whether somebody has counted the tokens of a round's prompt.
+func (j *Job) isCounted(round uint64) bool {
+	counted, _ := j.writer.Known(round)
+	return counted
+}
+
+// active returns the members whose slots are not skipped now, in ascending order.
 func (j *Job) active() (members []int) {
 	for i, m := range j.Members {
 		if m.Skipping() == "" {
@@ -93,24 +116,9 @@ func (j *Job) active() (members []int) {
 	return members
 }
 
-// FitAhead makes the length of a round's prompt known before it is due, first by the member that told the lengths
-// before.
-func (j *Job) FitAhead(ctx context.Context, round uint64) {
-	first := j.length.judge()
-	for place := range j.Members {
-		i := (first + place) % len(j.Members)
-		if counted, _ := j.writer.Known(round); counted || ctx.Err() != nil {
-			return
-		}
-		if j.Members[i].Skipping() == "" && !j.ready(i, round) {
-			_, _ = j.fit(ctx, i, round)
-		}
-	}
-}
-
-// fit is the Fit of the job's [probe.Group]: it asks member i for the length of a round's prompt, by its tokenizer
-// or, where that does not help, by requests with short answers, whose usage tells. A server that does not answer
-// these is down: the result is recorded as that of a probe.
+// fit asks member i for the length of a round's prompt, by its tokenizer or, if that does not help, by the usage of
+// requests with short answers. A server that does not answer these is down: failed is then recorded as the result of a
+// probe. Otherwise reason says why the slot is skipped; it is empty if the length was known already.
 func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
 	if j.ready(i, round) {
 		return nil, ""
@@ -127,14 +135,14 @@ func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Resul
 	return failed, reason
 }
 
-// ask is [Job.fit] for a member that is to be asked, and that nobody else asks.
+// ask asks member i for the length, whether it is known or not. See [Job.fit].
 func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
 	start, m := time.Now(), j.Members[i]
 	unreached := m.Introduce(ctx)
 	if unreached != nil && !m.Configured() {
 		return m.Failed(start, unreached), ""
 	}
-	broken := error(nil) // why its tokenizer did not count
+	var broken error // why its tokenizer did not count
 	if unreached == nil && !j.length.has(j.length.distrusted, i) {
 		err := j.fitByTokenizer(ctx, i, round)
 		if err == nil {
@@ -164,6 +172,8 @@ func (j *Job) Calibrate(ctx context.Context, i int, tokenizerOnly bool) (failed 
 	return nil, j.fitByTokenizer(ctx, i, 0)
 }
 
+// fitByTokenizer makes a round's prompt exact by the tokenizer of member i. The error is [ErrNoTokenizer] if its server
+// has none.
 func (j *Job) fitByTokenizer(ctx context.Context, i int, round uint64) error {
 	err := j.writer.Calibrate(round, false, func(p prompt.Prompt) (int, error) { return j.tokenize(ctx, i, p) })
 	switch {
@@ -175,6 +185,7 @@ func (j *Job) fitByTokenizer(ctx context.Context, i int, round uint64) error {
 	return err
 }
 
+// tokenize returns how many tokens the server of member i counts in a prompt.
 func (j *Job) tokenize(ctx context.Context, i int, p prompt.Prompt) (int, error) {
 	tokens, err := j.Members[i].Tokenize(ctx, questionOf(p).Ask)
 	if err == nil && !tokens.Known {
@@ -188,6 +199,7 @@ type unanswered struct {
 	result *probe.Result // nil: it was not sent
 }
 
+// Error implements error.
 func (u unanswered) Error() string {
 	if u.result == nil {
 		return errSpent.Error()
@@ -195,7 +207,8 @@ func (u unanswered) Error() string {
 	return fmt.Sprintf("%s: %v", u.result.Outcome, u.result.Err)
 }
 
-// fitByUsage is [Job.fit] for a server whose tokenizer is broken, or which has none if that is nil.
+// fitByUsage makes a round's prompt exact by the usage of requests with short answers, or estimates. broken says what
+// is wrong with the tokenizer; nil: the server has none. See [Job.fit] for the results.
 func (j *Job) fitByUsage(
 	ctx context.Context, i int, round uint64, broken error,
 ) (failed *probe.Result, reason probe.Skip) {
@@ -239,11 +252,14 @@ func (j *Job) usage(ctx context.Context, i int, p prompt.Prompt) (int, error) {
 	if !ok {
 		return 0, unanswered{}
 	}
-	if counted := r.Usage.Prompt; counted.Known && counted.N > 0 {
+	counted := r.Usage.Prompt
+	if counted.Known && counted.N > 0 {
 		return counted.N, nil
 	}
-	ended := r.Outcome == probe.Empty && r.Finish != ""                   // and no connection that a server closed when it stopped
-	if r.Outcome == probe.OK || r.Outcome == probe.WrongLength || ended { // it was answered, in its way
+	// An empty answer with a finish reason is one. Without a reason, the server may have closed the connection as it
+	// stopped.
+	emptyAnswer := r.Outcome == probe.Empty && r.Finish != ""
+	if r.Outcome == probe.OK || r.Outcome == probe.WrongLength || emptyAnswer {
 		return 0, nil
 	}
 	return 0, unanswered{r}

@@ -1,6 +1,8 @@
-// Package engine owns the running targets: it makes jobs of them, makes their prompts as long as asked, runs them, and
-// replaces them when configuration or addresses change. It reads the files that the configuration names, and knows nothing
-// about HTTP serving.
+// Package engine owns the running targets. A configuration comes in; results go out to the page, the metrics and the
+// log. The engine reads the files that the configuration names, looks up addresses, makes a job of each group of
+// targets, makes prompts as long as configured, runs the jobs, and replaces them when configuration or addresses
+// change. It knows nothing about HTTP serving. Start reading at [Runner.Apply], which runs jobs, and [Assemble], which
+// makes them.
 package engine
 
 import (
@@ -29,14 +31,14 @@ type Job struct {
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
-	meanPrompt int // tokens of Prompts, see [prompt.Options.Mean]: to count them again takes long for a data set
+	meanPrompt int // tokens, see [prompt.Options.Mean]: to compute it again takes long for a data set
 
 	writer *prompt.Writer
 	length *length
-	heard  atomic.Bool   // a probe was answered since the length of prompts was looked after
+	heard  atomic.Bool   // a probe was answered since [Job.FitAhead] was called last
 	files  []fingerprint // the hashes of the targets' files
 	ended  atomic.Bool   // it was stopped: its targets are not described any more
-	log    *zap.Logger   // of what is found out about the prompts' length
+	log    *zap.Logger   // for what is found out about the prompts' length
 
 	stop context.CancelFunc // no more probes of it begin; nil until a [Runner] begins it
 	done chan struct{}      // closed when none is under way any more
@@ -46,32 +48,44 @@ type Job struct {
 // User-Agent.
 func Assemble(targets []config.Target, files *Files, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
+	byGroup := map[string]*Job{}
 	seed := rand.Uint64() // no two runs ask the same
 	for _, t := range targets {
-		i := slices.IndexFunc(jobs, func(j *Job) bool { return j.Plan.Name == t.Group })
-		if i < 0 {
+		j := byGroup[t.Group]
+		if j == nil {
 			prompts, err := promptOptions(t, files, seed)
 			if err != nil {
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
-			plan := schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group}
-			i, jobs = len(jobs), append(jobs, &Job{
-				Plan: plan, Prompts: prompts, meanPrompt: prompts.Mean(), writer: prompt.NewWriter(prompts),
-				length: newLength(), log: zap.NewNop(),
-			})
+			j = newJob(t, prompts)
+			byGroup[t.Group] = j
+			jobs = append(jobs, j)
 		}
-		if err := jobs[i].add(t, files, dial, version); err != nil {
+		if err := j.add(t, files, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
 	return jobs, nil
 }
 
-// Interval is the time between two probes of t.
+// newJob returns a job for the group of t, without members.
+func newJob(t config.Target, prompts prompt.Options) *Job {
+	return &Job{
+		Plan:       schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
+		Prompts:    prompts,
+		meanPrompt: prompts.Mean(),
+		writer:     prompt.NewWriter(prompts),
+		length:     newLength(),
+		log:        zap.NewNop(),
+	}
+}
+
+// Interval returns the time between two probes of t.
 func Interval(t config.Target) time.Duration {
 	return time.Duration(float64(time.Second) / t.QPS)
 }
 
+// add makes t a member of j.
 func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string) error {
 	security, err := files.tlsOf(t)
 	if err != nil {
@@ -108,7 +122,7 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 	return nil
 }
 
-// Group is the members of j as they are asked round by round, with what takes the results.
+// Group returns the members of j as a group that is asked round by round. Their results go to a recorder.
 func (j *Job) Group(to probe.Recorder) *probe.Group {
 	return &probe.Group{
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
@@ -116,8 +130,8 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 	}
 }
 
-// Insist makes every probe of j be sent at once, also after a server asked for a pause: who sends one by hand wants
-// to see its answer.
+// Insist makes every probe of j be sent at once, even if a server asked for a pause: who sends a probe by hand wants to
+// see its answer.
 func (j *Job) Insist() {
 	for _, m := range j.Members {
 		m.Insist()
@@ -131,16 +145,19 @@ func (j *Job) Close() {
 	}
 }
 
+// has reports whether a target is a member of j.
 func (j *Job) has(target string) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
-// same reports whether o has the same configuration of the same targets, and the same in the files that they name.
+// same reports whether o has the same targets with the same settings, and whether the files that they name hold the
+// same.
 func (j *Job) same(o *Job) bool {
 	return reflect.DeepEqual(j.Targets, o.Targets) && slices.Equal(j.files, o.files)
 }
 
-// Inherit takes over what servers taught an earlier job that was the same client, preferably under the same name.
+// Inherit takes over the capabilities of servers that an earlier job learned of as the same client. A member of the
+// same name comes first.
 func (j *Job) Inherit(old *Job) {
 	for i, t := range j.Targets {
 		from := -1
@@ -155,10 +172,10 @@ func (j *Job) Inherit(old *Job) {
 	}
 }
 
-// Budgets are what targets spend, by name: what is spent of a day stays spent, whatever else changes about a target.
+// Budgets are the token budgets of targets, by name: what was spent today stays spent, whatever changes about a target.
 type Budgets map[string]*probe.Budget
 
-// Give gives the targets of j their budgets.
+// Give gives each member of j the budget of its name.
 func (b Budgets) Give(j *Job) {
 	for i, t := range j.Targets {
 		if b[t.Name] == nil {

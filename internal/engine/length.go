@@ -9,45 +9,50 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// A Means is what told the length of the prompts.
+// A Means is how the length of the prompts was found out.
 type Means string
 
 // The means, best first.
 const (
 	ByTokenizer Means = "tokenizer" // a route of the server that counts tokens
 	ByUsage     Means = "usage"     // the usage of short answers to requests that are recorded nowhere
-	ByEstimate  Means = "estimate"  // nothing: a token a word
+	ByEstimate  Means = "estimate"  // not at all: a token a word
 )
 
-// A length is what made the prompts of a job as long as asked, or keeps them from it. It is safe for concurrent use.
+// A length is what is known about the length of a job's prompts: what made them as long as configured, or why they are
+// not. Members are numbers of [Job.Members]. It is safe for concurrent use.
 type length struct {
 	mu         sync.Mutex
-	means      Means        // empty: they are not yet
+	means      Means        // empty: they are not as long as configured yet
 	by         int          // the member whose count it was
-	requests   int          // what that took, beside the tokenizer's
+	requests   int          // requests with short answers that it took
 	distrusted map[int]bool // members whose answers count otherwise than their tokenizer
 	uncounted  map[int]bool // members that count nothing
 	busy       map[int]bool // members that are being asked
 
-	// What the usage of members told of prompts before a calibration broke off. The next one goes on from there: a quota
-	// of tokens a minute, or a day, may be less than a whole one takes.
-	told map[telling]int
+	// Counts by the usage of members, from a calibration that broke off. The next one goes on from there: a quota of
+	// tokens a minute or a day may be less than a whole calibration takes.
+	counts map[countedBy]int
 
 	unknown time.Time // since when slots are skipped although no request failed; zero: none is
-	warned  bool      // that it lasts
+	warned  bool      // it was logged that slots are still skipped
 	vain    int       // attempts in which a tokenizer failed
-	why     error     // the length is not known; nil: no attempt has ended
+	why     error     // why the length is not known; nil: no attempt has ended
 }
 
-// A telling is a member and a prompt that it counted.
-type telling struct {
+// A countedBy is a member and the size of a prompt that it counted.
+type countedBy struct {
 	member int
 	size   prompt.Size
 }
 
+// newLength returns what is known at first: nothing.
 func newLength() *length {
 	return &length{
-		distrusted: map[int]bool{}, uncounted: map[int]bool{}, busy: map[int]bool{}, told: map[telling]int{},
+		distrusted: map[int]bool{},
+		uncounted:  map[int]bool{},
+		busy:       map[int]bool{},
+		counts:     map[countedBy]int{},
 	}
 }
 
@@ -74,7 +79,7 @@ func (l *length) end(member int) {
 	delete(l.busy, member)
 }
 
-// judge is the member by whose count the prompts are exact.
+// judge returns the member by whose count the prompts are exact.
 func (l *length) judge() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +98,7 @@ func (l *length) found(by int, means Means, requests int) {
 	}
 	l.by, l.means, l.requests = by, means, requests
 	l.unknown, l.warned, l.vain, l.why = time.Time{}, false, 0, nil
-	clear(l.told)
+	clear(l.counts)
 }
 
 // failed notes why an attempt came to nothing: a request failed, which is recorded and logged as that of a probe.
@@ -127,22 +132,22 @@ func (l *length) inVain() (enough bool) {
 	return l.vain >= vainAttempts
 }
 
-// remember notes what the usage of a member told of a prompt that is only counted.
+// remember notes how many tokens a member counted, by its usage, in a prompt that was sent for that alone.
 func (l *length) remember(member int, size prompt.Size, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.told[telling{member, size}] = tokens
+	l.counts[countedBy{member, size}] = tokens
 }
 
-// remembered is what the usage of a member told of such a prompt; false if it was not asked.
+// remembered returns what [length.remember] noted; ok is false if it noted nothing.
 func (l *length) remembered(member int, size prompt.Size) (tokens int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	tokens, ok = l.told[telling{member, size}]
+	tokens, ok = l.counts[countedBy{member, size}]
 	return tokens, ok
 }
 
-// fitted notes and logs what made the prompts as long as they are.
+// fitted notes and logs what made the prompts as long as they are: the count of member i, after so many requests.
 func (j *Job) fitted(i int, means Means, requests int) {
 	j.length.found(i, means, requests)
 	log := j.log.With(zap.String("target", j.Targets[i].Name))
@@ -168,7 +173,7 @@ func (j *Job) waits(i int, why error) {
 	}
 }
 
-// doubt notes and logs that answers count the prompts otherwise than was found out: they are to be calibrated again.
+// doubt notes and logs that an answer counts its prompt otherwise than expected: prompts are calibrated again.
 func (j *Job) doubt(tokens, asked int) {
 	j.length.mu.Lock()
 	by, means := j.length.by, j.length.means
@@ -178,7 +183,7 @@ func (j *Job) doubt(tokens, asked int) {
 	case ByEstimate:
 		delete(j.length.uncounted, by)
 	}
-	clear(j.length.told)
+	clear(j.length.counts)
 	j.length.mu.Unlock()
 	j.log.Info("the server counts another length of the prompts than expected: they are calibrated again",
 		zap.String("target", j.Targets[by].Name), zap.Int("counted", tokens), zap.Int("asked", asked),

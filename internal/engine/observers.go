@@ -22,7 +22,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Observers are everything that looks at results. They are safe for concurrent use.
+// Observers are all that results and targets are shown to: the page, the metrics and the log. They are safe for
+// concurrent use.
 type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
@@ -33,11 +34,12 @@ type Observers struct {
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
-	described  map[string]description    // by target, what describe told last
-	rejected   map[string]usage.Problems // by target, what reject told last
+	described  map[string]description    // by target: what describe showed last
+	rejected   map[string]usage.Problems // by target: what reject showed last
 }
 
-// NewObservers returns observers of no target. That nothing can be exported does not end a sidecar.
+// NewObservers returns observers of no target. Invalid settings of the export are an error, but for a sidecar: it goes
+// on without the export.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),
@@ -67,66 +69,95 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// Attend describes the targets of j to the observers, and returns what shows them its results.
-func (o *Observers) Attend(j *Job) probe.Recorder {
+// RecorderFor describes the targets of a job to the observers, and returns what shows them its results.
+func (o *Observers) RecorderFor(j *Job) probe.Recorder {
 	o.describe(j)
-	return attended{o, j}
+	return jobRecorder{observers: o, job: j}
 }
 
-type attended struct {
-	*Observers
-	job *Job
+// A jobRecorder shows the results of one job to the observers.
+type jobRecorder struct {
+	observers *Observers
+	job       *Job
 }
 
-func (a attended) Record(r *probe.Result) {
-	defer survive(a.log, "recording a result", a.job)
-	if r.Outcome == probe.Canceled || r.Outcome == probe.Connect && a.draining.Load() { // asked as its server was told to stop
+// Record shows a result. One that was canceled is dropped, and so is a refused connection during a drain: its server
+// has been told to stop.
+func (to jobRecorder) Record(r *probe.Result) {
+	o := to.observers
+	defer survive(o.log, "recording a result", to.job)
+	if r.Outcome == probe.Canceled || r.Outcome == probe.Connect && o.draining.Load() {
 		return
 	}
-	a.describe(a.job)
-	a.Metrics.Record(r)
-	a.Board.Record(r)
-	a.logResult(r)
+	o.describe(to.job)
+	o.Metrics.Record(r)
+	o.Board.Record(r)
+	o.logResult(r)
 }
 
-func (a attended) Skipped(target string, reason probe.Skip) {
-	defer survive(a.log, "noting a skipped slot", a.job)
+// Skipped counts a slot without a probe.
+func (to jobRecorder) Skipped(target string, reason probe.Skip) {
+	o := to.observers
+	defer survive(o.log, "noting a skipped slot", to.job)
 	if reason == probe.SkipWaiting {
-		a.describe(a.job) // which says why
+		o.describe(to.job) // the notes say why
 	}
-	a.Metrics.Skipped(target, reason)
-	a.Board.Skipped(target, string(reason))
+	o.Metrics.Skipped(target, reason)
+	o.Board.Skipped(target, string(reason))
 }
 
-// logResult writes a line a result: successes at debug, failures at warn. Neither prompt nor answer is in them.
+// logResult writes a line for a result: successes at debug, failures at warn. On a terminal it writes a short line at
+// info or warn, and its fields at debug. Neither has the prompt or the answer.
 func (o *Observers) logResult(r *probe.Result) {
-	level, fields := zapcore.DebugLevel, []zap.Field{
-		zap.String("target", r.Target), zap.String("outcome", string(r.Outcome)),
-		zap.Uint64("round", r.Round), zap.Duration("elapsed", r.Elapsed),
-		zap.Int("token_frames", len(r.Tokens)), zap.String("trace_id", r.TraceID),
+	level, lineLevel := zapcore.DebugLevel, zapcore.InfoLevel
+	if r.Outcome != probe.OK {
+		level, lineLevel = zapcore.WarnLevel, zapcore.WarnLevel
 	}
-	line, shown := fmt.Sprintf("%s %s after %s", r.Target, r.Outcome, format.Duration(r.Elapsed)), zapcore.InfoLevel
-	if ttft, seen := r.TTFT(); seen {
-		fields = append(fields, zap.Duration("ttft", ttft))
+	if o.Live {
+		o.log.Log(lineLevel, lineOf(r))
+		level = zapcore.DebugLevel
+	}
+	o.log.Log(level, "probe", fieldsOf(r)...)
+}
+
+// lineOf returns a result as a person watches it on a terminal.
+func lineOf(r *probe.Result) string {
+	line := fmt.Sprintf("%s %s after %s", r.Target, r.Outcome, format.Duration(r.Elapsed))
+	if ttft, ok := r.TTFT(); ok {
 		line += ", TTFT " + format.Duration(ttft)
 	}
-	if tpot, known := r.TPOT(); known {
-		fields = append(fields, zap.Duration("tpot", tpot))
+	if tpot, ok := r.TPOT(); ok {
 		line += ", TPOT " + format.Duration(tpot)
 	}
 	if r.Outcome != probe.OK {
-		level, shown = zapcore.WarnLevel, zapcore.WarnLevel
-		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
 		line += fmt.Sprintf(": %v", r.Err)
+	}
+	return line
+}
+
+// fieldsOf returns a result as fields of the log.
+func fieldsOf(r *probe.Result) []zap.Field {
+	fields := []zap.Field{
+		zap.String("target", r.Target),
+		zap.String("outcome", string(r.Outcome)),
+		zap.Uint64("round", r.Round),
+		zap.Duration("elapsed", r.Elapsed),
+		zap.Int("token_frames", len(r.Tokens)),
+		zap.String("trace_id", r.TraceID),
+	}
+	if ttft, ok := r.TTFT(); ok {
+		fields = append(fields, zap.Duration("ttft", ttft))
+	}
+	if tpot, ok := r.TPOT(); ok {
+		fields = append(fields, zap.Duration("tpot", tpot))
+	}
+	if r.Outcome != probe.OK {
+		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
 	}
 	for _, w := range r.Warnings {
 		fields = append(fields, zap.String("warning", w.Error()))
 	}
-	if o.Live {
-		o.log.Log(shown, line)
-		level = zapcore.DebugLevel
-	}
-	o.log.Log(level, "probe", fields...)
+	return fields
 }
 
 // forget ends the series of a target that is probed no more. The page forgets it too, unless it is still configured
@@ -141,8 +172,8 @@ func (o *Observers) forget(target string) {
 	}
 }
 
-// reject tells the observers which targets of the configuration cannot be probed, and logs what is new about them. Of
-// those that it told before, all others are forgotten that are not probed.
+// reject shows which targets of the configuration cannot be probed, and logs what is new about them. Targets that were
+// rejected before and are not any more are forgotten, unless they are probed now.
 func (o *Observers) reject(targets []config.Rejected, isProbed func(target string) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,18 +208,19 @@ func (o *Observers) logRejected(t config.Rejected) {
 	}
 }
 
-// A description is what the observers were told about a target.
+// A description is what the observers were shown of a target.
 type description struct {
 	probe.Description // InFlight is nil: functions cannot be compared
 	member            *probe.Member
 	changes           string // a note on what the server was before, and until when; empty if it has not changed
 }
 
-// change notes and logs that a target's server has another type, version or model than before.
+// serverOf returns the type and the version of the server, as far as they are known.
+func (d description) serverOf() string { return strings.TrimSpace(d.Server + " " + d.Version) }
+
+// change logs that a target's server has another type, version or model than before, and returns a note on it: the last
+// one, if nothing has changed since.
 func (o *Observers) change(before, now description) (note string) {
-	server := func(d description) string {
-		return strings.TrimSpace(d.Server + " " + d.Version)
-	}
 	changed := func(what, from, to string) {
 		if from == "" || to == "" || from == to || before.URL != now.URL {
 			return
@@ -197,12 +229,12 @@ func (o *Observers) change(before, now description) (note string) {
 			zap.String("before", from), zap.String("now", to))
 		note = fmt.Sprintf("%s since %s UTC, before: %s", to, time.Now().UTC().Format("2006-01-02 15:04"), from)
 	}
-	changed("type or version", server(before), server(now))
+	changed("type or version", before.serverOf(), now.serverOf())
 	changed("model", before.Model, now.Model)
 	return cmp.Or(note, before.changes)
 }
 
-// describe tells the observers about each target of j that has changed.
+// describe shows each target of j that has changed.
 func (o *Observers) describe(j *Job) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -210,43 +242,50 @@ func (o *Observers) describe(j *Job) {
 		return
 	}
 	for i, t := range j.Targets {
-		member, before := j.Members[i], o.described[t.Name]
-		known := member.Capabilities()
-		d := probe.Description{
-			Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
-			Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
-			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
-			Interval: j.Plan.Interval, Objectives: o.objectives,
-		}
-		if known.Dialect != nil {
-			d.API = known.Dialect.Name
-		}
-		if misfit := j.Misfit(t, known.Limits); misfit != "" {
-			d.Notes = append(d.Notes, misfit)
-			if !slices.Contains(before.Notes, misfit) {
-				o.log.Warn(misfit, zap.String("target", t.Name))
-			}
-		}
-		if state := j.state(i); state != "" {
-			d.Notes = append(d.Notes, state)
-		}
-		now := description{Description: d, member: member}
-		now.changes = o.change(before, now)
-		if now.changes != "" {
-			now.Notes = append(now.Notes, now.changes)
-		}
-		if member == before.member && reflect.DeepEqual(now, before) {
+		before := o.described[t.Name]
+		now := o.descriptionOf(j, i, before)
+		if now.member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
 		o.described[t.Name] = now
-		d.InFlight = member.InFlight
+		d := now.Description
+		d.InFlight = now.member.InFlight
 		o.Metrics.Set(d)
 		o.Board.Set(d)
 	}
 }
 
-// state is a note on whether member i is probed, and with prompts of the right length; empty if there is nothing to say.
-func (j *Job) state(i int) string {
+// descriptionOf describes member i of j as it is now. It logs what is worth knowing and was not so before. The lock is
+// held.
+func (o *Observers) descriptionOf(j *Job, i int, before description) description {
+	t, member := j.Targets[i], j.Members[i]
+	known := member.Capabilities()
+	d := probe.Description{
+		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
+		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
+		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
+		Interval: j.Plan.Interval, Objectives: o.objectives,
+	}
+	if known.Dialect != nil {
+		d.API = known.Dialect.Name
+	}
+	misfit := j.Misfit(t, known.Limits)
+	if misfit != "" && !slices.Contains(before.Notes, misfit) {
+		o.log.Warn(misfit, zap.String("target", t.Name))
+	}
+	now := description{Description: d, member: member}
+	now.changes = o.change(before, now)
+	for _, note := range []string{misfit, j.stateNote(i), now.changes} {
+		if note != "" {
+			now.Notes = append(now.Notes, note)
+		}
+	}
+	return now
+}
+
+// stateNote returns a note on whether member i is probed, and with prompts of the right length; empty if there is
+// nothing to say.
+func (j *Job) stateNote(i int) string {
 	switch j.Members[i].Skipping() {
 	case probe.SkipDraining:
 		return "draining (/-/drain): no probes start"

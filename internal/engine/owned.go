@@ -11,30 +11,31 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// ownedTargets are the targets of our shard, one for each address of dns+ URLs. The methods are called by one goroutine.
+// ownedTargets finds the targets of our shard: those of the configuration, where one with a dns+ URL stands for one
+// target for each address. The methods are called by one goroutine.
 type ownedTargets struct {
 	names *directory
 	log   *zap.Logger
 
-	lookups map[string]string // by host: what was wrong with the last lookup, empty if it found addresses
-	logged  int               // how many targets of the shard were logged last; -1: none were
+	lookups map[string]string // by host: what was wrong with the last lookup; empty if it found addresses
+	logged  int               // how many targets of the shard the last log line named; -1: there was none
 }
 
-// newOwnedTargets returns owned targets before any lookup. Lookup may be nil: the system's.
+// newOwnedTargets returns owned targets before any lookup. A nil lookup is the system's.
 func newOwnedTargets(lookup Lookup, log *zap.Logger) *ownedTargets {
 	return &ownedTargets{names: newDirectory(lookup), log: log, lookups: map[string]string{}, logged: -1}
 }
 
-// Present returns the targets that c means at present, for commands that end: names are looked up once.
+// Present returns the targets of c for commands that end: names are looked up once.
 func Present(ctx context.Context, c *config.Config) []config.Target {
 	return present(ctx, c, nil)
 }
 
-// present is [Present] with a lookup; nil: the system's.
+// present does what [Present] does by a lookup; nil is the system's.
 func present(ctx context.Context, c *config.Config, lookup Lookup) []config.Target {
 	o := newOwnedTargets(lookup, zap.NewNop())
-	_ = o.refresh(ctx, c.Targets) // a failure shows in the probes: see expand
-	return o.of(c)
+	_ = o.refresh(ctx, c.Targets) // a failed lookup is seen in the probes: see expand
+	return o.expandAndShard(c)
 }
 
 // refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are logged.
@@ -67,7 +68,9 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 	return len(failures)
 }
 
-func (o *ownedTargets) of(c *config.Config) []config.Target {
+// expandAndShard returns the targets of c, one for each known address of a dns+ URL, as far as they belong to our
+// shard.
+func (o *ownedTargets) expandAndShard(c *config.Config) []config.Target {
 	own := expand(c.Targets, o.names.addresses)
 	all := len(own)
 	own = slices.DeleteFunc(own, func(t config.Target) bool { return !owns(c.Shard, t.Group) }) // groups as a whole
@@ -78,7 +81,7 @@ func (o *ownedTargets) of(c *config.Config) []config.Target {
 	return own
 }
 
-// hostsOf are the hosts that stand for their addresses, each once, sorted.
+// hostsOf returns the hosts that stand for their addresses, each once, sorted.
 func hostsOf(targets []config.Target) []string {
 	var hosts []string
 	for _, t := range targets {
@@ -90,8 +93,8 @@ func hostsOf(targets []config.Target) []string {
 	return slices.Compact(hosts)
 }
 
-// expand makes one target for each address of those that stand for them: each in a group of its own, unless the user
-// gave one. A host without addresses is probed by its name, so that its failure shows.
+// expand replaces each target that stands for its addresses by one target for each address: each in a group of its own,
+// unless the user gave one. A host without addresses is probed by its name, so that the failure is seen.
 func expand(targets []config.Target, addresses func(host string) []netip.Addr) []config.Target {
 	var all []config.Target
 	for _, t := range targets {

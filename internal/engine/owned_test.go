@@ -45,8 +45,8 @@ func TestSharesAreWholeAndApart(t *testing.T) {
 		owner, shard := map[string]int{}, map[string]int{}
 		for i := range n {
 			c := &config.Config{Targets: targets, Shard: config.Shard{Index: i, Of: n}}
-			own := owned.of(c)
-			owned.of(c) // is not logged again
+			own := owned.expandAndShard(c)
+			owned.expandAndShard(c) // is not logged again
 			for _, target := range own {
 				owner[target.Name]++
 				if of, known := shard[target.Group]; known && of != i {

@@ -17,14 +17,13 @@ import (
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// How many groups may have their prompts counted at a time, and how long another waits for them. While it is counted, a
-// prompt of 21,000 tokens takes half a MB of memory.
+// While the tokens of a prompt of 21,000 tokens are counted, it takes half a MB of memory.
 const (
-	fitsAtOnce = 32
-	fitWait    = 30 * time.Second
+	fitsAtOnce = 32               // groups whose prompts are counted at the same time
+	fitWait    = 30 * time.Second // how long another group waits for them, and how long it then takes at most
 )
 
-// A Runner runs jobs. Its methods are called by one goroutine, but for SetDraining and Draining.
+// A Runner runs the jobs of a configuration. Its methods are called by one goroutine, but for SetDraining and Draining.
 type Runner struct {
 	RunnerOptions
 
@@ -33,10 +32,12 @@ type Runner struct {
 	owned   *ownedTargets
 	targets []config.Target // that are probed
 
-	starts, probes context.Context // when no more probes begin, and when those under way are dropped
-	stop, drop     context.CancelFunc
-	running        sync.WaitGroup
-	fits           *semaphore.Weighted // of fitsAtOnce
+	starts  context.Context // done: no more probes begin
+	stop    context.CancelFunc
+	probes  context.Context // done: probes under way are dropped
+	drop    context.CancelFunc
+	running sync.WaitGroup
+	fits    *semaphore.Weighted // of fitsAtOnce
 
 	mu      sync.Mutex // guards all below
 	jobs    []*Job
@@ -56,15 +57,18 @@ type RunnerOptions struct {
 // NewRunner returns a runner without jobs. When ctx is done, no more probes begin.
 func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	r := &Runner{
-		RunnerOptions: o, owned: newOwnedTargets(o.Lookup, o.Log),
-		fits: semaphore.NewWeighted(fitsAtOnce), budgets: Budgets{},
+		RunnerOptions: o,
+		owned:         newOwnedTargets(o.Lookup, o.Log),
+		fits:          semaphore.NewWeighted(fitsAtOnce),
+		budgets:       Budgets{},
 	}
 	r.starts, r.stop = context.WithCancel(ctx)
 	r.probes, r.drop = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
 
-// Apply makes r run the jobs of c. While r drains, it goes on draining. An error changes nothing.
+// Apply makes r run the jobs of c, whose files are those given. While r drains, it goes on draining. An error changes
+// nothing.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) error {
 	targets := r.find(ctx, c)
 	jobs, err := Assemble(targets, files, r.Dial, r.Version)
@@ -72,18 +76,10 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) erro
 		return err
 	}
 	if r.config == nil {
-		for _, j := range jobs {
-			for _, t := range j.Targets {
-				r.Log.Info("target",
-					zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
-					zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
-					zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
-					zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
-			}
-		}
+		r.logTargets(jobs)
 	}
-	r.config, r.files, r.targets = c, files, targets
 	files.Keep()
+	r.config, r.files, r.targets = c, files, targets
 	r.Observers.mu.Lock()
 	r.Observers.objectives = c.Objectives
 	r.Observers.mu.Unlock()
@@ -91,9 +87,24 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) erro
 	return nil
 }
 
+// logTargets writes a line for each target of jobs.
+func (r *Runner) logTargets(jobs []*Job) {
+	for _, j := range jobs {
+		for _, t := range j.Targets {
+			r.Log.Info("target",
+				zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
+				zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
+				zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
+				zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
+		}
+	}
+}
+
+// find looks up the hosts of dns+ URLs, and returns the targets of our shard.
 func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
-	r.Observers.Metrics.Add(telemetry.LookupFailures, float64(r.owned.refresh(ctx, c.Targets)))
-	return r.owned.of(c)
+	failed := r.owned.refresh(ctx, c.Targets)
+	r.Observers.Metrics.Add(telemetry.LookupFailures, float64(failed))
+	return r.owned.expandAndShard(c)
 }
 
 // LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of their addresses. It reads no file.
@@ -115,10 +126,10 @@ func (r *Runner) LookUp(ctx context.Context) {
 	r.replace(jobs)
 }
 
-// Targets is how many targets are probed.
+// Targets returns how many targets are probed.
 func (r *Runner) Targets() int { return len(r.targets) }
 
-// Stop ends all probing: no more probes begin, those still under way after limit are dropped, and it waits for them.
+// Stop ends all probing: no more probes begin, and those still under way after limit are dropped. It waits for them.
 func (r *Runner) Stop(limit time.Duration) {
 	r.stop()
 	defer r.drop()
@@ -129,13 +140,14 @@ func (r *Runner) Stop(limit time.Duration) {
 	}
 }
 
-// replace makes jobs those that run. An unchanged job goes on with its series, phase and calibration. A changed one
+// replace makes jobs the running set. An unchanged job goes on with its series, phase and calibration. A changed one
 // inherits what was learned, and begins when the probes before it have ended. Targets that are left out are forgotten.
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before, changed := r.jobs, []*Job(nil)
+	before := r.jobs // what is left of these has been replaced
 	r.jobs = nil
+	var changed []*Job
 	for _, j := range jobs {
 		i := slices.IndexFunc(before, func(old *Job) bool { return old.same(j) })
 		if i < 0 {
@@ -157,8 +169,16 @@ func (r *Runner) replace(jobs []*Job) {
 		r.begin(j)
 	}
 	r.Observers.reject(r.config.Rejected, r.runs)
-	now := time.Now() // a target that comes back on the same day has spent what it spent
-	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool { return spent.Unspent(now) && !r.runs(target) })
+	r.dropBudgets()
+}
+
+// dropBudgets drops the budgets of targets that are gone and have spent nothing today: one that comes back on the same
+// day has spent what it spent. The lock is held.
+func (r *Runner) dropBudgets() {
+	now := time.Now()
+	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool {
+		return spent.Unspent(now) && !r.runs(target)
+	})
 }
 
 // runs reports whether a target is probed. The lock is held.
@@ -166,8 +186,8 @@ func (r *Runner) runs(target string) bool {
 	return slices.ContainsFunc(r.jobs, func(j *Job) bool { return j.has(target) })
 }
 
-// begin starts a job once those that share a target with it have ended; it inherits from all ending ones. The lock is
-// held.
+// begin starts a job once those ending jobs have ended that share a target with it. It inherits from all ending jobs.
+// The lock is held.
 func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
@@ -179,11 +199,11 @@ func (r *Runner) begin(j *Job) {
 	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *Job) bool {
 		return !slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) })
 	})
-	for _, old := range slices.Concat(r.ending, shared) { // last what was learned under the same name: it is what counts
+	for _, old := range slices.Concat(r.ending, shared) { // those of the same names last: what they learned counts
 		j.Inherit(old)
 	}
 	r.budgets.Give(j)
-	group := j.Group(r.Observers.Attend(j))
+	group := j.Group(r.Observers.RecorderFor(j))
 	r.running.Go(func() {
 		defer close(j.done)
 		for _, old := range shared {
@@ -207,7 +227,7 @@ func (r *Runner) forget(old *Job) {
 	}
 }
 
-// SetDraining makes every target's slots be skipped from now on, or ends that. It reports whether that is a change.
+// SetDraining begins or ends a drain, in which every slot is skipped. It reports whether that is a change.
 func (r *Runner) SetDraining(draining bool) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,10 +244,10 @@ func (r *Runner) SetDraining(draining bool) (changed bool) {
 	return true
 }
 
-// Draining reports whether slots are skipped because of [Runner.SetDraining].
+// Draining reports whether every slot is skipped because of [Runner.SetDraining].
 func (r *Runner) Draining() bool { return r.Observers.draining.Load() }
 
-// probe probes one job as planned until starts is done. Members whose servers are waited for join when these are ready.
+// probe probes one job as planned until starts is done. A member that waits for its server joins when that is ready.
 func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 	var joining sync.WaitGroup
 	defer joining.Wait()
@@ -266,8 +286,8 @@ func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 // lookAgain is how often a server is asked for its type, version and model.
 const lookAgain = 24 * time.Hour
 
-// between does between two rounds what would make the next one wait: it makes its prompt exact, if the servers
-// answer, and asks them once a day what they are.
+// between does between two rounds what would delay the next one: it makes the next prompt exact, if a server has
+// answered since, and asks the servers once a day what they are.
 func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 	defer survive(r.Log, "writing prompts", j)
 	limited, stop := context.WithTimeout(ctx, fitWait)
@@ -286,16 +306,19 @@ func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 	r.Observers.describe(j)
 }
 
-// survive, deferred, logs a panic of ours: it must not end the probing of all others.
+// survive recovers from a panic of the prober itself and logs it: the other jobs go on. It is deferred.
 func survive(log *zap.Logger, doing string, j *Job) {
-	if p := recover(); p != nil {
-		log.Error("panic while "+doing+"; please report it", zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
+	p := recover()
+	if p != nil {
+		log.Error("panic while "+doing+"; please report it",
+			zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
 	}
 }
 
-// admit waits for the server of member i of j, and makes it a member like the others.
+// admit waits for the server of member i of j, and then lets it be probed like the others.
 func (r *Runner) admit(ctx context.Context, j *Job, i int) {
-	m, since, limit := j.Members[i], time.Now(), j.Targets[i].WaitForReady
+	m, since := j.Members[i], time.Now()
+	limit := j.Targets[i].WaitForReady
 	log := r.Log.With(zap.String("target", m.Name()))
 	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
 	err := m.Await(ctx, limit)

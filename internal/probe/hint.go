@@ -95,19 +95,19 @@ var hints = []hint{
 		"check the engine's log at that time (preemption, a crashed worker, no KV cache left); if such pauses " +
 			"are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)"},
 
-	{Unauthorized, allOf(withStatus(403), withKey(KeyNone)),
+	{Unauthorized, allOf(withStatus(403), withCredentials(CredentialsNone)),
 		"no API key is configured and none was sent: set one (PROBER_API_KEY_FILE, --api-key-file or " +
 			"PROBER_API_KEY), or check what in front of the server rejects this client"},
 	{Unauthorized, withStatus(403),
 		"this API key (PROBER_API_KEY_FILE or PROBER_API_KEY) may not use the model, or something in front of " +
 			"the server rejects this client"},
-	{Unauthorized, withKey(KeyNone),
+	{Unauthorized, withCredentials(CredentialsNone),
 		"no API key is configured and none was sent: set one (PROBER_API_KEY_FILE, --api-key-file or " +
 			"PROBER_API_KEY)"},
-	{Unauthorized, withKey(KeyPrefixed),
+	{Unauthorized, withCredentials(CredentialsPrefixed),
 		"the API key begins with Bearer: give the key alone (PROBER_API_KEY_FILE or PROBER_API_KEY), the prober " +
 			"adds the prefix"},
-	{Unauthorized, withKey(KeyInHeader),
+	{Unauthorized, withCredentials(CredentialsInHeader),
 		"check the credentials among the configured headers (headers of the targets file, " +
 			"PROBER_TARGETS_n_HEADERS)"},
 	{Unauthorized, nil,
@@ -226,9 +226,9 @@ func withStatus(codes ...int) func(*Result) bool {
 	return func(r *Result) bool { return slices.Contains(codes, r.Status) }
 }
 
-// withKey fits results whose request carried that kind of credentials.
-func withKey(key Key) func(*Result) bool {
-	return func(r *Result) bool { return r.Key == key }
+// withCredentials fits results whose request carried that kind of credentials.
+func withCredentials(kind Credentials) func(*Result) bool {
+	return func(r *Result) bool { return r.Credentials == kind }
 }
 
 // fromServer fits results whose server is of that type.

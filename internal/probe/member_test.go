@@ -313,16 +313,16 @@ func TestWhatShowsWhoAsks(t *testing.T) {
 	for _, test := range []struct {
 		key    string
 		header http.Header
-		want   Key
+		want   Credentials
 	}{
-		{"", nil, KeyNone},
-		{"", http.Header{"X-Team": {"inference"}}, KeyNone},
-		{"sk-1", nil, KeyGiven},
-		{"bearer sk-1", nil, KeyPrefixed},
-		{"sk-1", http.Header{"Authorization": {"Basic x"}}, KeyInHeader},
-		{"", http.Header{"X-Api-Key": {"sk-1"}}, KeyInHeader},
+		{"", nil, CredentialsNone},
+		{"", http.Header{"X-Team": {"inference"}}, CredentialsNone},
+		{"sk-1", nil, CredentialsGiven},
+		{"bearer sk-1", nil, CredentialsPrefixed},
+		{"sk-1", http.Header{"Authorization": {"Basic x"}}, CredentialsInHeader},
+		{"", http.Header{"X-Api-Key": {"sk-1"}}, CredentialsInHeader},
 	} {
-		if got := (Target{Key: test.key, Header: test.header}).newResult("m").Key; got != test.want {
+		if got := (Target{Key: test.key, Header: test.header}).newResult("m").Credentials; got != test.want {
 			t.Errorf("key %q, header %v: %s, want %s", test.key, test.header, got, test.want)
 		}
 	}

@@ -24,11 +24,11 @@ type Result struct {
 	Timeline
 	Elapsed time.Duration // from Start to the end of the probe, whatever its outcome
 
-	Outcome Outcome
-	Err     error  // detail for humans; nil if and only if Outcome is OK
-	Status  int    // HTTP status; 0 if no header was read
-	Key     Key    // kind of credentials sent
-	Finish  string // the server's finish reason; empty if none came
+	Outcome     Outcome
+	Err         error       // detail for humans; nil if and only if Outcome is OK
+	Status      int         // HTTP status; 0 if no header was read
+	Credentials Credentials // their kind, without the secret
+	Finish      string      // the server's finish reason; empty if none came
 
 	Usage    wire.Usage // merged over all frames
 	Source   Source     // where the tokens of a frame came from
@@ -52,15 +52,15 @@ type Result struct {
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
 
-// A Key is the kind of credentials that a request carried, without the secret.
-type Key string
+// Credentials are the kind of credentials that a request carried, without the secret.
+type Credentials string
 
-// The keys.
+// The kinds of credentials.
 const (
-	KeyNone     Key = "none"     // none was configured
-	KeyGiven    Key = "given"    // the API key
-	KeyPrefixed Key = "prefixed" // the API key, which begins with "Bearer" of its own
-	KeyInHeader Key = "header"   // credentials among the configured headers, which replace the API key
+	CredentialsNone     Credentials = "none"     // none was configured
+	CredentialsGiven    Credentials = "given"    // the API key
+	CredentialsPrefixed Credentials = "prefixed" // the API key, which begins with "Bearer" of its own
+	CredentialsInHeader Credentials = "header"   // credentials among the configured headers, which replace the API key
 )
 
 // A Source is where the number of tokens in a frame came from.

@@ -52,7 +52,7 @@ func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 // newResult returns the result of a probe that begins.
 func (t Target) newResult(model string) *Result {
 	r := &Result{
-		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt, Key: t.key(),
+		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt, Credentials: t.credentials(),
 		TraceID: fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), SpanID: fmt.Sprintf("%016x", rand.Uint64()),
 	}
 	if t.Dialect != nil {
@@ -111,15 +111,15 @@ func (t Target) request(ctx context.Context, method, url string, body *bytes.Rea
 	return req, nil
 }
 
-// key returns the kind of credentials that requests carry.
-func (t Target) key() Key {
+// credentials returns the kind of credentials that requests carry.
+func (t Target) credentials() Credentials {
 	switch {
 	case t.Header.Get("Authorization")+t.Header.Get("Api-Key")+t.Header.Get("X-Api-Key") != "":
-		return KeyInHeader
+		return CredentialsInHeader
 	case t.Key == "":
-		return KeyNone
+		return CredentialsNone
 	case strings.HasPrefix(strings.ToLower(t.Key), "bearer "):
-		return KeyPrefixed
+		return CredentialsPrefixed
 	}
-	return KeyGiven
+	return CredentialsGiven
 }

@@ -1,5 +1,6 @@
-// Package status keeps the last results of each target in memory and shows them on a page and as JSON, with the health of
-// the prober itself. Its only statistics are quantiles of these results: history and rates are the metrics' business.
+// Package status keeps the last results of each target in memory and shows them on a page and as JSON, with the health
+// of the prober itself. Its only statistics are quantiles of these results: history and rates are the metrics'
+// business.
 package status
 
 import (
@@ -42,8 +43,8 @@ func (b *Board) Set(t probe.Description) {
 	h.target, h.problems = t, nil
 }
 
-// RejectTarget shows a target that is not probed, for the problems that its settings have, until it is set or removed. If its
-// name is known, its results stay.
+// RejectTarget shows a target that is not probed, for the problems that its settings have, until it is set or removed.
+// If its name is known, its results stay.
 func (b *Board) RejectTarget(name string, problems usage.Problems) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,12 +77,13 @@ func (b *Board) Remove(name string) {
 func (b *Board) Skipped(target, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.history(target); h != nil {
+	h := b.history(target)
+	if h != nil {
 		h.skipped[reason]++
 	}
 }
 
-// SetReady says whether /-/ready answers 200.
+// SetReady sets whether /-/ready answers 200.
 func (b *Board) SetReady(ready bool) { b.ready.Store(ready) }
 
 // A Rejection is a configuration that the prober was to take and found wrong.
@@ -91,8 +93,8 @@ type Rejection struct {
 	Problem     string // no secrets; may have several lines
 }
 
-// SetRejected makes the page show that the configuration as it is now is wrong; nil says that it is right.
-func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
+// SetRejection makes the page show that the configuration as it is now is wrong; nil says that it is right.
+func (b *Board) SetRejection(r *Rejection) { b.rejected.Store(r) }
 
 // Record keeps what the board needs of r, and no pointer to it.
 func (b *Board) Record(r *probe.Result) {
@@ -102,13 +104,14 @@ func (b *Board) Record(r *probe.Result) {
 	e := newEntry(r) // before the lock: probes of other targets do not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.history(r.Target); h != nil {
+	h := b.history(r.Target)
+	if h != nil {
 		e.judge(r, h.target.Objectives)
 		h.add(e, shareOf(len(b.histories)))
 	}
 }
 
-// history is that of a target; nil if there is none. The lock is held.
+// history returns the history of a target; nil if there is none. The lock is held.
 func (b *Board) history(target string) *history {
 	i := slices.IndexFunc(b.histories, func(h *history) bool { return h.target.Name == target })
 	if i < 0 {
@@ -117,7 +120,7 @@ func (b *Board) history(target string) *history {
 	return b.histories[i]
 }
 
-// copies are the histories as they are now, for arithmetic that no probe waits for. They share the entries.
+// copies returns the histories as they are now, so that no probe waits for arithmetic on them. They share the entries.
 func (b *Board) copies() []history {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -207,7 +207,7 @@ func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 		func() { b.Record(success("a", ms, 2*ms)) },
 		func() { b.Record(broken("b", probe.Timeout, "slow")) },
 		func() { b.Set(probe.Description{Name: "b"}); b.Skipped("b", "late") },
-		func() { b.Remove("b"); b.SetReady(true); b.SetRejected(&Rejection{}) },
+		func() { b.Remove("b"); b.SetReady(true); b.SetRejection(&Rejection{}) },
 		func() { get(t, b, "/"); get(t, b, "/api/v1/results"); get(t, b, "/api/v1/targets") },
 	} {
 		all.Go(func() {

@@ -10,9 +10,10 @@ import (
 // mostCards is how many targets have a card each; more are rows of a table, whose names lead to their cards.
 const mostCards = 8
 
+// urgency has the states, the most urgent first.
 var urgency = []state{failing, hanging, rejected, waiting, fine}
 
-// chosen are the views that a reader asked for by ?target= and ?state=, the most urgent state first.
+// chosen returns the views that a reader asked for by ?target= and ?state=, the most urgent state first.
 func chosen(views []*view, by url.Values) []*view {
 	target, wanted := by.Get("target"), by.Get("state")
 	views = slices.DeleteFunc(views, func(v *view) bool {
@@ -24,19 +25,20 @@ func chosen(views []*view, by url.Values) []*view {
 	return views
 }
 
-// Worst is the objective that is furthest below its goal, or else the one nearest to it; nil if none was judged.
+// Worst returns the objective that has spent the largest share of its error budget; nil if none was judged.
 func (v *view) Worst() *objective {
 	var worst *objective
 	spent := func(o *objective) float64 { return (1 - o.Ratio()) / (1 - o.Goal) }
 	for i := range v.Objectives {
-		if o := &v.Objectives[i]; o.Total > 0 && (worst == nil || spent(o) > spent(worst)) {
+		o := &v.Objectives[i]
+		if o.Total > 0 && (worst == nil || spent(o) > spent(worst)) {
 			worst = o
 		}
 	}
 	return worst
 }
 
-// Spark is the E2EL of the last probes as SVG paths, slots wide and 10 high: a line, and a mark for each failure.
+// Spark returns the E2EL of the last probes as SVG paths, slots wide and 10 high: a line, and a mark for each failure.
 func (v *view) Spark() (paths struct{ Line, Failures string }) {
 	bars := v.Bars()
 	move := "M"

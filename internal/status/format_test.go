@@ -15,6 +15,6 @@ func TestFormats(t *testing.T) {
 	equal(t, "a goal of 55% with 55 of 100 good is missed", objective{Goal: 0.55, Good: 55, Total: 100}.Missed(), false)
 	equal(t, "a goal of 55% with 54 of 100 good is missed", objective{Goal: 0.55, Good: 54, Total: 100}.Missed(), true)
 	for v, want := range map[float64]string{0: "1", 1: "1", 1.01: "1.2", 0.0123: "0.015", 9: "10", 110: "120", 84: "100"} {
-		equal(t, fmt.Sprintf("end of an axis for %g", v), fmt.Sprintf("%.3g", nice(v)), want)
+		equal(t, fmt.Sprintf("end of an axis for %g", v), fmt.Sprintf("%.3g", axisEnd(v)), want)
 	}
 }

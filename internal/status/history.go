@@ -37,6 +37,7 @@ const (
 // A share is what a target may keep: results, and bytes of all their lists.
 type share struct{ results, bytes int }
 
+// shareOf returns what each of so many targets may keep.
 func shareOf(targets int) share {
 	return share{min(ringSize, allResults/targets), min(maxBytes, allBytes/targets)}
 }
@@ -58,12 +59,13 @@ type entry struct {
 // newEntry makes an entry with bounded lists and texts. A warning says so where a list was cut.
 func newEntry(r *probe.Result) *entry {
 	a := report.JSONOf(r)
-	if n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
+	n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame))
+	if n > maxList {
 		a.Warnings = append(a.Warnings,
 			fmt.Sprintf("the status page keeps the first %d numbers of each list; the longest had %d", maxList, n))
 	}
-	a.Arrivals, a.ITL = first(a.Arrivals), first(a.ITL)
-	a.Uncertain, a.JoinedPerFrame, a.TokensPerFrame = first(a.Uncertain), first(a.JoinedPerFrame), first(a.TokensPerFrame)
+	a.Arrivals, a.ITL = cut(a.Arrivals), cut(a.ITL)
+	a.Uncertain, a.JoinedPerFrame, a.TokensPerFrame = cut(a.Uncertain), cut(a.JoinedPerFrame), cut(a.TokensPerFrame)
 	for i, w := range a.Warnings {
 		a.Warnings[i] = format.Shorten(w, maxText)
 	}
@@ -85,7 +87,7 @@ func newEntry(r *probe.Result) *entry {
 	return e
 }
 
-// judge judges e by the objectives of its time, which are now.
+// judge notes the time, which is now, and how e meets the objectives of this time.
 func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
 	e.At, e.objectives = time.Now(), objectives
 	for _, o := range objectives {
@@ -114,6 +116,7 @@ func (e *entry) itls() []float64 {
 // A packed is a list of whole numbers, by their differences as varints: the arrivals of 100 tokens take 400 bytes.
 type packed []byte
 
+// pack packs a list whose numbers whole makes whole.
 func pack[T any](list []T, whole func(T) int64) (p packed) {
 	last := int64(0)
 	for _, v := range list {
@@ -123,6 +126,7 @@ func pack[T any](list []T, whole func(T) int64) (p packed) {
 	return slices.Clone(p) // without room for more
 }
 
+// unpack returns the list that was packed; from undoes what whole did.
 func unpack[T any](p packed, from func(int64) T) (list []T) {
 	at := int64(0)
 	for len(p) > 0 {
@@ -133,10 +137,13 @@ func unpack[T any](p packed, from func(int64) T) (list []T) {
 	return list
 }
 
+// nanoseconds converts seconds.
 func nanoseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 
+// inSeconds converts nanoseconds.
 func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
+// gaps returns the gaps between token frames, in seconds.
 func gaps(a *report.ResultJSON) (list []float64) {
 	for _, gap := range a.Gaps() {
 		list = append(list, gap)
@@ -144,21 +151,23 @@ func gaps(a *report.ResultJSON) (list []float64) {
 	return list
 }
 
-// first is the first maxList of a list, in memory of their own if there are more.
-func first[T any](list []T) []T {
+// cut returns the first maxList numbers of a list. If there are more, they get memory of their own.
+func cut[T any](list []T) []T {
 	if len(list) <= maxList {
 		return list
 	}
 	return slices.Clone(list[:maxList])
 }
 
+// OK reports whether the probe succeeded.
 func (e *entry) OK() bool { return e.Outcome == probe.OK }
 
+// size returns the bytes of the lists of e.
 func (e *entry) size() int {
 	return len(e.arrivals) + len(e.itl) + len(e.tokens) + len(e.Uncertain) + len(e.JoinedPerFrame)
 }
 
-// A history is the results of one target. The board's is guarded by its lock.
+// A history holds the results of one target. Those on the board are guarded by its lock.
 type history struct {
 	target   probe.Description
 	problems usage.Problems // why the target is not probed; nil if it is
@@ -198,6 +207,7 @@ func (h *history) add(e *entry, s share) {
 	h.earlier = slices.DeleteFunc(h.earlier, func(old *entry) bool { return ranks[old] == 0 })
 }
 
+// last returns the latest result; nil if there is none.
 func (h *history) last() *entry {
 	if len(h.ring) == 0 {
 		return nil
@@ -205,10 +215,10 @@ func (h *history) last() *entry {
 	return h.ring[len(h.ring)-1]
 }
 
-// kept is everything there is, oldest first, in a list of its own.
+// kept returns all results in memory, the oldest first, in a list of its own.
 func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
-// since is the results in the ring since t, in a list of its own.
+// since returns the results in the ring since t, in a list of its own.
 func (h *history) since(t time.Time) []*entry {
 	from := sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
 	return slices.Clone(h.ring[from:])

@@ -24,27 +24,42 @@ var pageText string
 
 var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
-		"seconds": seconds, "latency": latency, "short": format.Short, "elapsed": format.Elapsed,
+		"age":        func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
 		"attainment": format.Attainment,
+		"by":         signedDifference,
+		"count":      format.Count,
+		"elapsed":    format.Elapsed,
+		"goal":       format.Goal,
+		"grouped":    format.Grouped,
+		"half":       func(v float64) float64 { return v / 2 },
+		"latency":    latency,
 		"length":     func(p report.Phase) string { return format.Seconds(p.To - p.From) },
-		"phases":     report.Phases, "place": report.LongestGapPlace, "by": by,
-		"half": func(v float64) float64 { return v / 2 },
-		"goal": format.Goal,
-		"age":  func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
+		"letter":     func(o probe.Outcome) string { return letters[o] },
+		"phases":     report.Phases,
+		"place":      report.LongestGapPlace,
+		"seconds":    seconds,
+		"short":      format.Short,
 	}).Parse(pageText))
 	pagePolicy = policy(pageText)
 )
 
-// policy lets a browser load nothing for the page but what the page itself holds and asks for. Style and script are
-// named by their hashes and not by a nonce: a refreshed page must be allowed to hold the same style as the one before.
-// Neither holds a template's action, so that their text is that of the answer.
+// policy returns a Content-Security-Policy by which a browser loads nothing but what the page itself holds and asks
+// for. Style and script are named by their hashes and not by a nonce: a refreshed page must be allowed to hold the same
+// style as the one before. Neither holds a template's action, so that their text is that of the answer.
 func policy(text string) string {
-	return "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
-		"style-src " + hashOf(text, "<style>", "</style>") + "; script-src " + hashOf(text, "<script>", "</script>")
+	return strings.Join([]string{
+		"default-src 'none'",
+		"connect-src 'self'",
+		"img-src data:",
+		"base-uri 'none'",
+		"form-action 'self'",
+		"frame-ancestors 'none'",
+		"style-src " + hashOf(text, "<style>", "</style>"),
+		"script-src " + hashOf(text, "<script>", "</script>"),
+	}, "; ")
 }
 
-// hashOf is the source expression of what stands between two tags.
+// hashOf returns the source expression of a policy for what stands between two tags.
 func hashOf(text, open, end string) string {
 	_, text, _ = strings.Cut(text, open)
 	text, _, _ = strings.Cut(text, end)
@@ -58,8 +73,10 @@ type section struct {
 	Cards []*view
 }
 
+// servePage serves the page: a card for each target or, if there are many, a row.
 func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
-	views, counts := b.views(), map[state]int{}
+	views := b.views()
+	counts := map[state]int{}
 	for _, v := range views {
 		counts[v.State]++
 	}
@@ -68,7 +85,8 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 		"Counts": counts, "Of": len(views), "State": r.FormValue("state"), "Target": r.FormValue("target"),
 	}
 	views = chosen(views, r.URL.Query())
-	if data["Shown"] = len(views); len(views) > mostCards {
+	data["Shown"] = len(views)
+	if len(views) > mostCards {
 		for _, v := range views {
 			v.Scales = scalesOf([]*view{v})
 		}
@@ -80,6 +98,7 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 	render(w, pageTemplate, data)
 }
 
+// render answers with a page, or with the error of its template.
 func render(w http.ResponseWriter, page *template.Template, data any) {
 	var text bytes.Buffer
 	if err := page.Execute(&text, data); err != nil {
@@ -91,8 +110,8 @@ func render(w http.ResponseWriter, page *template.Template, data any) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// sections puts the targets of a group beside each other, with the same scales. Lone targets that follow each other
-// share one.
+// sections returns one section for each group of several targets, which get the same scales. Lone targets that follow
+// each other share a section.
 func sections(views []*view) []section {
 	groups := map[string][]*view{}
 	for _, v := range views {
@@ -124,7 +143,7 @@ type metric struct {
 	quantiles
 }
 
-// Metrics are the rows of a card's quantiles. A row of the table of targets has the first three.
+// Metrics returns the rows of a card's quantiles. The table of targets shows the first three.
 func (v *view) Metrics() []metric {
 	last := cmp.Or(v.Last, &entry{})
 	return []metric{
@@ -136,7 +155,7 @@ func (v *view) Metrics() []metric {
 	}
 }
 
-// numberOf returns NaN for what is absent.
+// numberOf returns a value as a number, NaN if it is absent.
 func numberOf(v *float64) report.Number {
 	if v == nil {
 		return report.Number(math.NaN())
@@ -144,7 +163,7 @@ func numberOf(v *float64) report.Number {
 	return report.Number(*v)
 }
 
-// Remarks are the target's notes, and what is not in the numbers of the last hour.
+// Remarks returns the target's notes, and what is not in the numbers of the last hour.
 func (v *view) Remarks() []string {
 	notes := slices.Clone(v.Notes)
 	for _, text := range v.summary.Excluded {
@@ -153,14 +172,14 @@ func (v *view) Remarks() []string {
 	return notes
 }
 
-// Failures are the failed results in memory, newest first.
+// Failures returns the failed results in memory, the newest first.
 func (v *view) Failures() []*entry {
 	list := slices.DeleteFunc(v.past.kept(), (*entry).OK)
 	slices.Reverse(list)
 	return list
 }
 
-// Span is whose results count: those of the last "hour", or of less.
+// Span returns the time whose results count, in words: the last "hour", or less.
 func (v *view) Span() string {
 	if v.Window < window.Seconds() {
 		return format.Elapsed(v.Window)

@@ -41,7 +41,7 @@ func everyState() *Board {
 	began := time.Now()
 	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3")
 	b.SetReady(true)
-	b.SetRejected(&Rejection{began, "keeping the previous one", "PROBER_QPS: must be above 0\nPROBER_API: unknown"})
+	b.SetRejection(&Rejection{began, "keeping the previous one", "PROBER_QPS: must be above 0\nPROBER_API: unknown"})
 	set := func(name, group string, change func(*probe.Description)) {
 		target := probe.Description{
 			Name: name, Group: group, Model: "llama", API: "openai-chat", URL: "http://one:8000/v1", Prompt: "cold",

@@ -25,10 +25,11 @@ type piece struct {
 	From, Length float64 // with at most two decimals
 }
 
-// scaled draws phases on an axis of so many units that ends at limit.
+// scaled returns phases as pieces of an axis that is so many units long and ends at limit, in seconds.
 func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	for _, p := range list {
-		from, to := coordinate(units*min(1, p.From/limit)), coordinate(units*min(1, p.To/limit))
+		from := coordinate(units * min(1, p.From/limit))
+		to := coordinate(units * min(1, p.To/limit))
 		if to-from >= smallest {
 			pieces = append(pieces, piece{p.Name, from, coordinate(to - from)})
 		}
@@ -36,9 +37,10 @@ func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	return pieces
 }
 
-// coordinate rounds to two decimals, since a page has thousands of them.
+// coordinate rounds to two decimals: a page has thousands of coordinates.
 func coordinate(v float64) float64 { return math.Round(v*100) / 100 }
 
+// letters stand for outcomes below failed bars.
 var letters = map[probe.Outcome]string{
 	probe.DNS: "D", probe.Connect: "C", probe.TLS: "K", probe.Timeout: "T", probe.Stalled: "S",
 	probe.Unauthorized: "P", probe.RateLimited: "L", probe.Overloaded: "O", probe.Rejected: "R", probe.ServerError: "E",
@@ -46,11 +48,14 @@ var letters = map[probe.Outcome]string{
 	probe.Empty: "Z", probe.WrongLength: "W", probe.WrongAnswer: "A",
 }
 
+// A bar is a result as the page draws it.
 type bar struct {
 	*entry
-	X, Left, Middle float64 // of its slot, and of the bar in it
-	Parts           []piece // from the bottom
-	Beyond          bool    // it goes on above the axis
+	X      float64 // where its slot begins
+	Left   float64 // where the bar begins
+	Middle float64
+	Parts  []piece // from the bottom
+	Beyond bool    // it goes on above the axis
 }
 
 // Bars draws the last results, the newest at the right.
@@ -73,18 +78,19 @@ func (v *view) Bars() []bar {
 	return list
 }
 
+// Beyond reports whether a bar goes on above the axis.
 func (v *view) Beyond() bool {
 	return slices.ContainsFunc(v.Bars(), func(b bar) bool { return b.Beyond })
 }
 
-// An end is where the time of a bar stands.
+// An end is a bar whose time is written below it.
 type end struct {
 	*entry
 	X      float64
 	Anchor string
 }
 
-// Ends are the newest bar, and the oldest if there is room for its time.
+// Ends returns the oldest bar, if there is room for its time, and the newest.
 func (v *view) Ends() (list []end) {
 	bars := v.past.bars()
 	if len(bars) > slots/4 {
@@ -93,8 +99,10 @@ func (v *view) Ends() (list []end) {
 	return append(list, end{bars[len(bars)-1], 100, "end"})
 }
 
+// bars returns the results that are shown as bars, the oldest first.
 func (h *history) bars() []*entry { return h.ring[max(0, len(h.ring)-slots):] }
 
+// Failed returns how many bars have each outcome but ok.
 func (v *view) Failed() map[probe.Outcome]int {
 	n := map[probe.Outcome]int{}
 	for _, e := range v.past.bars() {
@@ -114,9 +122,10 @@ type strip struct {
 	Ticks       string  // an SVG path, ticksWide units wide and 1 high
 }
 
-// Strip draws the last result; it is nil if there is none.
+// Strip draws the last result; it returns nil if there is none.
 func (v *view) Strip() *strip { return newStrip(v.Last, v.Scales.Strip) }
 
+// newStrip draws a result on an axis that ends at end, in seconds. It returns nil without a result.
 func newStrip(e *entry, end float64) *strip {
 	if e == nil {
 		return nil
@@ -127,21 +136,32 @@ func newStrip(e *entry, end float64) *strip {
 	if !e.OK() && len(phases) > 0 {
 		gaps = append(gaps, phases[len(phases)-1])
 	}
-	var path []byte
-	drawn := -1 // ticks that fall on one place are drawn once
-	for _, at := range e.Arrivals {
-		if x := int(at / end * ticksWide); x <= ticksWide && x != drawn {
-			path = fmt.Appendf(path, "M%d 0v1", x)
-			drawn = x
-		}
+	s := &strip{
+		entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), End: end, Ticks: ticks(e.Arrivals, end),
 	}
-	s := &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), End: end, Ticks: string(path)}
-	if longest, _, ok := report.LongestGap(&e.ResultJSON); ok {
+	longest, _, ok := report.LongestGap(&e.ResultJSON)
+	if ok {
 		s.Longest = scaled([]report.Phase{longest}, end, 100)
 	}
 	return s
 }
 
+// ticks returns an SVG path with a tick for each arrival on an axis that ends at end. Ticks that fall on one place are
+// drawn once.
+func ticks(arrivals []float64, end float64) string {
+	var path []byte
+	drawn := -1
+	for _, at := range arrivals {
+		x := int(at / end * ticksWide)
+		if x <= ticksWide && x != drawn {
+			path = fmt.Appendf(path, "M%d 0v1", x)
+			drawn = x
+		}
+	}
+	return string(path)
+}
+
+// longGaps returns the gaps between token frames that are longer than five median gaps.
 func longGaps(e *entry) (list []report.Phase) {
 	usual := float64(median(gaps(&e.ResultJSON)))
 	for frame, gap := range e.Gaps() {
@@ -155,10 +175,12 @@ func longGaps(e *entry) (list []report.Phase) {
 // scales are the values at the ends of the axes of targets that are compared.
 type scales struct{ Bars, Strip float64 }
 
-// scalesOf finds the scales of a group. Bars end at the longest success, but at three times the median at most, so that
-// one outlier does not flatten all others; without a success they end at the longest failure.
-// Strips end at the last token. There a failed probe gets room for the gap during which it failed, but not for all of
-// it: a stall of half a minute would hide everything else.
+// scalesOf returns the scales of a group.
+//
+// The axis of bars ends at the longest success, but at most at three times the median: one outlier must not flatten all
+// others. Without a success it ends at the longest failure. The axis of strips ends at the last token. A failed probe
+// gets some room for the gap during which it failed, but not for all of it: a stall of half a minute would hide
+// everything else.
 func scalesOf(group []*view) scales {
 	var bad, tokens, bare float64
 	var good []float64
@@ -170,35 +192,39 @@ func scalesOf(group []*view) scales {
 				bad = max(bad, e.Elapsed)
 			}
 		}
-		if end, seen := extent(v.Last); seen {
+		end, hasTokens := extent(v.Last)
+		if hasTokens {
 			tokens = max(tokens, end)
 		} else {
 			bare = max(bare, end)
 		}
 	}
+	bars := bad
 	if len(good) > 0 {
-		bad = min(slices.Max(good), 3*float64(median(good)))
+		bars = min(slices.Max(good), 3*float64(median(good)))
 	}
-	return scales{nice(bad), nice(cmp.Or(tokens, bare))}
+	return scales{Bars: axisEnd(bars), Strip: axisEnd(cmp.Or(tokens, bare))}
 }
 
-// extent is where the strip of a probe ends, 0 for none. seen is whether it has tokens.
-func extent(e *entry) (end float64, seen bool) {
+// extent returns where the strip of a probe ends, in seconds; 0 without a probe.
+func extent(e *entry) (end float64, hasTokens bool) {
 	if e == nil {
 		return 0, false
 	}
 	whole := e.whole()
-	switch end = report.LastToken(&whole); {
-	case end == 0:
+	last := report.LastToken(&whole)
+	switch {
+	case last == 0:
 		return e.Elapsed, false
 	case e.OK():
-		return end, true
+		return last, true
 	}
-	return min(e.Elapsed, 1.3*end), true
+	return min(e.Elapsed, 1.3*last), true
 }
 
-// nice is the next number of an axis at or above v: 1, 1.2, 1.5, 2, … times a power of ten; 1 if there is nothing to show.
-func nice(v float64) float64 {
+// axisEnd returns the round number at or above v at which an axis ends: 1, 1.2, 1.5, 2, … times a power of ten. It is 1
+// if there is nothing to show.
+func axisEnd(v float64) float64 {
 	if v <= 0 {
 		return 1
 	}

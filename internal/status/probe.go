@@ -17,24 +17,31 @@ var probeText string
 
 var probeTemplate = template.Must(template.Must(pageTemplate.Clone()).New("probe").Parse(probeText))
 
+// A difference is a quantity of a probe and of the median probe, in seconds; nil where it is absent.
 type difference struct {
 	Name         string
 	This, Median *float64
 }
 
-func by(this, median *float64) string {
+// signedDifference writes by how much a value is above or below the median, or a dash if one of them is absent.
+func signedDifference(this, median *float64) string {
 	if this == nil || median == nil {
 		return "–"
 	}
-	return map[bool]string{true: "+", false: "−"}[*this >= *median] + format.Seconds(math.Abs(*this-*median))
+	sign := "+"
+	if *this < *median {
+		sign = "−"
+	}
+	return sign + format.Seconds(math.Abs(*this-*median))
 }
 
-// find is a result in memory and its history; nil if there is none.
+// find returns a result in memory, by its trace id, and the history that has it. The entry is nil if there is none.
 func (b *Board) find(id string) (*entry, history) {
 	for _, h := range b.copies() {
-		list := h.kept()
-		if i := slices.IndexFunc(list, func(e *entry) bool { return e.TraceID == id }); i >= 0 {
-			return list[i], h
+		for _, e := range h.kept() {
+			if e.TraceID == id {
+				return e, h
+			}
 		}
 	}
 	return nil, history{}
@@ -43,6 +50,7 @@ func (b *Board) find(id string) (*entry, history) {
 const forgotten = "no result with this trace id is in memory: the prober keeps the last results of each target, " +
 	"its last failures and the slowest of a day, until it is restarted"
 
+// serveResult serves one result as JSON.
 func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 	e, _ := b.find(r.PathValue("trace_id"))
 	if e == nil {
@@ -52,6 +60,7 @@ func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"status": "success", "data": e.whole()})
 }
 
+// serveProbe serves the page of one result beside the median probe of the last hour.
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	e, h := b.find(r.PathValue("trace_id"))
 	if e == nil {
@@ -59,9 +68,9 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	median := medianProbe(h.since(time.Now().Add(-window)))
-	end, _ := extent(e)
+	own, _ := extent(e)
 	other, _ := extent(median)
-	end = nice(max(end, other))
+	end := axisEnd(max(own, other))
 	var rows []difference
 	last := cmp.Or(median, &entry{})
 	for _, q := range slowness {
@@ -71,7 +80,7 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	render(w, probeTemplate, map[string]any{"Shown": newStrip(e, end), "Median": newStrip(median, end), "Rows": rows})
 }
 
-// medianProbe is the one in the middle by E2EL; nil if none has an E2EL.
+// medianProbe returns the entry in the middle by E2EL; nil if none has an E2EL.
 func medianProbe(entries []*entry) *entry {
 	list := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.E2EL == nil })
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*a.E2EL, *b.E2EL) })

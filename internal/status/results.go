@@ -61,10 +61,13 @@ func (q query) onlyFailures() bool {
 	return outcomes != nil && !slices.Contains(outcomes, string(probe.OK))
 }
 
+// wants reports whether a result is one of those that are asked for.
 func (q query) wants(e *entry) bool {
 	targets, outcomes := q["target"], q["outcome"]
-	return (targets == nil || slices.Contains(targets, e.Target)) &&
-		(outcomes == nil || slices.Contains(outcomes, string(e.Outcome)) || !e.OK() && slices.Contains(outcomes, failedOutcome))
+	ofTarget := targets == nil || slices.Contains(targets, e.Target)
+	ofOutcome := outcomes == nil || slices.Contains(outcomes, string(e.Outcome)) ||
+		!e.OK() && slices.Contains(outcomes, failedOutcome)
+	return ofTarget && ofOutcome
 }
 
 // serveResults answers with results, the newest first, and never has the text of all of them in memory.

@@ -12,11 +12,19 @@ func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("GET /probes/{trace_id}", harmless(b.serveProbe))
 	mux.Handle("GET /api/v1/results", harmless(b.serveResults))
 	mux.Handle("GET /api/v1/results/{trace_id}", harmless(b.serveResult))
-	mux.Handle("GET /api/v1/targets", harmless(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
-	}))
-	mux.Handle("GET /-/healthy", harmless(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Prober is Healthy.\n") }))
+	mux.Handle("GET /api/v1/targets", harmless(b.serveTargets))
+	mux.Handle("GET /-/healthy", harmless(serveHealthy))
 	mux.Handle("GET /-/ready", harmless(b.serveReady))
+}
+
+// serveTargets serves all targets as JSON.
+func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
+}
+
+// serveHealthy answers 200: the process serves HTTP.
+func serveHealthy(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, "Prober is Healthy.\n")
 }
 
 // harmless adds headers to every answer. A handler may loosen the policy of its own.
@@ -31,6 +39,7 @@ func harmless(next http.HandlerFunc) http.Handler {
 	})
 }
 
+// serveReady answers 200 if the prober is ready, else 503.
 func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if !b.ready.Load() {
 		http.Error(w, "Prober is not Ready.", http.StatusServiceUnavailable)
@@ -39,8 +48,12 @@ func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "Prober is Ready.\n")
 }
 
+// refuse answers with an error in the form of Prometheus' API.
 func refuse(w http.ResponseWriter, status int, text string) {
-	kind := map[int]string{http.StatusBadRequest: "bad_data", http.StatusNotFound: "not_found", http.StatusForbidden: "forbidden", http.StatusConflict: "unavailable"}[status]
+	kind := "bad_data"
+	if status == http.StatusNotFound {
+		kind = "not_found"
+	}
 	answer(w, status, map[string]string{"status": "error", "errorType": kind, "error": text})
 }
 

@@ -25,16 +25,17 @@ var slowness = [...]quantity{
 	{"TPOT", func(e *entry) *float64 { return e.TPOT }},
 }
 
-// ranksOf are the ranks of those entries, oldest first, that are worth keeping: the last failures, which rank above all
-// others, and the successes since a time that are among the slowest since any time by some quantity. A success with so
-// many later ones that are as slow has the rank slowCount less that number, by the quantity by which it is the highest.
-// Usually about 80 of the 8,640 results of a day have one.
+// ranksOf returns the ranks of the entries that are worth keeping; list has the oldest first. The last failures rank
+// above all successes. The rank of a success since a time is slowCount less the number of later successes that are at
+// least as slow, by the quantity by which that is the highest; at 0 and below it is not kept. Usually about 80 of the
+// 8,640 results of a day have a rank.
 func ranksOf(list []*entry, since time.Time) map[*entry]int {
 	ranks, failures := map[*entry]int{}, 0
 	var later [len(slowness)][]float64 // the slowest by each quantity, the slowest first
 	for _, e := range slices.Backward(list) {
 		if !e.OK() {
-			if failures++; failures <= failedSize {
+			failures++
+			if failures <= failedSize {
 				ranks[e] = slowCount + 1 + failedSize - failures
 			}
 			continue
@@ -45,7 +46,8 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 				continue
 			}
 			slower := sort.Search(len(later[q]), func(i int) bool { return later[q][i] < *v })
-			if rank := slowCount - slower; rank > ranks[e] {
+			rank := slowCount - slower
+			if rank > ranks[e] {
 				ranks[e] = rank
 			}
 			later[q] = slices.Insert(later[q], slower, *v)
@@ -61,7 +63,7 @@ type slowRow struct {
 	Times [2][]*entry
 }
 
-// Slowest are the rows of the table of the slowest results; nil if there is none of the last day.
+// Slowest returns the rows of the table of the slowest results; nil if there is none of the last day.
 func (v *view) Slowest() (rows []slowRow) {
 	list, now := v.past.kept(), time.Now()
 	for _, q := range slowness {
@@ -73,9 +75,11 @@ func (v *view) Slowest() (rows []slowRow) {
 	return rows
 }
 
-// slowest are the successes of the list since a time, the slowest first.
+// slowest returns the slowest successes of the list since a time, the slowest first.
 func (q quantity) slowest(list []*entry, since time.Time) []*entry {
-	list = slices.DeleteFunc(slices.Clone(list), func(e *entry) bool { return !e.OK() || q.Of(e) == nil || e.At.Before(since) })
+	list = slices.DeleteFunc(slices.Clone(list), func(e *entry) bool {
+		return !e.OK() || q.Of(e) == nil || e.At.Before(since)
+	})
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*q.Of(b), *q.Of(a)) })
 	return list[:min(slowCount, len(list))]
 }

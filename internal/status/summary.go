@@ -7,7 +7,7 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A summarized is the summary of so many results, which follow each other, and the first of them: these tell them all.
+// A summarized is the summary of n consecutive results. The first of them and n identify them.
 type summarized struct {
 	first      *entry
 	n          int
@@ -44,8 +44,9 @@ func (e *entry) sampleFor(objectives []probe.Objective) report.Sample {
 	s.Judged = make([]report.Judgement, len(objectives))
 	for i, o := range objectives {
 		same := func(of probe.Objective) bool { return of.Signal == o.Signal && of.Limit == o.Limit }
-		if k := slices.IndexFunc(e.objectives, same); k >= 0 {
-			s.Judged[i] = e.sample.Judged[k]
+		before := slices.IndexFunc(e.objectives, same)
+		if before >= 0 {
+			s.Judged[i] = e.sample.Judged[before]
 		}
 	}
 	return s

@@ -78,6 +78,7 @@ func quantilesOf(d report.Distribution) quantiles {
 	return quantiles{N: d.Count, P50: at(0.5), P95: at(0.95)}
 }
 
+// An objective is how the results of the window met one objective of the target.
 type objective struct {
 	Name   string       `json:"name"`
 	Signal probe.Signal `json:"signal"`
@@ -92,9 +93,10 @@ func (o objective) Missed() bool {
 	return o.Total > 0 && report.Attainment{Goal: report.Number(o.Goal), Good: o.Good, Judged: o.Total}.Missed()
 }
 
-// Ratio is the share of good ones; there is at least one result.
+// Ratio returns the share of good results. There is at least one result.
 func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
 
+// views returns all targets as they are now.
 func (b *Board) views() []*view {
 	now, list := time.Now(), []*view{}
 	for _, h := range b.copies() {
@@ -103,6 +105,7 @@ func (b *Board) views() []*view {
 	return list
 }
 
+// newView returns a target as it is at a moment.
 func newView(h history, now time.Time) *view {
 	t := h.target
 	v := &view{
@@ -114,7 +117,8 @@ func newView(h history, now time.Time) *view {
 	for _, a := range t.Abilities {
 		v.Capabilities[a.Name] = a
 	}
-	if last := v.Last; last != nil {
+	last := v.Last
+	if last != nil {
 		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, last.Hint, &last.At
 	}
 	if h.dropped && h.ring[0].At.After(now.Add(-window)) {
@@ -123,11 +127,12 @@ func newView(h history, now time.Time) *view {
 	v.sumUp()
 	if t.InFlight != nil {
 		n, oldest := t.InFlight()
-		if v.InFlight = n; n > 0 {
+		v.InFlight = n
+		if n > 0 {
 			v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
 		}
 	}
-	v.State = v.judge()
+	v.State = v.currentState()
 	return v
 }
 
@@ -150,7 +155,8 @@ func (v *view) sumUp() {
 	}
 }
 
-func (v *view) judge() state {
+// currentState returns the state of the target.
+func (v *view) currentState() state {
 	switch {
 	case len(v.Problems) > 0:
 		return rejected
@@ -164,10 +170,10 @@ func (v *view) judge() state {
 	return fine
 }
 
-// patience is how long a probe may be under way before the target counts as hanging: twice the 95th percentile of the
-// last hour's E2EL, but no less than half an interval or 10 s, whichever is shorter. So a server that just is slow does
-// not hang, and one that hangs shows it in the first probe after the fault. It is 10 s without a success in the last
-// hour.
+// patience returns how many seconds a probe may be under way before the target counts as hanging: twice the 95th
+// percentile of the last hour's E2EL, but at least half an interval or 10 s, whichever is shorter. So a server that is
+// only slow does not hang, and one that hangs shows it in the first probe after the fault. Without a success in the
+// last hour it is 10 s.
 func (v *view) patience() float64 {
 	least := longWait.Seconds()
 	if v.Quantiles.E2EL.N == 0 {
@@ -179,6 +185,7 @@ func (v *view) patience() float64 {
 	return max(least, 2*float64(v.Quantiles.E2EL.P95))
 }
 
+// orNull returns a pointer to s, or nil if s is empty.
 func orNull(s string) *string {
 	if s == "" {
 		return nil
@@ -186,8 +193,8 @@ func orNull(s string) *string {
 	return &s
 }
 
-// Why says what is wrong with the target: the problems of its settings, or the error of its last result; empty if
-// nothing is.
+// Why returns what is wrong with the target: the problems of its settings, or the error of its last result. It is empty
+// if nothing is wrong.
 func (v *view) Why() string {
 	if v.LastError != nil && len(v.Problems) == 0 {
 		return *v.LastError

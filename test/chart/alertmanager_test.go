@@ -10,8 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestAlertmanagerConfigsSeeTheAlerts holds that an Alertmanager takes the chart's alerts into the route of a team, and inhibits
-// them, where both come from AlertmanagerConfigs in the prober's namespace; and that it is the chart's label which does it.
+// TestAlertmanagerConfigsSeeTheAlerts holds that an Alertmanager takes the chart's alerts into the route of a
+// team, and inhibits them, where both come from AlertmanagerConfigs in the prober's namespace; and that it is
+// the chart's label which does it.
 func TestAlertmanagerConfigsSeeTheAlerts(t *testing.T) {
 	t.Parallel()
 	all := objects(t, render(t, "--values", sets(t)["operator"], "--set", "namespaceOverride=elsewhere"))
@@ -40,12 +41,12 @@ func TestAlertmanagerConfigsSeeTheAlerts(t *testing.T) {
 		}
 	}
 
-	down, regression := alerts["ProberTargetDown"], alerts["ProberStreamStall"]
-	if !inhibits(loaded, down, regression) {
-		t.Errorf("%v does not inhibit %v", down, regression)
+	down, stall := alerts["ProberTargetDown"], alerts["ProberStreamStall"]
+	if !inhibits(loaded, down, stall) {
+		t.Errorf("%v does not inhibit %v", down, stall)
 	}
-	delete(regression, "namespace")
-	if route.Matches(regression) || inhibits(loaded, down, regression) {
+	delete(stall, "namespace")
+	if route.Matches(stall) || inhibits(loaded, down, stall) {
 		t.Error("alerts without a namespace are seen: this test has no namespaces")
 	}
 }
@@ -53,17 +54,18 @@ func TestAlertmanagerConfigsSeeTheAlerts(t *testing.T) {
 // inhibits reports whether one alert silences another of the same target and prompt.
 func inhibits(loaded *config.Config, source, target model.LabelSet) bool {
 	for _, rule := range loaded.InhibitRules {
-		if labels.Matchers(rule.SourceMatchers).Matches(source) && labels.Matchers(rule.TargetMatchers).Matches(target) {
+		from, to := labels.Matchers(rule.SourceMatchers), labels.Matchers(rule.TargetMatchers)
+		if from.Matches(source) && to.Matches(target) {
 			return true
 		}
 	}
 	return false
 }
 
-// operatorsConfig returns the configuration that the Prometheus operator makes of the inhibit rules of an AlertmanagerConfig, and of the
-// route of a team that has another one in the same namespace. By default it adds a matcher of the namespace to the
-// route and to both sides of a rule (namespaceEnforcer in pkg/alertmanager/amcfg.go). Its own code is not used, since its
-// module pkg/client is not available.
+// operatorsConfig returns the configuration that the Prometheus operator makes of the inhibit rules of an
+// AlertmanagerConfig, and of the route of a team that has another one in the same namespace. By default it adds
+// a matcher of the namespace to the route and to both sides of a rule (namespaceEnforcer in
+// pkg/alertmanager/amcfg.go). Its own code is not used, since its module pkg/client is not available.
 func operatorsConfig(t *testing.T, inhibiting object) *config.Config {
 	t.Helper()
 	namespace := fmt.Sprintf("namespace=%q", at(inhibiting, "metadata", "namespace"))
@@ -75,9 +77,10 @@ func operatorsConfig(t *testing.T, inhibiting object) *config.Config {
 			"equal":           rule["equal"],
 		})
 	}
+	team := object{"receiver": "team", "matchers": []string{namespace}, "continue": true}
 	text, err := yaml.Marshal(object{
 		"receivers":     []object{{"name": "default"}, {"name": "team"}},
-		"route":         object{"receiver": "default", "routes": []object{{"receiver": "team", "matchers": []string{namespace}, "continue": true}}},
+		"route":         object{"receiver": "default", "routes": []object{team}},
 		"inhibit_rules": rules,
 	})
 	if err != nil {

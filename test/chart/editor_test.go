@@ -22,7 +22,11 @@ func TestTargetsSchema(t *testing.T) {
 	}
 	printed, _ := program.Launch(t, "PROBER_BINARY", nil, "config", "example").Output(t)
 	dir := t.TempDir()
-	for name, text := range map[string]string{"Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n", "values.schema.json": string(schema)} {
+	files := map[string]string{
+		"Chart.yaml":         "apiVersion: v2\nname: x\nversion: 1.0.0\n",
+		"values.schema.json": string(schema),
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestSets lints and renders every set of values that comes with the chart, and holds that no secret is in it and that the
-// prober accepts its configuration. What comes out is compared with a golden file, but for otlp, which has little.
+// TestSets lints and renders every set of values that comes with the chart, and holds that no secret is in it
+// and that the prober accepts its configuration. What comes out is compared with a golden file, but for otlp,
+// which has little.
 func TestSets(t *testing.T) {
 	t.Parallel()
 	for name, path := range sets(t) {
@@ -57,5 +58,7 @@ func golden(t *testing.T, path, text string) {
 	}
 }
 
-// secret matches a Secret, a key in a targets file, and a variable that may hold one and has its value in plain text.
-var secret = regexp.MustCompile(`(?m)^kind: Secret$|^\s*api_key:|name: "?\w*(API_KEY|HEADERS|TOKEN|PASSWORD)"?\n\s+value:`)
+// secret matches a Secret, a key in a targets file, and a variable that may hold one and has its value in plain
+// text.
+var secret = regexp.MustCompile(`(?m)^kind: Secret$|^\s*api_key:` +
+	`|name: "?\w*(API_KEY|HEADERS|TOKEN|PASSWORD)"?\n\s+value:`)

@@ -11,8 +11,8 @@ import (
 // ownValues matches values for our chart in a page.
 var ownValues = regexp.MustCompile("(?ms)^```yaml\n(# values.yaml(?: of prober)?\n.*?)^```$")
 
-// TestValuesOfPagesRender renders our chart with the values that each page shows, and holds that the prober accepts the targets
-// file and the environment that come out.
+// TestValuesOfPagesRender renders our chart with the values that each page shows, and holds that the prober
+// accepts the targets file and the environment that come out.
 func TestValuesOfPagesRender(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -36,7 +36,8 @@ func TestValuesOfTheReadmeRender(t *testing.T) {
 	t.Parallel()
 	shown := blocks(t, chart+"/README.md", regexp.MustCompile("(?ms)^```yaml\n([a-zA-Z].*?)^```$"))
 	for _, block := range shown {
-		proberAcceptsItsConfiguration(t, objects(t, render(t, "--values", values(t, vllm), "--values", values(t, block))))
+		text := render(t, "--values", values(t, vllm), "--values", values(t, block))
+		proberAcceptsItsConfiguration(t, objects(t, text))
 	}
 	if len(shown) < 3 {
 		t.Errorf("%d blocks found: the test does not see them", len(shown))

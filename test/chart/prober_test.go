@@ -50,8 +50,8 @@ func environment(container map[string]any) map[string]string {
 // file matches a file of a Secret or ConfigMap in a targets file.
 var file = regexp.MustCompile(`/etc/prober/(?:secrets|configmaps)/[^/\s]+/[^/\s]+`)
 
-// files are what the mounts of a container hold, by path: the targets file of our ConfigMap, or some targets file, and
-// something for each file that it names, which must be in a folder that is mounted.
+// files are what the mounts of a container hold, by path: the targets file of our ConfigMap, or some targets
+// file, and something for each file that it names, which must be in a folder that is mounted.
 func files(t *testing.T, all []object, container map[string]any) map[string]string {
 	t.Helper()
 	targets := "targets: [{url: http://elsewhere}]"

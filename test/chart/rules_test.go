@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRulesAreThoseOfAlerts holds that a PrometheusRule says what the rule file says, but for what the values change, and
-// that each alert has the namespace of the prober.
+// TestRulesAreThoseOfAlerts holds that a PrometheusRule says what the rule file says, but for what the values
+// change, and that each alert has the namespace of the prober.
 func TestRulesAreThoseOfAlerts(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../alerts/rules.yaml")
@@ -81,7 +81,8 @@ func board(t *testing.T, data []byte) (v any) {
 	return v
 }
 
-// TestFilesAreMissed holds that a copy of the chart without its files renders no empty rules: it says what is missing.
+// TestFilesAreMissed holds that a copy of the chart without its files renders no empty rules: it says what is
+// missing.
 func TestFilesAreMissed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,7 +10,8 @@ import (
 // vllm is a targets file in values.
 const vllm = "config: {targets: [{name: vllm, url: \"http://vllm:8000\"}]}\n"
 
-// TestRefused holds what the chart says of values that cannot be installed, and that it takes what lies beside them.
+// TestRefused holds what the chart says of values that cannot be installed, and that it takes what lies beside
+// them.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -36,10 +37,12 @@ func TestRefused(t *testing.T) {
 // TestFractionsOfTheCommandLine holds that --set, which makes texts of fractions, is enough for them.
 func TestFractionsOfTheCommandLine(t *testing.T) {
 	t.Parallel()
-	proberAcceptsItsConfiguration(t, objects(t, render(t, "--values", values(t, vllm), "--set", "config.qps=0.05,config.prompt_tokens=8000")))
+	text := render(t, "--values", values(t, vllm), "--set", "config.qps=0.05,config.prompt_tokens=8000")
+	proberAcceptsItsConfiguration(t, objects(t, text))
 }
 
-// TestNotes holds the two traps that notes warn of: nothing scrapes the prober, and kube-prometheus-stack does not see it.
+// TestNotes holds the two traps that notes warn of: nothing scrapes the prober, and kube-prometheus-stack does
+// not see it.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	const unread, ignored = "Nothing scrapes it yet", `.labels has no "release"`
@@ -53,9 +56,12 @@ func TestNotes(t *testing.T) {
 	} {
 		out, err := helm(t, "install", "prober", chart, "--dry-run=client", "--values", values(t, vllm+text))
 		_, notes, ok := strings.Cut(out, "\nNOTES:\n")
+		if err != nil || !ok || !strings.Contains(notes, "helm test prober") {
+			t.Fatalf("%q: %v\n%s", text, err, out)
+		}
 		warned := strings.Contains(notes, unread) || strings.Contains(notes, ignored)
-		if err != nil || !ok || !strings.Contains(notes, "helm test prober") || !strings.Contains(notes, want) || warned != (want != "") {
-			t.Errorf("%q: %v\n%s\nwant %q", text, err, notes, want)
+		if warned != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("%q: %s\nwant %q", text, notes, want)
 		}
 	}
 }
@@ -83,12 +89,13 @@ func TestTargetsRestartNothing(t *testing.T) {
 	}
 }
 
-// TestLabels holds that a label of one object replaces the same one of all, but none by which objects are selected; and that
-// objects have a name that a Service may have, too.
+// TestLabels holds that a label of one object replaces the same one of all, but none by which objects are
+// selected; and that objects have a name that a Service may have, too.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	const text = "fullnameOverride: my.prober\npodMonitor: {enabled: true, labels: {team: own}}\n" +
-		"commonLabels: {team: common, app.kubernetes.io/name: other}\nservice: {labels: {team: own}}\npodLabels: {team: own}\n"
+		"commonLabels: {team: common, app.kubernetes.io/name: other}\n" +
+		"service: {labels: {team: own}}\npodLabels: {team: own}\n"
 	for _, o := range objects(t, render(t, "--values", values(t, vllm+text))) {
 		want := map[any]string{"Service": "own", "PodMonitor": "own", "Pod": "own"}[o["kind"]]
 		if want == "" {

@@ -18,9 +18,9 @@ import (
 // Levels of Pod Security: what is ours keeps the first, of others we ask nothing.
 const restricted, anything = "restricted", "privileged"
 
-// deployedIsAdmitted holds that the API server admits each value set of the chart, a chart of somebody else that has
-// the sidecar from ours, the Kustomize base, each example that uses the component beside a server that is not ours,
-// and the manifests in the documentation, which are pasted as they are.
+// deployedIsAdmitted holds that the API server admits each value set of the chart, a chart of somebody else
+// that has the sidecar from ours, the Kustomize base, each example that uses the component beside a server that
+// is not ours, and the manifests in the documentation, which are pasted as they are.
 func deployedIsAdmitted(t *testing.T, c *cluster) {
 	admits := func(path, manifests, level string) {
 		t.Run(filepath.Base(path), func(t *testing.T) { admitted(t, c, manifests, level) })
@@ -81,7 +81,8 @@ func admitted(t *testing.T, c *cluster, manifests, level string) {
 		return
 	}
 	c.kubectl(t, ahead.String(), "apply", "-f", "-")
-	out := c.kubectl(t, send.String(), "apply", "--dry-run=server", "--validate=strict", "--warnings-as-errors", "-f", "-")
+	out := c.kubectl(t, send.String(),
+		"apply", "--dry-run=server", "--validate=strict", "--warnings-as-errors", "-f", "-")
 	if got := strings.Count(out, "(server dry run)"); got != sent {
 		t.Errorf("%d of %d objects were taken:\n%s", got, sent, out)
 	}
@@ -89,8 +90,10 @@ func admitted(t *testing.T, c *cluster, manifests, level string) {
 
 // namespaceOf is the manifest of an object's namespace.
 func namespaceOf(o object, level string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %q, labels: {pod-security.kubernetes.io/warn: %s}}\n",
-		cmp.Or(o.Metadata.Namespace, "default"), level)
+	return fmt.Sprintf(`apiVersion: v1
+kind: Namespace
+metadata: {name: %q, labels: {pod-security.kubernetes.io/warn: %s}}
+`, cmp.Or(o.Metadata.Namespace, "default"), level)
 }
 
 // notServed are kinds whose CRDs cannot be pinned, with the reason.

@@ -8,8 +8,8 @@ import (
 )
 
 // Refusal is what the prober says of an environment and files, by their paths in
-// its container; empty if it takes them and all targets in them. It reads and judges its configuration
-// before it listens, and it is told to listen where it cannot: it sends no probe and
+// its container; empty if it takes them and all targets in them. It is asked to show its
+// configuration, and then to run, but to listen where it cannot: it sends no probe and
 // opens no port. As a sidecar, with PROBER_DRAIN_ENDPOINT, it would go on with what
 // it refuses, so that variable is left out. It needs PROBER_BINARY.
 func Refusal(t *testing.T, environ, files map[string]string) string {
@@ -32,6 +32,10 @@ func Refusal(t *testing.T, environ, files map[string]string) string {
 		}
 		variables = append(variables, name+"="+here.Replace(value))
 	}
+	show := Launch(t, "PROBER_BINARY", variables, "config", "show") // run would do without a target that is wrong
+	if _, code := show.Output(t); code != 0 {
+		return show.Log()
+	}
 	p := Launch(t, "PROBER_BINARY", variables, "run", "--listen-address", "192.0.2.1:9464")
 	_, code := p.Output(t)
 	said := p.Log()
@@ -40,7 +44,7 @@ func Refusal(t *testing.T, environ, files map[string]string) string {
 		return said
 	case code != 1 || !listens:
 		t.Fatalf("exit code %d: %s", code, said)
-	case strings.Contains(said, "unknown variable"), strings.Contains(said, "target rejected"):
+	case strings.Contains(said, "unknown variable"):
 		return said
 	}
 	return ""

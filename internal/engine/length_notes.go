@@ -9,18 +9,18 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// Off is by how many tokens prompts are longer than asked, once that was counted.
+// Off returns by how many tokens prompts are longer than configured. known is false until they were counted.
 func (j *Job) Off() (tokens int, known bool) { return j.writer.Off() }
 
-// Means is what made the prompts as long as they are; empty: they are not yet. By is the target whose count it was,
-// and requests is how many of them it took that are recorded nowhere.
+// Means returns what made the prompts as long as they are; it is empty while they are not. by is the target whose count
+// it was, and requests is how many requests that are recorded nowhere it took.
 func (j *Job) Means() (means Means, by string, requests int) {
 	j.length.mu.Lock()
 	defer j.length.mu.Unlock()
 	return j.length.means, j.Targets[j.length.by].Name, j.length.requests
 }
 
-// LengthLine says how long the prompts of member i are, and what made them so.
+// LengthLine returns a sentence on how long the prompts of member i are, and what made them so.
 func (j *Job) LengthLine(i int) string {
 	note := j.LengthNote(i)
 	means, by, requests := j.Means()
@@ -34,14 +34,14 @@ func (j *Job) LengthLine(i int) string {
 	case means == ByTokenizer:
 		return fmt.Sprintf("prompts are exactly %s tokens, by the server's tokenizer", length)
 	case means == ByUsage:
-		return fmt.Sprintf("prompts are exactly %s tokens, by the usage of %s with short answers, which are recorded nowhere",
-			length, format.Count(requests, "request"))
+		return fmt.Sprintf("prompts are exactly %s tokens, by the usage of %s with short answers, "+
+			"which are recorded nowhere", length, format.Count(requests, "request"))
 	}
 	return ""
 }
 
-// LengthNote says for member i what is unusual about the length of its prompts; empty if they are exactly as long as
-// asked.
+// LengthNote returns what is unusual about the length of the prompts of member i; empty if they are exactly as long as
+// configured.
 func (j *Job) LengthNote(i int) string {
 	if j.Prompts.Workload == prompt.Dataset {
 		return ""
@@ -71,7 +71,7 @@ func (j *Job) LengthNote(i int) string {
 	return ""
 }
 
-// otherNote is [Job.LengthNote] for a member that gets prompts whose length another one told.
+// otherNote returns the note of [Job.LengthNote] for a member that gets prompts whose length another one counted.
 func (j *Job) otherNote(i int, by string) string {
 	note := "the length of the prompts is exact by the count of " + by
 	counted := j.Members[i].Capabilities().Prompt
@@ -84,7 +84,7 @@ func (j *Job) otherNote(i int, by string) string {
 	return fmt.Sprintf("%s; this server counts %s tokens", note, format.Grouped(counted.N))
 }
 
-// OffNote says by how many tokens the prompts of t are longer than asked.
+// OffNote returns a sentence on by how many tokens the prompts of t are longer than configured.
 func OffNote(off int, t config.Target) string {
 	return fmt.Sprintf("prompts count %+d tokens against the %d asked", off, t.PromptTokens)
 }
