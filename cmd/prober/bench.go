@@ -22,11 +22,11 @@ func newBench() *cobra.Command {
 		Long: `Bench sends a finite number of requests, measured as all probes are, and prints
 vLLM's benchmark_serving table. By default it sends ten at the configured rate.
 
-  --qps X              X per second and target by the clock, or inf: all at once
-  --qps 0.5,1,2        a step for each rate
-  --concurrency N      a closed loop; with --qps the most in flight
-  --ladder 1,2,4       a step for each concurrency, with --qps inf at once
-  --prompt-tokens A,B  all of that for each length
+  --qps X              X per second and target, on schedule; inf: all at once
+  --qps 0.5,1,2        one step for each rate
+  --concurrency N      closed loop with N in flight; with --qps, at most N
+  --ladder 1,2,4       a closed loop for each; with --qps inf, so many at once
+  --prompt-tokens A,B  repeat the run with each prompt length
 
 Several URLs, or several targets of one group, are compared: they answer the
 same prompts, and each difference from the first has its confidence interval.
@@ -40,11 +40,12 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 		Annotations: map[string]string{
 			mostUsed: "requests duration concurrency ladder qps prompt-tokens objective fail-on format plot",
 			appendix: `
-By the clock, requests begin on time however late the answers are:
-ten rounds at --qps 1 measure what ten at --qps 0.1 do, in a tenth of the time.
-Several targets are asked by the clock in rounds, one after another, otherwise
-one target after the other. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are
-exported as those of run are.
+With --qps, requests start on schedule even if earlier answers are late. As long
+as answers end before the next request, ten rounds at --qps 1 give the same
+result as ten at --qps 0.1, in a tenth of the time.
+With --qps, several targets are asked in rounds, one after another; otherwise
+one target has its whole step before the next. If OTEL_EXPORTER_OTLP_ENDPOINT is
+set, requests are exported as those of run are.
 `,
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {

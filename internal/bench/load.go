@@ -25,7 +25,7 @@ type Load struct {
 // Planned reports whether requests begin by the clock.
 func (l Load) Planned() bool { return l.Plan.Interval > 0 }
 
-// Total returns how many requests each member gets. known is false if only time tells.
+// Total returns how many requests each member gets. known is false if only the time limits them.
 func (l Load) Total() (n int, known bool) {
 	if !l.Planned() || l.Limit == 0 {
 		return l.Requests, l.Limit == 0

@@ -34,21 +34,11 @@ type CommandLine struct {
 
 // Parse returns the plan of a command line. All mistakes of the user are returned together, as [usage.Problems].
 func Parse(line CommandLine) (*Plan, error) {
-	options := line.Options
+	plan := &Plan{Options: line.Options}
 	settings := maps.Clone(line.Settings)
-	qps := settings["QPS"]
-	var problems usage.Problems
-	severalRates := strings.Contains(qps, ",")
-	if severalRates {
-		problems = options.readRates(qps)
-	}
-	if severalRates || qps == "inf" {
-		delete(settings, "QPS") // the configuration knows single rates only
-	}
-	options.Unpaced = qps == "inf" || qps == "" && options.Concurrency > 0
-	problems = append(problems, options.check(line.Changed, qps)...)
 	setGroup(settings, line.URLs)
-	plan := &Plan{Options: options}
+	problems := plan.readQPS(settings)
+	problems = append(problems, plan.check(line.Changed, line.Settings["QPS"])...)
 	lengths, missing := promptLengths(settings["PROMPT_TOKENS"])
 	problems = append(problems, missing...)
 	for _, length := range lengths {
@@ -64,7 +54,7 @@ func Parse(line CommandLine) (*Plan, error) {
 		case err != nil && problems == nil:
 			return nil, err
 		case err == nil:
-			options.unlimit(c)
+			plan.unlimit(c)
 			plan.Lengths = append(plan.Lengths, c)
 		}
 	}
@@ -76,6 +66,21 @@ func Parse(line CommandLine) (*Plan, error) {
 		plan.requestsToCompare = report.PairsNeeded(comparisons)
 	}
 	return plan, nil
+}
+
+// readQPS reads the rate: a number, several, inf for no clock, or none. It leaves only a single number in the settings,
+// because the configuration knows no other.
+func (o *Options) readQPS(settings map[string]string) (problems usage.Problems) {
+	qps := settings["QPS"]
+	several := strings.Contains(qps, ",")
+	if several {
+		problems = o.readRates(qps)
+	}
+	if several || qps == "inf" {
+		delete(settings, "QPS")
+	}
+	o.Unpaced = qps == "inf" || qps == "" && o.Concurrency > 0
+	return problems
 }
 
 // setGroup puts targets that are given by several URLs into one group, unless the user named one.
@@ -134,14 +139,7 @@ func (p *Plan) comparisons() (n int) {
 func (p *Plan) settings() map[string]string {
 	values := settingValues{}
 	for _, c := range p.Lengths {
-		for _, o := range c.Given {
-			values.add("objective", o.String())
-		}
-		for _, t := range c.Targets {
-			for name, value := range t.Values("bench") {
-				values.add(name, value)
-			}
-		}
+		values.addConfig(c)
 	}
 	if len(p.Ladder) > 0 {
 		values["ladder"] = p.ladderTexts()
@@ -172,6 +170,18 @@ func (p *Plan) settings() map[string]string {
 
 // settingValues are the different values of each setting.
 type settingValues map[string][]string
+
+// addConfig adds the objectives of c, and the settings of its targets.
+func (v settingValues) addConfig(c *config.Config) {
+	for _, o := range c.Given {
+		v.add("objective", o.String())
+	}
+	for _, t := range c.Targets {
+		for name, value := range t.Values("bench") {
+			v.add(name, value)
+		}
+	}
+}
 
 // add adds a value, unless the setting has it already.
 func (v settingValues) add(name, value string) {

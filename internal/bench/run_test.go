@@ -52,7 +52,7 @@ func newRig(t *testing.T, configs map[string]sim.Config) *rig {
 	return r
 }
 
-// answer is what a server says, unless the request holds a field that it does not know.
+// answer answers as a server does, unless the request has a field that it does not know.
 func (r *rig) answer(s *sim.Server, w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *rig) bench(t *testing.T, names []string, o Options, settings map[string
 	return run.document
 }
 
-// setup is a bench on the named servers.
+// setup returns the setup of a bench on the named servers.
 func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string]string, out, errs io.Writer) Setup {
 	t.Helper()
 	var given []string
@@ -117,7 +117,7 @@ func simConfig(t *testing.T, profile string, seed uint64) sim.Config {
 	return sim.Config{Profile: p, Seed: seed}
 }
 
-// line is what a comparison says of a quantity.
+// line returns the line of a quantity.
 func line(t *testing.T, c report.Comparison, metric string) report.Line {
 	t.Helper()
 	i := slices.IndexFunc(c.Lines, func(l report.Line) bool { return l.Metric == metric })
@@ -374,14 +374,14 @@ func TestWhatIsSpecialAboutAServerIsSaid(t *testing.T) {
 }
 
 // TestTwoWaysToOneServer holds that its cache makes no difference between them: a
-// salt keeps them apart, or what the cache knew is not compared.
+// salt keeps them apart, or what the cache had is not compared.
 func TestTwoWaysToOneServer(t *testing.T) {
 	for name, test := range map[string]struct {
 		rejects           string
 		compared, warning string
 	}{
 		"salted": {"", "TTFT TPOT ITL E2EL", ""},
-		"told":   {"cache_salt", "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
+		"told":   {"cache_salt", "TPOT ITL", "a cache had 0 of 8 prompts of a and 8 of 8 of b"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"a": simConfig(t, "production-stack", 1)})

@@ -40,7 +40,7 @@ func (c *checker) run(ctx context.Context) (passed bool) {
 	if !c.askShortQuestion(ctx) {
 		return false
 	}
-	if !c.checkLengths() { // again: the answer may have told the server's context
+	if !c.checkLengths() { // again: the context may be known only now
 		return false
 	}
 	return c.check.Quick || c.probeFullLength(ctx)
@@ -117,7 +117,7 @@ func (c *checker) calibrate(ctx context.Context) {
 	}
 	means, by, _ := c.job.Means()
 	if means == engine.ByTokenizer || means == engine.ByUsage {
-		c.addText("tokens", "gets the prompts that are made exact on %s", by)
+		c.addText("tokens", "gets the prompts that were calibrated on %s", by)
 		return
 	}
 	failed, err := c.job.Calibrate(ctx, c.place, c.check.Quick)
@@ -126,8 +126,8 @@ func (c *checker) calibrate(ctx context.Context) {
 	case errors.Is(err, probe.ErrTooLong): // a later probe fails, or the context is known by now
 		c.addText("warning", "the prompt is %v", err)
 	case errors.Is(err, engine.ErrNoTokenizer):
-		c.addText("tokens", "no tokenizer route: requests with short answers, recorded nowhere, make the length "+
-			"exact before the first probe")
+		c.addText("tokens", "no tokenizer route: the length is made exact before the first probe, "+
+			"by a few requests with short answers that are not recorded")
 	case err != nil:
 		c.addText("warning", "ask the tokenizer: %v", err)
 	case failed != nil:
@@ -197,7 +197,7 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 	r := results[0]
 	if r.Outcome != probe.OK {
 		c.addFailure("probe of full length", r)
-		c.checkLengths() // the refusal may have told the server's context
+		c.checkLengths() // the refusal may have shown it
 		return false
 	}
 	c.found.Objectives = c.check.Judge(r.Target, r)

@@ -23,7 +23,7 @@ func written(t testing.TB, p Page) string {
 	return b.String()
 }
 
-// ladder is a page of two targets whose second chart has the second one alone.
+// ladder returns a page of two targets whose second chart has the second one alone.
 func ladder() Page {
 	return Page{
 		Title:    "a & b",
@@ -103,7 +103,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// anyPage is a page of random charts, with names made of those given.
+// anyPage returns a page of random charts, with names made of those given.
 func anyPage(r *rand.Rand, names ...string) Page {
 	name := func() string { return names[r.IntN(len(names))] }
 	axis := func() Axis {

@@ -10,8 +10,8 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// sides are targets a and b, with a mean in each of 20 periods of 18 minutes; b is 5% slower, and has none in the first
-// two periods.
+// sides returns a Prometheus with targets a and b, which have a mean in each of 20 periods of 18 minutes; b is 5%
+// slower, and has none in the first two periods.
 func sides() *fake {
 	means := func(step time.Duration, from, to int, scale float64, target string) sample {
 		var values [][]any

@@ -91,7 +91,7 @@ func run(t *testing.T, f *fake, r Request) (*Query, error) {
 	return query, query.Run(t.Context())
 }
 
-// point is one sample of a vector, with labels as a=b.
+// point returns one sample of a vector, with labels as a=b.
 func point(value float64, labels ...string) sample {
 	metric := map[string]string{"target": "a", "model": "m", "prompt": "cold"}
 	for _, l := range labels {
@@ -101,7 +101,7 @@ func point(value float64, labels ...string) sample {
 	return sample{"metric": metric, "value": []any{0, fmt.Sprint(value)}}
 }
 
-// native is a sample of a native histogram with 30 samples in its zero bucket, up to 0.25 s, and 10 up to 0.5 s.
+// native returns a sample of a native histogram with 30 samples in its zero bucket, up to 0.25 s, and 10 up to 0.5 s.
 func native(labels ...string) sample {
 	return sample{"metric": point(0, labels...)["metric"], "histogram": []any{0, map[string]any{
 		"count": "40", "sum": "10", "buckets": [][]any{{3, "-0.25", "0.25", "30"}, {0, "0.25", "0.5", "10"}},

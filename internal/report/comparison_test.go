@@ -20,7 +20,7 @@ type contest struct {
 	outlier float64 // share of requests that take up to several times as long
 }
 
-// pairs are those of one run, in which both targets share what is hard about a round.
+// pairs returns those of one run, in which both targets share what is hard about a round.
 func (c contest) pairs(seed uint64) (list []Pairs) {
 	r := rand.New(rand.NewPCG(seed, 20260301))
 	draw := func(mean float64) float64 {
@@ -80,10 +80,10 @@ func TestRunsShowWhatIsThere(t *testing.T) {
 	}
 }
 
-// ladderPairs are those of a step of a ladder in which two identical builds answer the same prompts. As of real servers
-// latencies are skewed, some are several times as long, and what makes a request slow is seen in several quantities:
-// E2EL is TTFT and all tokens, ITL is the median of what TPOT is the mean of, and prompts are hard or easy for both.
-// Requests that are under way together share a batch, which is quick or slow for all of them.
+// ladderPairs returns those of a step of a ladder, in which two identical builds answer the same prompts. As of real
+// servers latencies are skewed, some are several times as long, and what makes a request slow is seen in several
+// quantities: E2EL is TTFT and all tokens, ITL is the median of what TPOT is the mean of, and prompts are hard or easy
+// for both. Requests that are under way together share a batch, which is quick or slow for all of them.
 func ladderPairs(r *rand.Rand, requests, concurrency int) []Pairs {
 	const tokens = 99
 	drift := 1.0 // of the machine under both
@@ -291,7 +291,7 @@ func TestRegressions(t *testing.T) {
 // both.
 func TestWhatIsNotJudged(t *testing.T) {
 	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, noValue }
-	const tooFew = "too few rounds, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
+	const tooFew = "too few rounds, 5 of 8 needed; a cache had 0 of 10 prompts of a and 5 of 10 of b"
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
 		b    []Sample
@@ -300,8 +300,8 @@ func TestWhatIsNotJudged(t *testing.T) {
 		"nothing": {b, nil},
 		"bursts":  {with(b, batched), []string{"ITL was not judged: token frames arrive in bursts"}},
 		"a cache": {with(b, cached), []string{
-			"TTFT was not judged: a cache knew 0 of 10 prompts of a and 10 of 10 of b",
-			"E2EL was not judged: a cache knew 0 of 10 prompts of a and 10 of 10 of b",
+			"TTFT was not judged: a cache had 0 of 10 prompts of a and 10 of 10 of b",
+			"E2EL was not judged: a cache had 0 of 10 prompts of a and 10 of 10 of b",
 		}},
 		"a cache, sometimes": {with(b, cached, 0, 1, 2, 3, 4), []string{
 			"TTFT was not judged: " + tooFew, "E2EL was not judged: " + tooFew,

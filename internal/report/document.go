@@ -1,8 +1,9 @@
 // Package report turns the results of probes into what people and scripts read: summaries, comparisons, tables, JSON
 // and charts. It holds the only statistics of the prober. It never measures, and sends nothing.
 //
-// What comes in are [probe.Result] values: one of them for a [Waterfall], many of them as [Sample] values (see
-// [SampleOf]) that a [Step] collects. internal/promquery fills the same types from a Prometheus.
+// What comes in are [probe.Result] values. One of them becomes a [ResultJSON], the form in which a [Waterfall], the page
+// and the JSON API show it. Many of them become [Sample] values, which a [Step] collects and sums up.
+// internal/promquery fills the same summaries from a Prometheus.
 //
 // What goes out is a [Document]: a [Summary] for each target and load, a [Comparison] for each pair of targets, and
 // warnings. [Document.Write] writes it as text, Markdown or JSON, [Page] as a page with charts.

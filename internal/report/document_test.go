@@ -15,7 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// document has all that may be unknown, infinite or hostile.
+// document returns a document with all that may be unknown, infinite or hostile.
 func document() Document {
 	wide := stored(0.5)
 	wide.Target, wide.TTFT.Quantiles[4].High = `pipe\|"comma", <b>`, Number(math.Inf(1))
@@ -37,7 +37,7 @@ func document() Document {
 	}
 }
 
-// budgets are of 30 days: with some bad hours, with one, and without data.
+// budgets returns budgets of 30 days: with some bad hours, with one, and without data.
 func budgets() []Budget {
 	const month = 30 * 86400
 	hour := func(after, bad int, outcomes map[probe.Outcome]int) BadHour {
@@ -78,7 +78,7 @@ func TestEmptyDocuments(t *testing.T) {
 	}
 }
 
-// saved is the path of a file with d as JSON.
+// saved writes d as JSON to a file, and returns its path.
 func saved(t *testing.T, name string, d Document) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -88,7 +88,7 @@ func saved(t *testing.T, name string, d Document) string {
 	return path
 }
 
-// runOf is a document of one step.
+// runOf returns a document of one step.
 func runOf(version, maxTokens string, samples []Sample) Document {
 	s := Summarize(samples)
 	s.Load, s.PromptTokens, s.Model = "0.1 QPS", 21000, "llama"

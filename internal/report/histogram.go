@@ -28,8 +28,8 @@ type histogram struct {
 	buckets     []int64 // see bucketOf; nil without values
 }
 
-// bucketOf returns the index of the bucket of a value. The exponent and the first bits of the mantissa of a float64
-// are, read as one number, just that: they grow with the value, and by one from bucket to bucket.
+// bucketOf returns the index of the bucket of a value. It comes from the bits of the float64: read as one number, the
+// exponent and the first bits of the mantissa grow with the value, by one from bucket to bucket.
 func bucketOf(v float64) int {
 	if v < lowestBound {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// outline is charts in words: each with its series and their number of points.
+// outline returns charts in words: each with its series and their number of points.
 func outline(charts []plot.Chart) []string {
 	var list []string
 	for _, c := range charts {
@@ -79,7 +79,7 @@ func TestDownsamplingKeepsWhatStandsOut(t *testing.T) {
 	}
 }
 
-// rung is a step of a ladder.
+// rung returns a step of a ladder.
 func rung(target string, prompt, atOnce, failures int) Summary {
 	samples := answers(target, 20, 0.1*float64(atOnce), 0.01, 0.01, uint64(atOnce))
 	for i := range failures {

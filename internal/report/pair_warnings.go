@@ -101,7 +101,7 @@ func exclusionsOf(a, b pairSide) (list []Exclusion) {
 	}
 	cachedA, cachedB := countIf(a.good, contaminated), countIf(b.good, contaminated)
 	if cachedA+cachedB > 0 {
-		reason := fmt.Sprintf("a cache knew %s of %s and %d of %d of %s",
+		reason := fmt.Sprintf("a cache had %s of %s and %d of %d of %s",
 			nOfTotal(cachedA, len(a.good), "prompt"), a.name, cachedB, len(b.good), b.name)
 		list = append(list, Exclusion{Metric: "TTFT", Reason: reason}, Exclusion{Metric: "E2EL", Reason: reason})
 	}

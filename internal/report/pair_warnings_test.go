@@ -39,7 +39,7 @@ func TestPairWarnings(t *testing.T) {
 			"token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
 		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
-			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
+			"a cache had 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
 		}},
 	} {
 		if diff := cmp.Diff(test.want, PairWarnings(test.a, test.b), cmpopts.EquateEmpty()); diff != "" {

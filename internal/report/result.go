@@ -60,6 +60,7 @@ type ResultJSON struct {
 	Warnings     []string         `json:"warnings"`
 }
 
+// phasesJSON are the phases of a probe, in seconds; null if there was none.
 type phasesJSON struct {
 	DNS     *float64 `json:"dns"`
 	Connect *float64 `json:"connect"`
@@ -68,6 +69,7 @@ type phasesJSON struct {
 	Headers *float64 `json:"headers"`
 }
 
+// usageJSON are the token counts of a server; null if it did not report one.
 type usageJSON struct {
 	Prompt    *int `json:"prompt"`
 	Cached    *int `json:"cached"`
@@ -77,7 +79,7 @@ type usageJSON struct {
 
 // JSONOf returns r as JSON has it, with what to do about a failure. It shares nothing with r.
 func JSONOf(r *probe.Result) ResultJSON {
-	a := ResultJSON{
+	j := ResultJSON{
 		Target: r.Target,
 		Group:  r.Group,
 		Model:  textOrNull(r.Model),
@@ -119,24 +121,30 @@ func JSONOf(r *probe.Result) ResultJSON {
 		RetryAfter:   secondsOrNull(r.RetryAfter, r.RetryAfter > 0),
 		Warnings:     make([]string, 0, len(r.Warnings)),
 	}
-	for d := range r.ITL() {
-		a.ITL = append(a.ITL, d.Seconds())
-	}
-	for _, arrival := range r.Tokens {
-		a.Arrivals = append(a.Arrivals, arrival.At.Seconds())
-		if r.Source != probe.FromNothing {
-			a.TokensPerFrame = append(a.TokensPerFrame, arrival.N)
-		}
-	}
+	j.addFrames(r)
 	for _, w := range r.Warnings {
-		a.Warnings = append(a.Warnings, w.Error())
+		j.Warnings = append(j.Warnings, w.Error())
 	}
 	if r.Err != nil {
-		a.Error = textOrNull(r.Err.Error())
+		j.Error = textOrNull(r.Err.Error())
 	}
-	return a
+	return j
 }
 
+// addFrames adds the arrival and the tokens of each token frame, and the ITL of each token.
+func (j *ResultJSON) addFrames(r *probe.Result) {
+	for d := range r.ITL() {
+		j.ITL = append(j.ITL, d.Seconds())
+	}
+	for _, arrival := range r.Tokens {
+		j.Arrivals = append(j.Arrivals, arrival.At.Seconds())
+		if r.Source != probe.FromNothing {
+			j.TokensPerFrame = append(j.TokensPerFrame, arrival.N)
+		}
+	}
+}
+
+// phasesOf returns the phases of a probe as JSON has them.
 func phasesOf(p probe.Phases) phasesJSON {
 	return phasesJSON{
 		DNS:     secondsOrNull(p.DNS, p.DNS > 0),
@@ -147,6 +155,7 @@ func phasesOf(p probe.Phases) phasesJSON {
 	}
 }
 
+// usageOf returns the token counts of a server as JSON has them.
 func usageOf(u wire.Usage) usageJSON {
 	return usageJSON{
 		Prompt:    countOrNull(u.Prompt),
@@ -158,11 +167,11 @@ func usageOf(u wire.Usage) usageJSON {
 
 // Gaps yields the times in seconds between consecutive token frames with known arrivals, and the index of the later
 // frame.
-func (a *ResultJSON) Gaps() iter.Seq2[int, float64] {
+func (j *ResultJSON) Gaps() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
-		isKnown := func(i int) bool { return i >= len(a.Uncertain) || !a.Uncertain[i] }
-		for i := 1; i < len(a.Arrivals); i++ {
-			gap := math.Round((a.Arrivals[i]-a.Arrivals[i-1])*1e9) / 1e9
+		isKnown := func(i int) bool { return i >= len(j.Uncertain) || !j.Uncertain[i] }
+		for i := 1; i < len(j.Arrivals); i++ {
+			gap := math.Round((j.Arrivals[i]-j.Arrivals[i-1])*1e9) / 1e9
 			if isKnown(i-1) && isKnown(i) && !yield(i, gap) {
 				return
 			}
@@ -170,14 +179,19 @@ func (a *ResultJSON) Gaps() iter.Seq2[int, float64] {
 	}
 }
 
-// orNull returns v, or null where it is not ok.
-func orNull[T any](v T, ok bool) *T {
-	if !ok {
+// orNull returns v, or null if it is not known.
+func orNull[T any](v T, known bool) *T {
+	if !known {
 		return nil
 	}
 	return &v
 }
 
-func secondsOrNull(d time.Duration, ok bool) *float64 { return orNull(d.Seconds(), ok) }
-func textOrNull[T ~string](s T) *T                    { return orNull(s, s != "") }
-func countOrNull(c wire.Count) *int                   { return orNull(c.N, c.Known) }
+// secondsOrNull returns d in seconds, or null if it is not known.
+func secondsOrNull(d time.Duration, known bool) *float64 { return orNull(d.Seconds(), known) }
+
+// textOrNull returns a text, or null if it is empty.
+func textOrNull[T ~string](text T) *T { return orNull(text, text != "") }
+
+// countOrNull returns a number of tokens, or null if it is not known.
+func countOrNull(c wire.Count) *int { return orNull(c.N, c.Known) }

@@ -44,7 +44,7 @@ type Sample struct {
 	ITLs         []float64  // seconds, once for each token; nil without any, and after [Step.Add]
 	Timed        int        // tokens with an ITL; [Step.Add] sets it
 
-	Warnings []probe.Warning // of the result, without those that the fields above already tell
+	Warnings []probe.Warning // of the result, without those that the fields above already say
 
 	Judged []Judgement // by the objectives, in their order
 

@@ -54,11 +54,10 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 	}
 }
 
-// noon is when the first request of tests starts.
+// noon returns when the first request of tests starts.
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// answer is a good answer of 100 tokens, ten seconds after that of the round
-// before.
+// answer returns a good answer of 100 tokens, ten seconds after that of the round before.
 func answer(target string, round int, ttft, tpot float64) Sample {
 	s := Sample{
 		Request: Request{Round: uint64(round), TTFT: Number(ttft), TPOT: Number(tpot), E2EL: Number(ttft + 99*tpot)},
@@ -73,7 +72,7 @@ func answer(target string, round int, ttft, tpot float64) Sample {
 	return s
 }
 
-// failure is a request that failed after a second.
+// failure returns a request that failed after a second.
 func failure(target string, round int, o probe.Outcome) Sample {
 	return Sample{
 		Request: Request{Round: uint64(round)}, Target: target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
@@ -81,7 +80,7 @@ func failure(target string, round int, o probe.Outcome) Sample {
 	}
 }
 
-// answers are n rounds of one target with seeded noise, a share of the value.
+// answers returns n rounds of one target with seeded noise, a share of the value.
 func answers(target string, n int, ttft, tpot, noise float64, seed uint64) []Sample {
 	r := rand.New(rand.NewPCG(seed, uint64(len(target))))
 	var list []Sample
@@ -91,7 +90,7 @@ func answers(target string, n int, ttft, tpot, noise float64, seed uint64) []Sam
 	return list
 }
 
-// with is samples with something done to some of them, or to all.
+// with returns a copy of samples, in which some of them, or all, are changed.
 func with(samples []Sample, change func(s *Sample), which ...int) []Sample {
 	list := append([]Sample{}, samples...)
 	for i := range list {

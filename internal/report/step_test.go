@@ -13,7 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// stepsOf are steps of some targets.
+// stepsOf returns a step of each target.
 func stepsOf(targets []string, samples []Sample) (steps []*Step) {
 	for _, target := range targets {
 		step := &Step{}
@@ -27,7 +27,7 @@ func stepsOf(targets []string, samples []Sample) (steps []*Step) {
 	return steps
 }
 
-// long is a request of n tokens, whose ITLs are skewed.
+// long returns a request of n tokens, whose ITLs are skewed.
 func long(round, n int, r *rand.Rand) Sample {
 	s := answer("a", round, 0.8, 0.003)
 	s.ITLs = make([]float64, n)
@@ -37,7 +37,7 @@ func long(round, n int, r *rand.Rand) Sample {
 	return s
 }
 
-// heap is how many bytes are in use.
+// heap returns how many bytes are in use.
 func heap() int {
 	runtime.GC()
 	var m runtime.MemStats

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// line is what is shown where B takes low to high times as long as A.
+// line returns the line of a comparison in which B takes low to high times as long as A.
 func line(metric string, a, low, high Number) Line {
 	middle := Number(math.Sqrt(float64(low * high)))
 	return Line{

@@ -71,7 +71,7 @@ func tokenSourceText(r *ResultJSON) string {
 		}
 		return "one per frame: as many frames as tokens"
 	case probe.FromNothing:
-		return "unknown per frame: not every frame tells its count (by usage or token ids)"
+		return "unknown per frame: not every frame has its count (usage or token ids)"
 	}
 	return ""
 }

@@ -47,8 +47,8 @@ func waterfallText(t *testing.T, r *probe.Result, width int) string {
 	return b.String()
 }
 
-// answered is a good answer of n frames with per tokens each, the first after
-// 900 ms and the others 20 ms after each other, but for some that are late.
+// answered returns a good answer of n frames with per tokens each: the first after 900 ms, and the others 20 ms after
+// each other, except for some that are late.
 func answered(n, per int) *probe.Result {
 	r := &probe.Result{
 		Target: "vllm-a", Group: "ab", Model: "meta-llama/Llama-3.1-8B-Instruct", API: "openai-chat", Prompt: "cold",
