@@ -125,7 +125,7 @@ func anchors(page string) (all []string) {
 	return all
 }
 
-// TestContributingNamesCodeThatExists looks up every Go file that CONTRIBUTING.md names, and the functions of its walks.
+// TestContributingNamesCodeThatExists looks up every Go file that CONTRIBUTING.md names, and the functions of its walk.
 func TestContributingNamesCodeThatExists(t *testing.T) {
 	var sources []string
 	for _, dir := range []string{"alerts", "cmd", "dashboards", "deploy", "internal", "test"} {
@@ -155,7 +155,7 @@ func TestContributingNamesCodeThatExists(t *testing.T) {
 			}
 		}
 	}
-	if len(steps) < 20 {
+	if len(steps) < 10 {
 		t.Errorf("%d steps found in CONTRIBUTING.md: the test does not see them", len(steps))
 	}
 }
