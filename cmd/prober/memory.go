@@ -9,7 +9,7 @@ import (
 )
 
 // garbagePercent is the GOGC of a prober that runs for long. Go's own 100 takes a third more memory; see
-// docs/performance.md.
+// docs/measurement.md.
 const garbagePercent = 40
 
 // saveMemory sets when Go collects garbage, unless the environment does by GOGC and GOMEMLIMIT. The function that it

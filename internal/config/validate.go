@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"slices"
 	"strings"
@@ -49,7 +51,7 @@ func (l *loader) readKey(t *target) {
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
 	case err != nil:
-		wrong(err.Error(), "")
+		wrong(err.Error(), fileHint(err))
 	case strings.TrimSpace(text) == "":
 		wrong("is empty", "want a file with the key in it")
 	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
@@ -69,8 +71,19 @@ func (l *loader) checkFile(o *origin, name, path string) {
 		return
 	}
 	if _, err := l.ReadFile(path); err != nil {
-		o.problem(name, err.Error(), "")
+		o.problem(name, err.Error(), fileHint(err))
 	}
+}
+
+// fileHint returns what to do about a file that cannot be read.
+func fileHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "create the file, or correct the path"
+	case errors.Is(err, fs.ErrPermission):
+		return "let the prober's user read it"
+	}
+	return ""
 }
 
 // validateTarget judges the settings of one target together.

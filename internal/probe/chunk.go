@@ -6,7 +6,7 @@ import (
 )
 
 // A chunk is one token frame, or several that share the time since the chunk before: a burst, or frames that are
-// joined, because the reader was late and the kernel merged them. See docs/decisions/0014-chunks.md.
+// joined, because the reader was late and the kernel merged them. See docs/decisions.md.
 //
 // Five tokens, 20 ms apart. The reader finds the first two one by one, then loses its processor for 50 ms, and finds
 // three together. The kernel says when the last of them arrived:

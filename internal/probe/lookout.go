@@ -7,7 +7,7 @@ import (
 )
 
 // A lookout decides whether the next probe of a target looks at its socket while it waits, and from when on. A look
-// that finds nothing is evidence of when an answer cannot have begun yet: see docs/decisions/0014-chunks.md. It costs
+// that finds nothing is evidence of when an answer cannot have begun yet: see docs/decisions.md. It costs
 // processor time, so that only those probes look whose forerunners read so late that the arrival of a token was not
 // known.
 type lookout struct {

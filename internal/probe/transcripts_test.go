@@ -80,7 +80,7 @@ var finishes = map[string]string{
 }
 
 // spliced are the counts in transcripts of several answers in one file, or of counts that are taken back: not the last,
-// but the larger. See decision 9.
+// but the larger.
 var spliced = map[string]wire.Usage{
 	"openai_responses_reasoning": {
 		Prompt: wire.Tokens(299), Cached: wire.Tokens(0), Output: wire.Tokens(28),

@@ -88,7 +88,7 @@ func (j Job) start(running *sync.WaitGroup, s slot) {
 
 // slack is how late work may start although the next slot is due as well. Poisson arrivals come in bursts, and bursts
 // are what they are chosen for: two starts are often closer than the millisecond by which timers are late on an idle
-// machine. 50 ms is more than the P99 of the delay on a busy machine (docs/performance.md). It is also short enough to
+// machine. 50 ms is more than the P99 of the delay on a busy machine (docs/measurement.md). It is also short enough to
 // start no crowd after a pause of the process: at 1,000 starts per second these are 50.
 const slack = 50 * time.Millisecond
 

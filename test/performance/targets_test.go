@@ -8,7 +8,7 @@
 //	PROBER_BINARY=$PWD/../bin/prober go test -run '^$' -bench Targets -benchtime 1x -timeout 1h ./performance
 //	PROBER_BINARY=$PWD/../bin/prober go test -run '^$' -bench Long -benchtime 1x -timeout 2h ./performance
 //
-// The first prints the rows of the tables in docs/performance.md, the second is
+// The first prints the rows of the tables in docs/measurement.md, the second is
 // the hour of one target. -args -help lists their flags.
 package performance_test
 
@@ -108,7 +108,7 @@ func (m *measured) grown(metric string) float64 { return m.after.grown(m.before,
 // cores is how many processors were busy for a time of them.
 func (m *measured) cores(spent time.Duration) float64 { return spent.Seconds() / m.took.Seconds() }
 
-// rows are the line of each table in docs/performance.md, and what must be known
+// rows are the line of each table in docs/measurement.md, and what must be known
 // to believe it.
 func (m *measured) rows(b *testing.B) string {
 	b.Helper()
