@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/telemetry"
+)
+
+// A standstill is a context whose Err stands still for a while at its first call, as a process without a processor.
+type standstill struct {
+	context.Context
+	pause time.Duration // 0 once it is over
+}
+
+func (s *standstill) Err() error {
+	pause := s.pause
+	s.pause = 0
+	time.Sleep(pause)
+	return s.Context.Err()
+}
+
+// TestLateSlotsAreCounted holds that the slots which a standstill of the process missed are counted as late, of each
+// target of the group. The prober drains, so that the others are skipped as well and no server is asked.
+func TestLateSlotsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		given := map[string]string{"GROUP": "g", "QPS": "100", "PROMPT_TOKENS": "16", "MAX_TOKENS": "1"}
+		loaded, err := config.Load(config.Options{Overrides: given, URLs: []string{"a=http://a", "b=http://b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := Assemble(loaded.Targets, NewFiles(), nil, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		observers, err := NewObservers(t.Context(), loaded, telemetry.Build{}, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := jobs[0]
+		for _, m := range j.Members {
+			m.Draining.Store(true)
+		}
+		r := NewRunner(t.Context(), RunnerOptions{Observers: observers, Log: zap.NewNop()})
+		starts, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		late := &standstill{Context: starts, pause: 205 * time.Millisecond}
+		r.probe(late, j, j.Group(observers.RecorderFor(j)))
+
+		page := httptest.NewRecorder()
+		observers.Metrics.Handler(log.Default()).ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		for _, target := range []string{"a", "b"} {
+			// a slot each 10 ms, of which those of the last 50 are made up for
+			want := `llm_probe_skipped_total{model="unknown",prompt="cold",reason="late",target="` + target + "\"} 16\n"
+			if !strings.Contains(page.Body.String(), want) {
+				t.Errorf("/metrics lacks %s", want)
+			}
+		}
+	})
+}
