@@ -126,11 +126,11 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	must(t, err)
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, " | ")
-		if len(cells) != 4 || !strings.HasPrefix(line, "| `llm_probe") {
+		if len(cells) < 3 || !strings.HasPrefix(line, "| `llm_probe") {
 			continue
 		}
 		metrics[strings.Trim(cells[0], "| `")] = true
-		for _, m := range regexp.MustCompile("(?:^|; )`([a-z_]+)`").FindAllStringSubmatch(cells[2], -1) {
+		for _, m := range regexp.MustCompile("(?:^|; )`([a-z_]+)`").FindAllStringSubmatch(cells[len(cells)-2], -1) {
 			labels[m[1]] = true
 		}
 	}

@@ -211,7 +211,7 @@ targets:
 - {name: a, group: pair, url: "`+vllm+`", api: openai-chat, model: "`+llmdModel+`"}
 - {name: b, group: pair, url: "`+flaky+`", model: "`+simulatedModel+`"}
 - {name: canary-a, group: canaries, url: "`+garbling+`", prompt: canary}
-- {name: canary-b, group: canaries, url: "`+garbling+`", prompt: canary, stamp: kernel}
+- {name: canary-b, group: canaries, url: "`+garbling+`", prompt: canary, timestamps: kernel}
 - {name: spent, url: "`+flaky+`", token_budget_per_day: 500}
 objectives:
 - {signal: availability, goal: 0.9}

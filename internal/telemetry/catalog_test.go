@@ -37,10 +37,14 @@ var metricsPage string
 
 // TestMetricsPage holds that docs/metrics.md is what the catalog says now.
 func TestMetricsPage(t *testing.T) {
-	of := map[Scope][]Instrument{}
+	inScope := map[Scope][]Instrument{}
+	ofTarget := map[Kind][]Instrument{}
 	var histograms [][]Instrument // those of the same bounds together
 	for _, i := range Catalog() {
-		of[i.Scope] = append(of[i.Scope], i)
+		inScope[i.Scope] = append(inScope[i.Scope], i)
+		if i.Scope == ScopeTarget {
+			ofTarget[i.Kind] = append(ofTarget[i.Kind], i)
+		}
 		if i.Kind != Histogram || i.Scope == ScopeGenAI || i.Bounds == nil {
 			continue
 		}
@@ -62,7 +66,8 @@ func TestMetricsPage(t *testing.T) {
 	var page strings.Builder
 	parsed := template.Must(template.New("metrics").Funcs(template.FuncMap{"bounds": bounds}).Parse(metricsPage))
 	err := parsed.Execute(&page, map[string]any{
-		"Targets": of[ScopeTarget], "Prober": of[ScopeProber], "GenAI": of[ScopeGenAI], "Histograms": histograms,
+		"Histograms": ofTarget[Histogram], "Counters": ofTarget[Counter], "Gauges": ofTarget[Gauge],
+		"Prober": inScope[ScopeProber], "GenAI": inScope[ScopeGenAI], "Bounds": histograms,
 		"Scale": exponentialScale, "Size": nativeBuckets,
 	})
 	if err != nil {

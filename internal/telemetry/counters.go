@@ -34,8 +34,7 @@ func probeCounters() []Instrument {
 			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}},
 			Help: "Successful probes by what the server found of the prompt in its prefix cache: cold if only the " +
 				"common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that " +
-				"should be new, unknown if the server reports nothing, or reports 0 and is not known to ever report " +
-				"anything else.",
+				"should be new, unknown if the server does not report it, or is only known to report 0.",
 			fromResult: countBy(cacheStateOf),
 		},
 	}
@@ -57,17 +56,16 @@ func frameCounters() []Instrument {
 			Unit:  "{frame}",
 			Kind:  Counter,
 			Scope: ScopeTarget,
-			Help: "Token frames that arrived in the same read as the frame before. The gap of zero between the two " +
-				"comes from the network, not from the engine.",
+			Help: "Token frames that arrived in the same read as the frame before. The network, not the engine, made " +
+				"the gap between them zero.",
 			fromResult: countOf((*probe.Result).Coalesced),
 		},
 		{
-			Name:  "llm.probe.joined_tokens",
-			Unit:  "{token}",
-			Kind:  Counter,
-			Scope: ScopeTarget,
-			Help: "Tokens in frames that were read late together. Only the arrival of the last frame is known, and " +
-				"the ITL of these tokens is the mean over the frames.",
+			Name:       "llm.probe.joined_tokens",
+			Unit:       "{token}",
+			Kind:       Counter,
+			Scope:      ScopeTarget,
+			Help:       "Tokens in frames that were read late together. Their ITL is the mean over these frames.",
 			fromResult: countOf((*probe.Result).JoinedTokens),
 		},
 		{
@@ -92,9 +90,9 @@ func eventCounters() []Instrument {
 			Kind:   Counter,
 			Scope:  ScopeTarget,
 			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}},
-			Help: "Probes judged by each objective of the target. A failed probe is bad, and so is each slot that was " +
-				"skipped as overlap while it ran. Refused probes (unauthorized, rate_limited, filtered) are not " +
-				"counted, nor are successful ones without a sample of the signal.",
+			Help: "Probes judged by each objective. A failed probe is bad, and so is each slot that was skipped as " +
+				"overlap while it ran. Refused probes (unauthorized, rate_limited, filtered) and successful ones " +
+				"without a sample of the signal are not counted.",
 			fromResult: objectiveEvents,
 		},
 		{
@@ -104,8 +102,8 @@ func eventCounters() []Instrument {
 			Scope:  ScopeTarget,
 			Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
 			Help: "Probes that were due but not sent: overlap if too many were in flight, budget if the daily tokens " +
-				"were spent, late if the next one was due already, backoff after Retry-After, waiting until the " +
-				"server is ready and the length of its prompts is known, draining after /-/drain.",
+				"were spent, late if the next one was due, backoff after Retry-After, waiting until the server is " +
+				"ready and the length of its prompts is known, draining after /-/drain.",
 		},
 	}
 }

@@ -74,8 +74,8 @@ func timestampGauges() []Instrument {
 			Kind:  Gauge,
 			Scope: ScopeTarget,
 			Help: "Unix time in seconds at which the last probe ended that showed a working server: it received a " +
-				"token, or was refused (unauthorized, rate_limited, filtered). Until the target's first success, a " +
-				"rejected probe shows it as well, unless the server has no model to serve. No sample before the first.",
+				"token or was refused (unauthorized, rate_limited, filtered) or, before the target's first success, " +
+				"rejected by a server that has a model. No sample before the first.",
 			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastAvailable }),
 		},
 		{

@@ -15,9 +15,8 @@ func startLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: firstBounds,
-			Help: "Time to first token in seconds, from handing the request to the transport (connection setup " +
-				"included) to the first token. No sample if the probe failed, if a cold prompt was found in the " +
-				"server's cache, or if hidden reasoning came first.",
+			Help: "Time to first token in seconds, connection setup included. No sample if the probe failed, if a " +
+				"cold prompt was found in the server's cache, or if hidden reasoning came first.",
 			fromResult: durationOf((*probe.Result).TTFT, validTTFT, withExemplar),
 		},
 		{
@@ -54,8 +53,8 @@ func tokenLatencies() []Instrument {
 			Scope:  ScopeTarget,
 			Bounds: gapBounds,
 			Help: "Time per output token in seconds: from the first token frame to the last, divided by the tokens " +
-				"after the first frame. No sample if the probe failed, or if the number of tokens is unknown or " +
-				"includes hidden reasoning.",
+				"after the first frame. No sample if the probe failed, or if its tokens are unknown or include " +
+				"hidden reasoning.",
 			fromResult: durationOf((*probe.Result).TPOT, succeeded, withExemplar),
 		},
 		{
@@ -64,10 +63,9 @@ func tokenLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: gapBounds,
-			Help: "Inter-token latency in seconds, observed once per token: the time between two chunks divided by " +
-				"the tokens of the later one. A chunk is one token frame, or several that arrived in a burst or were " +
-				"read late together. No sample if the probe failed or is tainted, or if the tokens of a frame are " +
-				"unknown.",
+			Help: "Inter-token latency in seconds, once per token: the time between two chunks divided by the tokens " +
+				"of the later one. A chunk is one token frame, or several that arrived in a burst or were read late " +
+				"together. No sample if the probe failed or is tainted, or if the tokens are unknown.",
 			fromResult: durationsOf((*probe.Result).ITL),
 		},
 		{
@@ -76,8 +74,8 @@ func tokenLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: gapBounds,
-			Help: "Time in seconds between consecutive token frames, however many tokens they carry. No sample if the " +
-				"probe failed, or if an arrival is unknown because frames were read late together.",
+			Help: "Time in seconds between consecutive token frames, whatever their tokens. No sample if the probe " +
+				"failed, or if an arrival is unknown because frames were read late together.",
 			fromResult: durationsOf((*probe.Result).ChunkGaps),
 		},
 		{
@@ -103,8 +101,8 @@ func probeDurations() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: wholeBounds,
-			Help: "End-to-end latency in seconds, from handing the request to the transport to the last token, or to " +
-				"the finish frame if that is later. No sample if the probe failed.",
+			Help: "End-to-end latency in seconds, connection setup included, to the last token or the finish frame, " +
+				"whichever is later. No sample if the probe failed.",
 			fromResult: durationOf((*probe.Result).E2EL, always, withExemplar),
 		},
 		{
@@ -116,8 +114,8 @@ func probeDurations() []Instrument {
 				Name:   "phase",
 				Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders},
 			}},
-			Help: "Duration in seconds of a phase of the request. The phase headers is the wait from the last request " +
-				"byte to the response header. No series before the phase first happens, no sample if the probe failed.",
+			Help: "Duration in seconds of a phase of the request. Headers is the wait from the last request byte to " +
+				"the response header. No series before the phase first happens, no sample if the probe failed.",
 			fromResult: phaseDurations,
 			createOn:   always,
 		},

@@ -25,8 +25,8 @@ func delaysOfProber() []Instrument {
 			Scope:  ScopeProber,
 			Zero:   delayThreshold,
 			Bounds: delayBounds,
-			Help: "Time in seconds from the kernel's receive timestamp until the prober had read the bytes, once for " +
-				"each read that completed a token frame. No sample if the kernel gave no timestamp.",
+			Help: "Time in seconds from the kernel's receive timestamp to the read, for each read that completed a " +
+				"token frame. No sample if the kernel gave no timestamp.",
 			fromResult: readDelays,
 		},
 		{
@@ -75,8 +75,8 @@ func stateOfProber() []Instrument {
 			Kind:   Gauge,
 			Scope:  ScopeProber,
 			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}},
-			Help: "Targets of the configuration that are not probed because their settings are wrong or a file that they " +
-				"name is missing. The value is always 1, and other targets have no series.",
+			Help: "Targets that are not probed because their settings are wrong or a file that they name is missing. The " +
+				"value is always 1, and other targets have no series.",
 		},
 		{
 			Name:  ExportFailures,
