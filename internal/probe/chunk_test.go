@@ -116,6 +116,8 @@ func TestChunks(t *testing.T) {
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"all of an answer in a late read, and an empty read soon before": {change(inReads(0, 80*ms, 4), notBefore(1, 480*ms)),
 			"TTFT 500ms, E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
+		"an empty read as long before as is allowed": {change(inReads(0, 80*ms, 4), notBefore(1, 475*ms)),
+			"TTFT 500ms, E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
 		"an empty read too long before": {change(inReads(0, 80*ms, 4), notBefore(1, 470*ms)),
 			"E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
 		"all of an answer in one packet, read late": {change(inReads(0, 80*ms, 4), notBefore(1, 500*ms)),

@@ -93,6 +93,10 @@ func TestGroup(t *testing.T) {
 		w.Header().Set("Retry-After", "15")
 		w.WriteHeader(http.StatusTooManyRequests)
 	}
+	late := func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(8 * time.Second)
+		busy(w, r)
+	}
 	rest := func(limit time.Duration) func(*Group) {
 		return func(g *Group) { g.Members[0].target.Backoff = limit }
 	}
@@ -140,6 +144,9 @@ func TestGroup(t *testing.T) {
 			"prompt 0", "a rate_limited round 0 due 0s start 0s", "b ok round 0 due 0s start 0s",
 			"prompt 1", "b ok round 1 due 10s start 10s", "a skipped: backoff at 11s",
 			"prompt 2", "a rate_limited round 2 due 20s start 20s", "b ok round 2 due 20s start 20s",
+		}},
+		"busy since the end of a probe": {members: []http.HandlerFunc{late}, change: rest(time.Minute), want: []string{
+			"prompt 0", "a rate_limited round 0 due 0s start 0s", "a skipped: backoff at 10s", "a skipped: backoff at 20s",
 		}},
 		"busy for longer than the limit": {members: []http.HandlerFunc{busy}, change: rest(5 * time.Second), want: []string{
 			"prompt 0", "a rate_limited round 0 due 0s start 0s", "prompt 1", "a rate_limited round 1 due 10s start 10s",

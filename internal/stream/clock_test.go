@@ -64,6 +64,21 @@ func TestClockBelieves(t *testing.T) {
 	}
 }
 
+// TestClockFollowsASlewedWallClock holds that a wall clock which runs a little faster is not taken for one that was set,
+// however far it gets.
+func TestClockFollowsASlewedWallClock(t *testing.T) {
+	w := wallClock{offset: 1763700000 * time.Second}
+	c := w.clock()
+	for i := range 10 {
+		w.offset += tolerance * 4 / 5
+		received := time.Duration(i) * time.Second
+		at, ok := c.believe(received, w.offset, received+w.offset)
+		if !ok || at != received {
+			t.Errorf("read %d: %v, %t; was received at %v", i, at, ok, received)
+		}
+	}
+}
+
 // TestClockNeverBendsAGap steps the wall clock at random between and within reads: whatever is believed is true.
 func TestClockNeverBendsAGap(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -156,21 +156,35 @@ func TestFrameLimit(t *testing.T) {
 		body io.Reader
 		err  error
 	}{
-		{"the largest event", NewSSE, strings.NewReader("data: " + largest + "\n\n"), nil},
+		{"two of the largest events", NewSSE, repeated(2, "data: "+largest+"\n\n"), io.EOF},
 		{"one byte more", NewSSE, strings.NewReader("data: x" + largest + "\n\n"), ErrTooLong},
 		{"a field without end", NewSSE, endless("data: x"), ErrTooLong},
 		{"a comment without end", NewSSE, endless(":"), ErrTooLong},
 		{"an event of endless lines", NewSSE, endless("data: x\n"), ErrTooLong},
-		{"the largest line", NewLines, strings.NewReader("123456" + largest + "\n"), nil},
+		{"two of the largest lines", NewLines, repeated(2, "123456"+largest+"\n"), io.EOF},
 		{"one byte more in a line", NewLines, strings.NewReader("1234567" + largest + "\n"), ErrTooLong},
 		{"a line without end", NewLines, endless("x"), ErrTooLong},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := test.reader(test.body, noStamp, 4096).Next(); !errors.Is(err, test.err) {
+			s := test.reader(test.body, noStamp, 4096)
+			_, err := s.Next()
+			for err == nil {
+				_, err = s.Next()
+			}
+			if !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
 		})
 	}
+}
+
+// repeated returns a body of a text n times.
+func repeated(n int, text string) io.Reader {
+	all := make([]io.Reader, n)
+	for i := range all {
+		all[i] = strings.NewReader(text)
+	}
+	return io.MultiReader(all...)
 }
 
 // endless repeats a text for ever.
