@@ -104,7 +104,7 @@ type Rejected struct {
 	Problems usage.Problems // at least one
 }
 
-// An Objective is the ratio of probes that shall be good.
+// An Objective is the ratio of probes that should be good.
 type Objective = probe.Objective
 
 // objectiveSettings are the settings of an [Objective]: its fields, with tags.

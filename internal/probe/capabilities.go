@@ -74,10 +74,10 @@ func (c Capabilities) Abilities() []Ability {
 	tokenizes := cmp.Or(c.Tokenizes, wire.Unknown)
 	return []Ability{
 		c.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
-		c.ability("continuous_usage", "every frame tells the tokens so far", c.Continuous, wire.FieldContinuousUsage),
-		{"cached_tokens", "the server tells how much of a prompt its cache had", cached, c.Cached != ""},
+		c.ability("continuous_usage", "every frame reports the tokens so far", c.Continuous, wire.FieldContinuousUsage),
+		{"cached_tokens", "the server reports how much of a prompt its cache had", cached, c.Cached != ""},
 		{"tokenize", "the server has a route that counts tokens", tokenizes, c.Tokenizes != ""},
-		c.ability("cache_salt", "prompts with different salts are apart in its cache", "", wire.FieldCacheSalt),
+		c.ability("cache_salt", "prompts with different salts share no cache", "", wire.FieldCacheSalt),
 	}
 }
 
