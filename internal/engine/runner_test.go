@@ -56,12 +56,22 @@ func TestLateSlotsAreCounted(t *testing.T) {
 		late := &standstill{Context: starts, pause: 205 * time.Millisecond}
 		r.probe(late, j, j.Group(observers.RecorderFor(j)))
 
-		page := httptest.NewRecorder()
-		observers.Metrics.Handler(log.Default()).ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		served := http.NewServeMux()
+		observers.Board.Register(served)
+		served.Handle("/metrics", observers.Metrics.Handler(log.Default()))
+		get := func(path string) string {
+			w := httptest.NewRecorder()
+			served.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			return w.Body.String()
+		}
+		// a slot each 10 ms, of which those of the last 50 are made up for
+		if json := get("/api/v1/targets"); strings.Count(json, `"late":16`) != 2 {
+			t.Errorf("not 16 late slots of each target: %s", json)
+		}
+		metrics := get("/metrics")
 		for _, target := range []string{"a", "b"} {
-			// a slot each 10 ms, of which those of the last 50 are made up for
 			want := `llm_probe_skipped_total{model="unknown",prompt="cold",reason="late",target="` + target + "\"} 16\n"
-			if !strings.Contains(page.Body.String(), want) {
+			if !strings.Contains(metrics, want) {
 				t.Errorf("/metrics lacks %s", want)
 			}
 		}
