@@ -154,16 +154,16 @@ func (p *Process) Eventually(tb testing.TB, what string, ok func() bool) {
 	})
 }
 
-// Eventually asks again until ok, or fails the test after two minutes: what is awaited is an event in another process.
+// Eventually asks again until ok, or fails the test after five minutes: what is awaited is an event in another process.
 func Eventually(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.After(2 * time.Minute); !ok(); {
+	for deadline := time.After(5 * time.Minute); !ok(); {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			tb.Fatalf("waited two minutes for %s", what)
+			tb.Fatalf("waited five minutes for %s", what)
 		}
 	}
 }
