@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,11 @@ import (
 // A standstill is a context whose Err stands still for a while at its first call, as a process without a processor.
 type standstill struct {
 	context.Context
-	pause time.Duration // 0 once it is over
+	pause atomic.Int64 // nanoseconds; 0 once it is over
 }
 
 func (s *standstill) Err() error {
-	pause := s.pause
-	s.pause = 0
-	time.Sleep(pause)
+	time.Sleep(time.Duration(s.pause.Swap(0)))
 	return s.Context.Err()
 }
 
@@ -53,7 +52,8 @@ func TestLateSlotsAreCounted(t *testing.T) {
 		r := NewRunner(t.Context(), RunnerOptions{Observers: observers, Log: zap.NewNop()})
 		starts, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		late := &standstill{Context: starts, pause: 205 * time.Millisecond}
+		late := &standstill{Context: starts}
+		late.pause.Store(int64(205 * time.Millisecond))
 		r.probe(late, j, j.Group(observers.RecorderFor(j)))
 
 		served := http.NewServeMux()
