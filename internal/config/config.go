@@ -127,6 +127,12 @@ func (c *Config) Reject(rejected []Rejected) {
 	c.Rejected = append(c.Rejected, rejected...)
 }
 
+// MustRefuse reports whether a command has to refuse c for its rejected targets: because no other is left, or because
+// its run is finite and needs them all.
+func (c *Config) MustRefuse(finite bool) bool {
+	return len(c.Targets) == 0 || finite && len(c.Rejected) > 0
+}
+
 // Problems returns the problems of all targets that cannot be probed; nil if there is none.
 func (c *Config) Problems() usage.Problems {
 	var all usage.Problems

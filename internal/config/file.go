@@ -162,7 +162,7 @@ func (d document) read(mapping pair, others map[string]func(pair)) {
 	lines := map[string]int{} // of the keys so far
 	pairs, ok := d.pairs(mapping)
 	if !ok {
-		d.wrong["URL"] = true // so that it is not told to be missing as well
+		d.wrong["URL"] = true // so that it is not reported as missing as well
 	}
 	for _, p := range pairs {
 		name := p.key.Value

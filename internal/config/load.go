@@ -143,7 +143,7 @@ func (l *loader) finish() error {
 		}
 	}
 	l.reject()
-	if ofAll || len(c.Targets) == 0 || l.Finite && len(c.Rejected) > 0 {
+	if ofAll || c.MustRefuse(l.Finite) {
 		return problems.Sorted()
 	}
 	return nil

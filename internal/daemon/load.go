@@ -32,7 +32,7 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 		}}
 	}
 	c.Reject(files.Check(c.Targets))
-	if len(c.Rejected) > 0 && (o.Finite || len(c.Targets) == 0) {
+	if c.MustRefuse(o.Finite) {
 		return nil, c.Problems()
 	}
 	return c, nil

@@ -143,14 +143,14 @@ func (f *Files) Changed() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), func(path string) bool { return now[path] == f.looks[path] })
 }
 
-// large is the size in bytes from which on files are told apart by size and time: reading a large data set often would
+// large is the size in bytes from which on a fingerprint is made of size and time: reading a large data set often would
 // disturb the measurement.
 const large = 1 << 20
 
 // pipe is the fingerprint of every pipe and device: reading one takes away what somebody else is to read.
 var pipe = fingerprint{1}
 
-// look returns what tells the present content of a file from others. It reads small files, and no pipes.
+// look returns the fingerprint of a file as it is now. It reads small files, and no pipes.
 func look(path string) fingerprint {
 	info, err := os.Stat(path)
 	switch {

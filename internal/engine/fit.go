@@ -65,8 +65,8 @@ func (j *Job) prepare(ctx context.Context, members []int) {
 	j.fitByAny(ctx, members, 0)
 }
 
-// FitAhead makes the length of a round's prompt known before it is due: by the member that told the lengths before, or
-// by the next one that counts.
+// FitAhead makes the length of a round's prompt known before it is due. It asks the member that counted the prompts
+// before, then the others in turn.
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	members := j.active()
 	first, _ := slices.BinarySearch(members, j.length.judge())

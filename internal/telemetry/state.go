@@ -8,7 +8,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A targetState is what gauges show of a target: its description, and what its results told so far.
+// A targetState is what gauges show of a target: its description, and what is known from its results.
 type targetState struct {
 	target probe.Description
 

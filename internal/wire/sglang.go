@@ -1,7 +1,7 @@
 package wire
 
 // sglang is SGLang's native /generate. Every frame counts its tokens. It repeats the whole answer so far, unless the
-// server runs with --incremental-streaming-output; nothing else tells which. The cache keeps prompts apart by
+// server runs with --incremental-streaming-output; nothing else shows it. The cache keeps prompts apart by
 // extra_key.
 var sglang = &Dialect{
 	Name:   "sglang",
