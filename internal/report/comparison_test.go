@@ -31,7 +31,7 @@ func (c contest) pairs(seed uint64) (list []Pairs) {
 		return v
 	}
 	for _, q := range quantities {
-		p := Pairs{Metric: q.name}
+		p := Pairs{Metric: q.Name}
 		for range c.rounds {
 			hard := math.Exp(0.1 * r.NormFloat64())
 			p.Values = append(p.Values, [2]float64{hard * draw(0.8), c.factor * hard * draw(0.8)})
@@ -73,8 +73,8 @@ func TestRunsShowWhatIsThere(t *testing.T) {
 			t.Errorf("%+v: %d of %d runs claim a difference", c, claims, runs)
 		}
 		for _, q := range quantities {
-			if c.factor > 1 && found[q.name] <= runs*95/100 {
-				t.Errorf("%+v: %s found in %d of %d runs", c, q.name, found[q.name], runs)
+			if c.factor > 1 && found[q.Name] <= runs*95/100 {
+				t.Errorf("%+v: %s found in %d of %d runs", c, q.Name, found[q.Name], runs)
 			}
 		}
 	}

@@ -124,10 +124,10 @@ func TestInterim(t *testing.T) {
 	step := stepsOf([]string{"a"}, samples)[0]
 	got, want := step.Interim(), step.Summary()
 	for _, q := range quantities {
-		for i, exact := range q.inSummary(&want).Quantiles {
-			value := float64(q.inSummary(&got).Quantiles[i].Value)
+		for i, exact := range q.InSummary(&want).Quantiles {
+			value := float64(q.InSummary(&got).Quantiles[i].Value)
 			if wrong := math.Abs(value - float64(exact.Value)); wrong > maxQuantileError*float64(exact.Value) {
-				t.Errorf("%s: %g, want %+v", q.name, value, exact)
+				t.Errorf("%s: %g, want %+v", q.Name, value, exact)
 			}
 		}
 	}
