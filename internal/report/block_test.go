@@ -49,7 +49,8 @@ func TestBlocksAreThoseOfRecordedRuns(t *testing.T) {
 func step32() Summary {
 	samples := answers("vllm-a", 40, 0.3146, 0.0502, 0.05, 7)
 	for i := range samples {
-		samples[i].Judged = []Judgement{{Good: 1, Value: samples[i].TTFT}, {Good: i % 2, Bad: 1 - i%2, Value: samples[i].E2EL}}
+		s := &samples[i]
+		s.Judged = []Judgement{{Good: 1, Value: s.TTFT}, {Good: i % 2, Bad: 1 - i%2, Value: s.E2EL}}
 	}
 	unknown := &samples[5]
 	unknown.Output, unknown.TPOT, unknown.ITL, unknown.ITLs = wire.Count{}, noValue, noValue, nil

@@ -41,7 +41,7 @@ func TestSampleOf(t *testing.T) {
 func TestSamplesLackWhatResultsLack(t *testing.T) {
 	cached, hidden, late := answered(3, 1), answered(3, 1), answered(3, 1)
 	cached.Cache, hidden.Hidden = probe.CacheContaminated, true
-	late.Taint, late.Stamp = probe.TaintLate, probe.ByUser
+	late.Taint, late.Timestamps = probe.TaintLate, probe.ByUser
 	for name, test := range map[string]struct {
 		result *probe.Result
 		want   string
