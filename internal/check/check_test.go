@@ -15,6 +15,8 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
@@ -73,11 +75,11 @@ func (s scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, answer.Body)
 }
 
-// handler returns the server of a scene, and what to call when it is not needed any more.
-func (s scene) handler(t *testing.T) (h http.Handler, end func()) {
+// handler returns the server of a scene.
+func (s scene) handler(t *testing.T) http.Handler {
 	t.Helper()
 	if len(s.routes) > 0 {
-		return s, func() {}
+		return s
 	}
 	profile, err := sim.ParseProfile("fast")
 	if err != nil {
@@ -85,22 +87,19 @@ func (s scene) handler(t *testing.T) (h http.Handler, end func()) {
 	}
 	profile.MaxModelLen = 32768
 	simulated := sim.New(sim.Config{Profile: profile, Seed: 1})
-	return simulated, simulated.Close
+	t.Cleanup(simulated.Close)
+	return simulated
 }
 
 // check checks the targets of a scene in virtual time. It returns the lines and the document.
 func (s scene) check(t *testing.T, quick bool) (text string, c Check) {
 	t.Helper()
-	handler, end := s.handler(t)
-	defer end()
-	defer time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
-	dial := serve(t, handler)
-
+	server := memconn.Serve(t, s.handler(t))
 	loaded, err := config.Load(config.Options{Environ: s.settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), dial, "test")
+	jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), server.Dial, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +128,7 @@ func TestChecks(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				text, _ := readScene(t, path).check(t, strings.HasSuffix(name, "_quick"))
-				equal(t, name+".txt", text)
+				golden.Equal(t, name+".txt", text)
 			})
 		})
 	}
@@ -143,6 +142,6 @@ func TestDocument(t *testing.T) {
 		if err := report.Encode(&document, "  ", c); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "testdata/vllm.json", document.String())
+		golden.Equal(t, "testdata/vllm.json", document.String())
 	})
 }
