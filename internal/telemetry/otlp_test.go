@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -61,7 +62,7 @@ func TestOTLPForm(t *testing.T) {
 	delete(resource, "service.instance.id")
 	delete(resource, "telemetry.sdk.version")
 	lines = append(lines, seriesName("resource", resource))
-	golden(t, "testdata/otlp.txt", strings.Join(lines, "\n")+"\n")
+	golden.Equal(t, "testdata/otlp.txt", strings.Join(lines, "\n")+"\n")
 }
 
 func TestGenAIMetricsCanBeOff(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -68,7 +69,7 @@ func TestExposition(t *testing.T) {
 		started := time.Now().Add(-3 * time.Second)
 		target.InFlight = func() (int, time.Time) { return 2, started }
 		r.Set(target)
-		golden(t, "testdata/exposition.txt", expositionOf(t, r))
+		golden.Equal(t, "testdata/exposition.txt", expositionOf(t, r))
 	})
 }
 
@@ -83,7 +84,7 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 			b.WriteString(line)
 		}
 	}
-	golden(t, "testdata/zero.txt", b.String())
+	golden.Equal(t, "testdata/zero.txt", b.String())
 }
 
 // TestMetricsOfTheProcess holds that those of Go, of the process and of scrapes are beside the catalog's.

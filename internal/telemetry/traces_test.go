@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -55,7 +56,7 @@ func TestSpans(t *testing.T) {
 			if err := r.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "testdata/spans.txt", c.spans())
+			golden.Equal(t, "testdata/spans.txt", c.spans())
 			if len(c.metrics) != 0 {
 				t.Error("metrics came, though they are off")
 			}
