@@ -36,38 +36,31 @@ func samplesOf(t *testing.T, name string, r *probe.Result) string {
 func TestSamplesOfUnusualResults(t *testing.T) {
 	success := func(change func(*probe.Result)) *probe.Result { return with(succeeded5(), change) }
 	failure := func(change func(*probe.Result)) *probe.Result { return with(stalled(), change) }
-	for _, test := range []struct {
-		name   string
+	for name, test := range map[string]struct {
 		result *probe.Result
-		want   map[string]string
+		want   map[string]string // by instrument
 	}{
-		{
-			"of gaps of one length the first is the exemplar",
+		"of gaps of one length the first is the exemplar": {
 			success(func(r *probe.Result) { r.Timeline.Tokens[2].N = 1 }),
 			map[string]string{"llm.probe.itl": "0.02*, 0.02, 0.02"},
 		},
-		{
-			"an answer of one frame has no gap",
+		"an answer of one frame has no gap": {
 			success(func(r *probe.Result) { r.Tokens = r.Tokens[:1] }),
 			map[string]string{"llm.probe.chunk_gap": "", "llm.probe.max_gap": ""},
 		},
-		{
-			"a first token above an objective's limit is bad",
+		"a first token above an objective's limit is bad": {
 			success(func(r *probe.Result) { r.Timeline.Tokens[0].At, r.Tokens = 2*time.Second, r.Tokens[:1] }),
 			map[string]string{"llm.probe.objective_events": "up good 1, fast bad 1"},
 		},
-		{
-			"a reused connection has no phases of its own",
+		"a reused connection has no phases of its own": {
 			success(func(r *probe.Result) { r.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)} }),
 			map[string]string{"llm.probe.phase": "write 0.003, headers 0.047"},
 		},
-		{
-			"a prompt of another length than configured says nothing about phases",
+		"a prompt of another length than configured says nothing about phases": {
 			success(func(r *probe.Result) { r.OtherLength = true }),
 			map[string]string{"llm.probe.phase": "", "llm.probe.ttft": ""},
 		},
-		{
-			"a prompt that was meant to be cached has a TTFT",
+		"a prompt that was meant to be cached has a TTFT": {
 			success(func(r *probe.Result) { r.Cache = probe.CacheWarm }),
 			map[string]string{
 				"llm.probe.ttft":         "0.6*",
@@ -76,8 +69,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 				"llm.probe.prompt_cache": "warm 1",
 			},
 		},
-		{
-			"a cached prompt that was meant to be cold has no TTFT",
+		"a cached prompt that was meant to be cold has no TTFT": {
 			success(func(r *probe.Result) { r.Cache = probe.CacheContaminated }),
 			map[string]string{
 				"llm.probe.ttft":             "",
@@ -87,8 +79,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 				"llm.probe.objective_events": "up good 1",
 			},
 		},
-		{
-			"the first token after hidden reasoning is the first of the answer, but not of the tokens",
+		"the first token after hidden reasoning is the first of the answer, but not of the tokens": {
 			success(func(r *probe.Result) { r.Hidden = true }),
 			map[string]string{
 				"llm.probe.ttft":        "",
@@ -97,8 +88,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 				"llm.probe.e2el":        "0.665*",
 			},
 		},
-		{
-			"late reads cost the gaps and nothing else",
+		"late reads cost the gaps and nothing else": {
 			success(func(r *probe.Result) { r.Taint, r.Refused = probe.TaintLate, 2 }),
 			map[string]string{
 				"llm.probe.itl":                         "",
@@ -108,8 +98,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 				"llm.prober.kernel_timestamps_rejected": "2",
 			},
 		},
-		{
-			"frames that were read late together share the mean of their gaps",
+		"frames that were read late together share the mean of their gaps": {
 			success(func(r *probe.Result) { r.Timeline.Tokens[2].Delay, r.Timeline.Tokens[3].Delay = ms(15), ms(15) }),
 			map[string]string{
 				"llm.probe.itl":                                 "0.02*, 0.01333, 0.01333, 0.01333",
@@ -119,13 +108,11 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 				"gen_ai.client.operation.time_per_output_chunk": "0.02*",
 			},
 		},
-		{
-			"a probe that was not scheduled has no schedule delay",
+		"a probe that was not scheduled has no schedule delay": {
 			success(func(r *probe.Result) { r.Due = time.Time{} }),
 			map[string]string{"llm.prober.schedule_delay": ""},
 		},
-		{
-			"reads without a kernel timestamp have no delay",
+		"reads without a kernel timestamp have no delay": {
 			success(func(r *probe.Result) {
 				for i := range r.Tokens {
 					r.Timeline.Tokens[i].Kernel, r.Timeline.Tokens[i].Delay = false, 0
@@ -133,31 +120,27 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			}),
 			map[string]string{"llm.prober.read_delay": ""},
 		},
-		{
-			"a success that blocked slots is one good event",
+		"a success that blocked slots is one good event": {
 			success(func(r *probe.Result) { r.Blocked = 11 }),
 			map[string]string{"llm.probe.objective_events": "up good 1, fast good 1"},
 		},
-		{
-			"a failure is bad for itself and for each slot that it blocked",
+		"a failure is bad for itself and for each slot that it blocked": {
 			failure(func(r *probe.Result) { r.Blocked = 11 }),
 			map[string]string{"llm.probe.objective_events": "up bad 12, fast bad 12"},
 		},
-		{
-			"a refused probe is no event of an objective",
+		"a refused probe is no event of an objective": {
 			failure(func(r *probe.Result) { r.Outcome = probe.Unauthorized }),
 			map[string]string{"llm.probe.objective_events": ""},
 		},
-		{
-			"a failed probe is tainted, too, and has the gap in which it failed",
+		"a failed probe is tainted, too, and has the gap in which it failed": {
 			failure(func(r *probe.Result) { r.Taint = probe.TaintCoalesced }),
 			map[string]string{"llm.probe.tainted": "coalesced 1", "llm.probe.max_gap": "30*"},
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			got := map[string]string{}
-			for name := range test.want {
-				got[name] = samplesOf(t, name, test.result)
+			for instrument := range test.want {
+				got[instrument] = samplesOf(t, instrument, test.result)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("samples (-want +got):\n%s", diff)
