@@ -19,7 +19,7 @@ func phased(target string) *probe.Result {
 // late returns an answer whose frames, but for the first two, came in one read that was 2 s late.
 func late(target string, at ...time.Duration) *probe.Result {
 	r := success(target, at...)
-	r.Stamp = probe.ByKernel
+	r.Timestamps = probe.ByKernel
 	r.Taint = probe.TaintLate
 	last := len(at) - 1
 	for i := range r.Tokens {

@@ -77,7 +77,7 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 // target_info says of them.
 func TestTimestampsAreThoseOfTheLastTokens(t *testing.T) {
 	r := afterSuccess(t)
-	r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
+	r.Record(with(stalled(), func(r *probe.Result) { r.Timestamps = probe.ByUser }))
 	r.setChanged(func(d *probe.Description) { d.Interval = time.Minute })
 	r.Record(refused())
 	r.expect(t, "llm_probe_target_info",
