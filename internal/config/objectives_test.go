@@ -103,8 +103,8 @@ func TestGoalsThatCanPage(t *testing.T) {
 // to do, and one that a user wrote a problem.
 func TestDefaultGoalIsNoReasonNotToStart(t *testing.T) {
 	const warning = `objective "availability" (PROBER_OBJECTIVES_0_GOAL): the default goal of 0.99 is too high for ` +
-		`target "one:8000" at %v probes per second: fewer than 3 bad probes an hour burn the error budget too fast, and the ` +
-		`alert needs 3; want %s`
+		`target "one:8000" at %v probes per second: fewer than 3 bad probes an hour burn the error budget too fast, and ` +
+		`the alert needs 3; want %s`
 	const both = "a goal of at most 0.942, or at least 0.0058 probes per second"
 	for environ, want := range map[string][]string{
 		"QPS=0.0058": nil,

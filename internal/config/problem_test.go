@@ -2,14 +2,13 @@ package config
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -27,22 +26,12 @@ func TestProblems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := string(txtar.Format(archive))
 			problems := &archive.Files[len(archive.Files)-1]
 			problems.Data = nil
 			for _, problem := range problemsOf(t, archive) {
 				problems.Data = append(problems.Data, problem.Error()+"\n"...)
 			}
-			got := txtar.Format(archive)
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, string(got)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			golden.Equal(t, path, string(txtar.Format(archive)))
 		})
 	}
 }

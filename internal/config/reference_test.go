@@ -2,7 +2,6 @@ package config
 
 import (
 	_ "embed"
-	"flag"
 	"os"
 	"regexp"
 	"slices"
@@ -12,10 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/golden"
 )
 
 var (
-	update = flag.Bool("update", false, "write the generated files")
 	//go:embed testdata/reference.md.tmpl
 	referenceText string
 	//go:embed testdata/example.yaml
@@ -32,23 +32,8 @@ func TestGeneratedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{
-		"../../docs/configuration.md":    page.String(),
-		"../../docs/targets.schema.json": string(Schema()),
-	} {
-		if *update {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("%s is out of date: run make generate\n%s", path, diff)
-		}
-	}
+	golden.Equal(t, "../../docs/configuration.md", page.String())
+	golden.Equal(t, "../../docs/targets.schema.json", string(Schema()))
 }
 
 // TestExamples holds that the example of prober config example, which has the defaults, and that of the documentation

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A ResultJSON is a [probe.Result] as JSON has it. All durations are seconds; absent values are null.
+// A ResultJSON is the JSON form of a [probe.Result]. All durations are in seconds. Absent values are null.
 type ResultJSON struct {
 	Target string  `json:"target"`
 	Group  string  `json:"group"`
@@ -45,19 +45,19 @@ type ResultJSON struct {
 	Phases phasesJSON `json:"phases_seconds"`
 	Usage  usageJSON  `json:"usage"`
 
-	Cache        probe.CacheState `json:"cache"`
-	TokenSource  probe.Source     `json:"token_source"`
-	Frames       int              `json:"frames"` // token frames
-	Coalesced    int              `json:"coalesced_frames"`
-	JoinedTokens int              `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
-	Stamp        *probe.Stamping  `json:"timestamps"`             // of the arrivals; null if there was no token frame
-	Taint        *probe.Taint     `json:"taint"`                  // why the gaps are unreliable; null if they are not
-	ReadDelay    *float64         `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
-	FinishReason *string          `json:"finish_reason"`
-	Round        uint64           `json:"round"`
-	TraceID      string           `json:"trace_id"`
-	RetryAfter   *float64         `json:"retry_after_seconds"` // pause that the server asked for
-	Warnings     []string         `json:"warnings"`
+	Cache        probe.CacheState       `json:"cache"`
+	TokenSource  probe.Source           `json:"token_source"`
+	Frames       int                    `json:"frames"` // token frames
+	Coalesced    int                    `json:"coalesced_frames"`
+	JoinedTokens int                    `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
+	Timestamps   *probe.TimestampSource `json:"timestamps"`             // source of the arrivals; null without token frames
+	Taint        *probe.Taint           `json:"taint"`                  // why there is no ITL; null if there is
+	ReadDelay    *float64               `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
+	FinishReason *string                `json:"finish_reason"`
+	Round        uint64                 `json:"round"`
+	TraceID      string                 `json:"trace_id"`
+	RetryAfter   *float64               `json:"retry_after_seconds"` // pause that the server asked for
+	Warnings     []string               `json:"warnings"`
 }
 
 // phasesJSON are the phases of a probe, in seconds; null if there was none.
@@ -77,7 +77,7 @@ type usageJSON struct {
 	Reasoning *int `json:"reasoning"`
 }
 
-// JSONOf returns r as JSON has it, with what to do about a failure. It shares nothing with r.
+// JSONOf returns the JSON form of r, with what to do about a failure. It shares no memory with r.
 func JSONOf(r *probe.Result) ResultJSON {
 	j := ResultJSON{
 		Target: r.Target,
@@ -112,7 +112,7 @@ func JSONOf(r *probe.Result) ResultJSON {
 		Frames:       len(r.Tokens),
 		Coalesced:    r.Coalesced(),
 		JoinedTokens: r.JoinedTokens(),
-		Stamp:        textOrNull(r.Stamp),
+		Timestamps:   textOrNull(r.Timestamps),
 		Taint:        textOrNull(r.Taint),
 		ReadDelay:    secondsOrNull(r.MaxReadDelay()),
 		FinishReason: textOrNull(r.Finish),
@@ -144,7 +144,7 @@ func (j *ResultJSON) addFrames(r *probe.Result) {
 	}
 }
 
-// phasesOf returns the phases of a probe as JSON has them.
+// phasesOf returns the JSON form of the phases of a probe.
 func phasesOf(p probe.Phases) phasesJSON {
 	return phasesJSON{
 		DNS:     secondsOrNull(p.DNS, p.DNS > 0),
@@ -155,7 +155,7 @@ func phasesOf(p probe.Phases) phasesJSON {
 	}
 }
 
-// usageOf returns the token counts of a server as JSON has them.
+// usageOf returns the JSON form of the token counts of a server.
 func usageOf(u wire.Usage) usageJSON {
 	return usageJSON{
 		Prompt:    countOrNull(u.Prompt),
