@@ -52,8 +52,8 @@ func (d dashboard) flat() (all []panel) {
 	return slices.DeleteFunc(all, func(p panel) bool { return p.Type == "row" })
 }
 
-// TestDashboardsFitEveryGrafana holds that each dashboard has its UID and its file, and nothing that belongs to a single
-// Grafana. The reader chooses the data source.
+// TestDashboardsFitEveryGrafana holds that each dashboard has its UID and its file, and nothing that belongs to a
+// single Grafana. The reader chooses the data source.
 func TestDashboardsFitEveryGrafana(t *testing.T) {
 	var files []string
 	for _, d := range All() {
