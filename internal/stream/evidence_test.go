@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestEvidence holds what is proved about the bytes of each read. Moments are in milliseconds, 0 for none. Each buffer has
-// room for 100 bytes.
+// TestEvidence holds what is proved about the bytes of each read. Moments are in milliseconds, 0 for none. Each buffer
+// has room for 100 bytes.
 func TestEvidence(t *testing.T) {
 	type read struct {
 		empty, began int    // moments

@@ -52,15 +52,18 @@ func watched(t *testing.T) (conn *Conn, socket *fakeSocket, server net.Conn) {
 	return conn, socket, server
 }
 
-// TestALookBoundsALateRead holds that the bytes of a late read cannot be older than the last look, which is recent.
+// TestALookBoundsALateRead holds that the bytes of a late read cannot be older than the last look, which is recent. A
+// timestamp that is older is rejected: such bytes waited in TCP for a packet that was missing.
 func TestALookBoundsALateRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		wait, late time.Duration
 		look       time.Duration // the last moment at which nothing had come; 0: when the read began
+		rejected   int
 	}{
-		"bytes come after some looks":      {wait: pause, look: lastLook},
-		"bytes are read later than that":   {wait: pause, late: 5 * time.Millisecond, look: lastLook},
-		"bytes come before the first look": {wait: 500 * time.Millisecond},
+		"bytes come after some looks":       {wait: pause, look: lastLook},
+		"bytes are read later than that":    {wait: pause, late: 5 * time.Millisecond, look: lastLook},
+		"bytes come before the first look":  {wait: 500 * time.Millisecond},
+		"the timestamp is older than looks": {wait: pause, late: 100 * time.Millisecond, look: lastLook, rejected: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,10 +76,14 @@ func TestALookBoundsALateRead(t *testing.T) {
 					_, _ = io.WriteString(server, "token")
 				}()
 				read(t, conn, "token")
-				at := start.Add(test.wait - test.late)
-				want := Timestamp{At: at, Read: 1, Kernel: true, Delay: test.late, NotBefore: start.Add(test.look)}
-				if diff := cmp.Diff(want, conn.Last()); diff != "" {
-					t.Errorf("timestamp (-want +got):\n%s", diff)
+				want := Timestamp{At: start.Add(test.wait), Read: 1, NotBefore: start.Add(test.look)}
+				if test.rejected == 0 {
+					want.At = want.At.Add(-test.late)
+					want.Kernel = true
+					want.Delay = test.late
+				}
+				if diff := cmp.Diff(want, conn.Last()); diff != "" || conn.Rejected() != test.rejected {
+					t.Errorf("%d rejected, timestamp (-want +got):\n%s", conn.Rejected(), diff)
 				}
 			})
 		})
@@ -91,25 +98,6 @@ func read(t *testing.T, from io.Reader, want string) {
 	if string(buf[:n]) != want || err != nil {
 		t.Fatalf("read %q, %v; want %q", buf[:n], err, want)
 	}
-}
-
-// TestATimestampOlderThanALookIsRejected holds it for bytes that waited in TCP for a packet that was missing.
-func TestATimestampOlderThanALookIsRejected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conn, socket, server := watched(t)
-		socket.late = 100 * time.Millisecond
-		start := time.Now()
-		conn.Watch(start, 800*time.Millisecond)
-		go func() {
-			time.Sleep(pause)
-			_, _ = io.WriteString(server, "token")
-		}()
-		read(t, conn, "token")
-		want := Timestamp{At: start.Add(pause), Read: 1, NotBefore: start.Add(lastLook)}
-		if diff := cmp.Diff(want, conn.Last()); diff != "" || conn.Rejected() != 1 {
-			t.Errorf("%d rejected, timestamp (-want +got):\n%s", conn.Rejected(), diff)
-		}
-	})
 }
 
 // TestLooksAreMadeWhereSomethingIsAwaited holds that there are no looks before Watch and after StopWatching, also if a
@@ -206,23 +194,6 @@ func TestDeadlinesKeepTheirMeaning(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestClosingEndsAReadAtOnce holds it for a read that is interrupted for looks.
-func TestClosingEndsAReadAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conn, _, _ := watched(t)
-		start := time.Now()
-		conn.Watch(start, 0)
-		go func() {
-			time.Sleep(333333 * time.Microsecond)
-			_ = conn.Close()
-		}()
-		_, err := conn.Read(make([]byte, 1))
-		if !errors.Is(err, io.ErrClosedPipe) || time.Since(start) != 333333*time.Microsecond {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
 }
 
 // TestEvidenceIsOfTheReadThatCompletes holds that bytes of a TLS record or of a frame of HTTP/2 that came early prove

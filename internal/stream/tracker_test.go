@@ -33,8 +33,8 @@ func padded(text string, n int) string {
 	return frame(frameData, flagPadded, 1, string(rune(n))+text+strings.Repeat("\x00", n))
 }
 
-// A tape is what a server sends on a connection. The bytes # are the body of its last answer, and there are no others of
-// them. A header of HTTP/2 ends with !.
+// A tape is what a server sends on a connection. The bytes # are the body of its last answer, and nothing else. A
+// header of HTTP/2 ends with !.
 type tape struct {
 	name    string
 	isHTTP2 bool
@@ -151,8 +151,8 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-// TestTrackerKeepsLittle holds that the tracker forgets the arrivals of comments that a server sends for ever, a byte in
-// each packet, and that the arrivals that it keeps stay right.
+// TestTrackerKeepsLittle holds that the tracker forgets the arrivals of comments that a server sends for ever, a byte
+// in each packet, and that the arrivals that it keeps stay right.
 func TestTrackerKeepsLittle(t *testing.T) {
 	tracker := Track(nil, &Conn{}, false)
 	tracker.note([]byte(ok(chunked)), Timestamp{})
