@@ -30,7 +30,7 @@ func TestProtocols(t *testing.T) {
 		"the SDK is disabled":        {"ENDPOINT=http://c:4318;PROTOCOL=nonsense;OTEL_SDK_DISABLED=TRUE", off},
 		"an unknown protocol":        {"ENDPOINT=http://c:4318;PROTOCOL=http/json", `PROTOCOL="http/json"`},
 		"the wrong one of two":       {"ENDPOINT=http://c;METRICS_PROTOCOL=kafka;PROTOCOL=grpc", `METRICS_PROTOCOL="kafka"`},
-		"an unknown exporter":        {"ENDPOINT=http://c;OTEL_METRICS_EXPORTER=prometheus", `OTEL_METRICS_EXPORTER="prometheus"`},
+		"an unknown exporter":        {"ENDPOINT=http://c;OTEL_METRICS_EXPORTER=p", `OTEL_METRICS_EXPORTER="p"`},
 		"HTTP without a scheme":      {"ENDPOINT=c:4318", `ENDPOINT="c:4318"`},
 		"an address without scheme":  {"METRICS_ENDPOINT=10.0.0.1:4317;PROTOCOL=grpc", `METRICS_ENDPOINT="10.0.0.1:4317"`},
 		"a password is not repeated": {"ENDPOINT=u:p@c:4318", `ENDPOINT="***"`},
