@@ -34,9 +34,9 @@ func TestOnlyTheLastHourCounts(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		v := b.views()[0]
 		equal(t, "TTFT after the hour", v.Quantiles.TTFT, quantiles{N: 1, P50: 0.3, P95: 0.3})
-		equal(t, "results that are kept", len(v.past.kept()), 2)
+		equal(t, "results that are kept", len(v.history.kept()), 2)
 		time.Sleep(time.Hour)
-		equal(t, "state after two hours", b.views()[0].State, fine)
+		equal(t, "state after two hours", b.views()[0].State, stateOK)
 	})
 }
 

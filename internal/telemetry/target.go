@@ -31,8 +31,8 @@ func serverOf(raw string) (host string, port int) {
 	return u.Hostname(), port
 }
 
-// withoutSecrets returns the scheme, host and path of a URL, since the rest may be secret. It returns nothing if the URL
-// is not valid.
+// withoutSecrets returns the scheme, host and path of a URL, since the rest may be secret. It returns an empty text if
+// the URL is not valid.
 func withoutSecrets(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
