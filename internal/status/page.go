@@ -44,8 +44,8 @@ var (
 )
 
 // policy returns a Content-Security-Policy that lets a browser load only the page itself and its refreshed versions. It
-// names style and script by their hashes and not by a nonce, so that a refreshed page may have the same style as the one
-// before. Neither of them has an action of the template, so their text here is that of the answer.
+// names style and script by their hashes and not by a nonce: a refreshed page must be allowed to have the same style as
+// the one before. Neither of them has an action of the template, so their text here is that of the answer.
 func policy(text string) string {
 	return strings.Join([]string{
 		"default-src 'none'",
