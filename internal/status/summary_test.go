@@ -26,6 +26,7 @@ func TestQuantiles(t *testing.T) {
 func TestOnlyTheLastHourCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := boardOf(success("a", 100*ms, 200*ms))
+		equal(t, "values at first", b.views()[0].Quantiles.TTFT.N, 1)
 		time.Sleep(time.Minute)
 		b.Record(success("a", 300*ms, 400*ms))
 
