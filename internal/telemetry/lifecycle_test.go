@@ -50,12 +50,6 @@ func TestReloadOfTheSameSettingsChangesNothing(t *testing.T) {
 	r.expect(t, framesTotal, framesTotal+ofA+" 4")
 }
 
-func TestCanceledProbesAreNotRecorded(t *testing.T) {
-	r := afterSuccess(t)
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
-	r.expect(t, framesTotal, framesTotal+ofA+" 4")
-}
-
 // TestReloadWithOtherInfoKeepsTheSeries holds that settings which only target_info shows end no other series. How a
 // server at another URL is timestamped is not known before its first token.
 func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
