@@ -2,7 +2,7 @@
 // their results through [Board.Record]. They go out as a page, as JSON below /api/v1/, and as the health of the prober:
 // see [Board.Register].
 //
-// Its statistics are those of package report, over the results of the last hour. Anything longer is left to the metrics.
+// Its statistics are those of package report over the results of the last hour. Longer times are left to the metrics.
 //
 // Begin reading at [Board], then at history, which decides what is kept, and at view, which is a target as it is shown.
 package status

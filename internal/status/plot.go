@@ -117,7 +117,7 @@ func (v *view) Failed() map[probe.Outcome]int {
 type strip struct {
 	*entry
 	Spans   []piece // its phases, in percent of the axis
-	Gaps    []piece // the gaps that stand out, in percent
+	Silence []piece // the gaps that stand out, in percent
 	Longest []piece // the longest gap, in percent; empty if it is not known
 	End     float64 // of the axis, in seconds
 	Ticks   string  // an SVG path, ticksWidth units wide and 1 high
@@ -133,16 +133,16 @@ func newStrip(e *entry, end float64) *strip {
 	}
 	e = &entry{ResultJSON: e.whole(), At: e.At}
 	phases := report.Phases(&e.ResultJSON)
-	gaps := longGaps(e)
+	silence := longGaps(e)
 	if !e.OK() && len(phases) > 0 {
-		gaps = append(gaps, phases[len(phases)-1])
+		silence = append(silence, phases[len(phases)-1]) // the wait until it failed
 	}
 	s := &strip{
-		entry: e,
-		Spans: scaled(phases, end, 100),
-		Gaps:  scaled(gaps, end, 100),
-		End:   end,
-		Ticks: ticks(e.Arrivals, end),
+		entry:   e,
+		Spans:   scaled(phases, end, 100),
+		Silence: scaled(silence, end, 100),
+		End:     end,
+		Ticks:   ticks(e.Arrivals, end),
 	}
 	longest, _, ok := report.LongestGap(&e.ResultJSON)
 	if ok {
