@@ -58,13 +58,13 @@ func begin(t *testing.T, d *Daemon, o *config.Options) (stop, end func()) {
 // A world is an instance, the simulated servers that it probes, and a client of its HTTP, all in memory and in virtual
 // time.
 type world struct {
-	t        *testing.T
-	options  config.Options         // what a reload finds
-	servers  map[string]*sim.Server // by host
-	requests sync.Map               // the last one by host, as *http.Request
-	fitted    sync.Map // when the tokenizer was asked last, by host, as time.Time
-	loading   sync.Map // hosts that answer 503 whatever they are asked
-	closed    sync.Map // hosts that refuse connections; those called "late…" do from the start
+	t         *testing.T
+	options   config.Options         // what a reload finds
+	servers   map[string]*sim.Server // by host
+	requests  sync.Map               // the last one by host, as *http.Request
+	fitted    sync.Map               // when the tokenizer was asked last, by host, as time.Time
+	loading   sync.Map               // hosts that answer 503 whatever they are asked
+	closed    sync.Map               // hosts that refuse connections; those called "late…" do from the start
 	client    *http.Client
 	host      string // that the client asks for; empty: prober
 	logs      *observer.ObservedLogs
