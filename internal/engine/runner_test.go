@@ -24,6 +24,17 @@ func TestRunner(t *testing.T) {
 			d.apply("a is as before, b has another rate, c is left out, d is new",
 				"TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_1_QPS=0.2", "TARGETS_2_URL=http://d")
 			d.after(minute)
+			d.apply("b has another name", "TARGETS_0_URL=http://a", "TARGETS_1_NAME=renamed", "TARGETS_1_URL=http://b")
+			d.after(minute)
+		},
+		"tokenizer_limits": func(d *diary) {
+			d.servers.once("a/tokenize", 2, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "25")
+				http.Error(w, "too many requests", http.StatusTooManyRequests)
+			})
+			d.applyDown("a", "TARGETS_0_URL=http://a")
+			d.up("a is up, and its tokenizer refuses the second request")
+			d.after(minute)
 		},
 		"addresses": func(d *diary) {
 			d.servers.addresses = []string{"10.0.0.1", "10.0.0.2"}
@@ -69,15 +80,14 @@ func TestRunner(t *testing.T) {
 		},
 		"rejected": func(d *diary) {
 			a := "TARGETS_0_URL=http://a"
-			d.apply("the data set of b is not one", a, "TARGETS_1_URL=http://b",
-				"TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
-			d.after(minute)
-			d.apply("it is mended", a, "TARGETS_1_URL=http://b",
-				"TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/prompts.jsonl")
-			d.after(minute)
-			d.apply("the certificate authority of b is not one", a, "TARGETS_1_URL=https://b",
-				"TARGETS_1_CA_FILE=testdata/no.jsonl")
-			d.after(minute)
+			b := func(what string, settings ...string) {
+				d.apply(what, append(settings, a, "TARGETS_1_NAME=b", "TARGETS_1_URL=http://b")...)
+				d.after(minute)
+			}
+			b("the data set of b is not one", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
+			b("it still is not", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
+			b("it is mended", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/prompts.jsonl")
+			b("the certificate authority of b is not one", "TARGETS_1_CA_FILE=testdata/no.jsonl")
 			d.apply("b is left out", a)
 			d.after(minute)
 		},
