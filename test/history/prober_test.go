@@ -145,14 +145,14 @@ func (w *watched) scrape(app storage.Appender, now time.Time) error {
 		oldest, running = now.Sub(w.due).Seconds(), 1
 	}
 	gauges := map[string]float64{
-		"llm_probe_interval_seconds":                             w.interval.Seconds(),
-		"llm_probe_in_flight":                                    running,
-		"llm_probe_oldest_in_flight_seconds":                     oldest,
-		"llm_probe_objective_goal_ratio;objective;availability":  0.99,
-		"llm_probe_objective_goal_ratio;objective;ttft":          0.99,
-		"llm_probe_objective_limit_seconds;objective;ttft":       ttftLimit,
-		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds":   float64(now.Add(60 * 24 * time.Hour).Unix()),
-		"llm_probe_target_info;group;" + w.group + ";api;openai": 1,
+		"llm_probe_interval_seconds":                                                         w.interval.Seconds(),
+		"llm_probe_in_flight":                                                                running,
+		"llm_probe_oldest_in_flight_seconds":                                                 oldest,
+		"llm_probe_objective_goal_ratio;objective;availability":                              0.99,
+		"llm_probe_objective_goal_ratio;objective;ttft":                                      0.99,
+		"llm_probe_objective_limit_seconds;objective;ttft":                                   ttftLimit,
+		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds":                               float64(now.Add(60 * 24 * time.Hour).Unix()),
+		"llm_probe_target_info;group;" + w.group + ";workload;" + w.workload + ";api;openai": 1,
 		"up":                                 1,
 		"llm_prober_build_info;version;test": 1,
 		"llm_prober_config_last_reload_successful":                1,
