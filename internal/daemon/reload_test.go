@@ -48,6 +48,32 @@ func TestReload(t *testing.T) {
 	})
 }
 
+// TestReloadOfLabels holds that another value begins new series while the schedule goes on, and that another name needs
+// a restart, which the log says: until then the series go on without it.
+func TestReloadOfLabels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_LABELS", "region=eu")
+		time.Sleep(time.Minute)
+		w.expect("1", "llm_probe_target_info", `region="eu",server="vllm",target="a:80"`)
+		w.mustReload([]string{"a"}, "PROBER_LABELS", "region=us")
+		time.Sleep(time.Minute)
+		w.expectSlots("a:80", "ok=6")
+		w.expect("6", "llm_probe_probes_total", `outcome="ok"`, `region="us",target="a:80"`)
+		if sent := len(w.servers["a"].Sent()); sent != 12 {
+			t.Errorf("%d probes in two minutes, want 12", sent)
+		}
+		const told = "the targets have labels of other names: restart, so that metrics have them"
+		w.expectLogged(0, told)
+		w.mustReload([]string{"a"}, "PROBER_LABELS", "region=us,team=search")
+		w.expectLogged(1, told)
+		time.Sleep(time.Minute)
+		w.expectSlots("a:80", "ok=12")
+		w.expectPage("/metrics", `team="`, false)
+		w.expectPage("/api/v1/targets", `"labels":{"region":"us","team":"search"}`, true)
+		w.expectPage("/api/v1/results?limit=1", `"labels":{"region":"us","team":"search"}`, true)
+	})
+}
+
 // TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and that everybody can see it. A page of
 // another origin that is open in a browser which reaches the prober can make it POST, and is refused.
 func TestReloadOfWhatIsWrong(t *testing.T) {

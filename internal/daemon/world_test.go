@@ -231,7 +231,7 @@ func (w *world) expect(want, name string, parts ...string) {
 	}
 }
 
-var slot = regexp.MustCompile(`(?m)^llm_probe_(?:probes|skipped)_total\{.*(?:outcome|reason)="(\w+)".*target="([^"]*)"\} ([1-9]\d*)$`)
+var slot = regexp.MustCompile(`(?m)^llm_probe_(?:probes|skipped)_total\{.*(?:outcome|reason)="(\w+)".*target="([^"]*)".*\} ([1-9]\d*)$`)
 
 // slots are what became of the slots of a target by now: outcomes and reasons to skip one, those that there were.
 func slots(page, target string) string {
