@@ -14,12 +14,14 @@ import (
 
 // expectMeasured expects how many probes of a target were ok, that its server counted 80 tokens of prompt for each, and
 // that each gave a sample of TTFT.
-func (w *world) expectMeasured(target string, probes int) {
-	w.t.Helper()
-	name := fmt.Sprintf("target=%q", target)
-	w.expect(fmt.Sprint(probes), "llm_probe_probes_total", name, `outcome="ok"`)
-	w.expect(fmt.Sprint(80*probes), "llm_probe_tokens_total", name, `kind="prompt"`)
-	w.expect(fmt.Sprint(probes), "llm_probe_ttft_seconds_count", name)
+func (i *instance) expectMeasured(target string, probes int) {
+	i.t.Helper()
+	label := fmt.Sprintf("target=%q", target)
+	i.expectMetrics(map[string]float64{
+		"llm_probe_probes_total{" + label + `,outcome="ok"}`:  float64(probes),
+		"llm_probe_tokens_total{" + label + `,kind="prompt"}`: float64(80 * probes),
+		"llm_probe_ttft_seconds_count{" + label + "}":         float64(probes),
+	})
 }
 
 // TestNothingIsMeasuredOfOtherLengths holds that every recorded probe has a prompt of the configured length, whatever
@@ -32,33 +34,35 @@ func TestNothingIsMeasuredOfOtherLengths(t *testing.T) {
 	for name, test := range map[string]struct {
 		hosts   []string
 		environ []string
-		down    string // the slots of late in the first minute; empty: it is not among them
-		up      string // those of its second minute, in which it is up
-		late    int    // its probes that are measured by then
-		a       int    // those of a, if it is among them
+		down    string // slots of late after a minute in which it is down
+		up      string // slots of late after another minute in which it is up
+		late    int    // probes of late that are measured by then
+		a       int    // probes of a that are measured by then; 0: it is not among the hosts
 	}{
-		"a dead first member": {
+		"a first member of a group that comes after the prober": {
 			hosts: []string{"late", "a"}, environ: group, down: "connect=6", up: "ok=6", late: 6, a: 12,
 		},
 		"a server that comes after the prober": {
 			hosts: []string{"late"}, down: "connect=6", up: "ok=5 waiting=1", late: 5,
 		},
-		"one of which all is configured": {
+		"a server of which API and model are configured": {
 			hosts: []string{"late"}, environ: configured, down: "connect=6", up: "connect=6 ok=5 waiting=1", late: 5,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, &Daemon{}, test.hosts, test.environ...)
+				servers := newNetwork(t, test.hosts...)
+				servers.refuse("late")
+				prober := servers.start(&Daemon{}, test.environ...)
 				time.Sleep(time.Minute)
-				w.expectSlots("late:80", test.down)
-				w.closed.Delete("late")
+				prober.expectSlots("late:80", test.down)
+				servers.accept("late")
 				time.Sleep(time.Minute)
-				w.expectSlots("late:80", test.up)
-				w.expectMeasured("late:80", test.late)
+				prober.expectSlots("late:80", test.up)
+				prober.expectMeasured("late:80", test.late)
 				if test.a > 0 {
-					w.expectMeasured("a:80", test.a)
-					w.expectPage("/api/v1/targets", "is exact by the count of a:80", true)
+					prober.expectMeasured("a:80", test.a)
+					prober.expectShown("/api/v1/targets", "is exact by the count of a:80")
 				}
 			})
 		})
@@ -69,47 +73,48 @@ func TestNothingIsMeasuredOfOtherLengths(t *testing.T) {
 // nowhere.
 func TestATokenizerThatTimesOutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"slow"})
+		servers := newNetwork(t, "slow")
+		var asked atomic.Bool
+		servers.answer("slow", func(_ http.ResponseWriter, r *http.Request) bool {
+			hangs := r.URL.Path == "/tokenize" && !asked.Swap(true)
+			if hangs {
+				time.Sleep(8 * time.Second)
+			}
+			return hangs
+		})
+		prober := servers.start(&Daemon{})
 		time.Sleep(time.Minute + 10*time.Second)
-		w.expectMeasured("slow:80", 6)
-		w.expectLogged(1, "the length of the prompts is known")
+		prober.expectMeasured("slow:80", 6)
+		prober.expectLogged(1, "the length of the prompts is known")
 	})
-}
-
-// answering makes a host that was closed answer, where answers do not do it in place of the simulated server.
-func (w *world) answering(host string, answers func(to http.ResponseWriter, r *http.Request) bool) {
-	w.answers.Store(host, answers)
-	w.closed.Delete(host)
 }
 
 // TestAServerThatLimitsInACalibration holds that its 429 is the slot's outcome, that its pause is obeyed, that the
 // calibration then goes on where it was, and that nothing is measured of another length.
 func TestAServerThatLimitsInACalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"late"})
+		servers := newNetwork(t, "late")
+		servers.refuse("late")
+		prober := servers.start(&Daemon{})
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "connect=6")
+		prober.expectSlots("late:80", "connect=6")
 		var chats atomic.Int64
-		w.answering("late", func(to http.ResponseWriter, r *http.Request) bool {
-			switch {
-			case r.URL.Path == "/tokenize":
-				http.NotFound(to, r)
-				return true
-			case r.URL.Path == "/v1/chat/completions" && chats.Add(1) == 2:
+		servers.answer("late", func(to http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/v1/chat/completions" && chats.Add(1) == 2 {
 				to.Header().Set("Retry-After", "25")
 				http.Error(to, "tokens per minute", http.StatusTooManyRequests)
 				return true
 			}
-			return false
+			return hasNoTokenizer(to, r)
 		})
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "ok=2 rate_limited=1 backoff=2 waiting=1")
-		w.expectMeasured("late:80", 2)
+		prober.expectSlots("late:80", "ok=2 rate_limited=1 backoff=2 waiting=1")
+		prober.expectMeasured("late:80", 2)
 		if asked := chats.Load(); asked != 3+1+2 { // three lengths, a refusal, two probes
 			t.Errorf("%d requests, want no length to be asked twice", asked)
 		}
 		time.Sleep(time.Minute)
-		w.expectMeasured("late:80", 8)
+		prober.expectMeasured("late:80", 8)
 	})
 }
 
@@ -132,13 +137,13 @@ func uncounted(to http.ResponseWriter, r *http.Request) bool {
 const stillSkipped = "slots are still skipped: the length of the prompts is not known yet"
 
 // expectStillSkipped expects that it is warned once, and why, that slots are skipped for long.
-func (w *world) expectStillSkipped(why string) {
-	w.t.Helper()
-	w.expectLogged(1, stillSkipped)
-	for _, entry := range w.logs.FilterMessage(stillSkipped).All() {
+func (i *instance) expectStillSkipped(why string) {
+	i.t.Helper()
+	i.expectLogged(1, stillSkipped)
+	for _, entry := range i.logs.FilterMessage(stillSkipped).All() {
 		said := fmt.Sprint(entry.ContextMap()["error"])
 		if entry.Level != zapcore.WarnLevel || !strings.Contains(said, why) {
-			w.t.Errorf("%s: %s", entry.Level, said)
+			i.t.Errorf("%s: %s", entry.Level, said)
 		}
 	}
 }
@@ -147,24 +152,26 @@ func (w *world) expectStillSkipped(why string) {
 // why, and that a server which tells the length in no other way is probed then, which is said as well.
 func TestATokenizerThatStaysBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"late"})
+		servers := newNetwork(t, "late")
+		servers.refuse("late")
+		prober := servers.start(&Daemon{})
 		time.Sleep(time.Minute)
-		w.answering("late", uncounted)
+		servers.answer("late", uncounted)
 		time.Sleep(20 * time.Second)
-		w.expectLogged(0, stillSkipped)
+		prober.expectLogged(0, stillSkipped)
 		time.Sleep(20 * time.Second)
-		w.expectSlots("late:80", "waiting=4")
-		w.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
-		w.expectPage("/api/v1/targets", "the length of the prompts is not known: /tokenize: HTTP 500", true)
+		prober.expectSlots("late:80", "waiting=4")
+		prober.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
+		prober.expectShown("/api/v1/targets", "the length of the prompts is not known: /tokenize: HTTP 500")
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "ok=5 waiting=5")
-		w.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
+		prober.expectSlots("late:80", "ok=5 waiting=5")
+		prober.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
 		const estimated = "the server does not count the tokens of prompts:" +
 			" they are as long as asked by an estimate, of a token a word"
-		w.expectLogged(1, estimated)
+		prober.expectLogged(1, estimated)
 		const note = "the server does not count the tokens of prompts: they have about 80, by an estimate"
-		w.expectPage("/api/v1/targets", note, true)
-		w.expectPage("/", note, true)
+		prober.expectShown("/api/v1/targets", note)
+		prober.expectShown("/", note)
 	})
 }
 
@@ -172,35 +179,33 @@ func TestATokenizerThatStaysBroken(t *testing.T) {
 // on from what this one found out.
 func TestABudgetThatIsLessThanACalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"late"}, "PROBER_TOKEN_BUDGET_PER_DAY", "150", "PROBER_QPS", "0.001")
-		w.answering("late", func(to http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path == "/tokenize" {
-				http.NotFound(to, r)
-				return true
-			}
-			return false
-		})
+		servers := newNetwork(t, "late")
+		servers.refuse("late")
+		prober := servers.start(&Daemon{}, "PROBER_TOKEN_BUDGET_PER_DAY", "150", "PROBER_QPS", "0.001")
+		servers.answer("late", hasNoTokenizer)
 		time.Sleep(3 * time.Hour)
-		w.expect("0", "llm_probe_ttft_seconds_count", `target="late:80"`)
-		w.expectStillSkipped("the token budget of the day is spent")
-		w.expectPage("/api/v1/targets", "the length of the prompts is not known: the token budget of the day is spent", true)
+		prober.expectMetrics(map[string]float64{`llm_probe_ttft_seconds_count{target="late:80"}`: 0})
+		prober.expectStillSkipped("the token budget of the day is spent")
+		prober.expectShown("/api/v1/targets", "the length of the prompts is not known: the token budget of the day is spent")
 		time.Sleep(48 * time.Hour) // the second day ends the calibration, the third has a probe
-		w.expectMeasured("late:80", 1)
+		prober.expectMeasured("late:80", 1)
 	})
 }
 
 // TestAMemberThatHangsInACalibration holds that it costs the others of its group little, and that it is seen to hang.
 func TestAMemberThatHangsInACalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"mute", "a"}, "PROBER_TIMEOUT", "15s",
+		servers := newNetwork(t, "mute", "a")
+		servers.answer("mute", saysItsModelAlone)
+		prober := servers.start(&Daemon{}, "PROBER_TIMEOUT", "15s",
 			"PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
 			"PROBER_TARGETS_0_URL", "http://mute", "PROBER_TARGETS_1_URL", "http://a")
 		time.Sleep(time.Minute)
-		w.expectMeasured("a:80", 4)
+		prober.expectMeasured("a:80", 4)
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=10")
-		w.expectMeasured("a:80", 10)
-		w.expectSlots("mute:80", "timeout=4 overlap=5")
+		prober.expectSlots("a:80", "ok=10")
+		prober.expectMeasured("a:80", 10)
+		prober.expectSlots("mute:80", "timeout=4 overlap=5")
 	})
 }
 
@@ -208,21 +213,19 @@ func TestAMemberThatHangsInACalibration(t *testing.T) {
 // the prompts are not written by an estimate.
 func TestAServerThatStopsInACalibration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"late"})
+		servers := newNetwork(t, "late")
+		servers.refuse("late")
+		prober := servers.start(&Daemon{})
 		time.Sleep(time.Minute)
 		var stopped atomic.Bool
-		w.answering("late", func(to http.ResponseWriter, r *http.Request) bool {
-			switch {
-			case r.URL.Path == "/tokenize":
-				http.NotFound(to, r)
-				return true
-			case r.URL.Path == "/v1/chat/completions" && !stopped.Swap(true):
+		servers.answer("late", func(to http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/v1/chat/completions" && !stopped.Swap(true) {
 				panic(http.ErrAbortHandler)
 			}
-			return false
+			return hasNoTokenizer(to, r)
 		})
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "empty=1 ok=4 waiting=1")
-		w.expectMeasured("late:80", 4)
+		prober.expectSlots("late:80", "empty=1 ok=4 waiting=1")
+		prober.expectMeasured("late:80", 4)
 	})
 }

@@ -20,27 +20,28 @@ import (
 // counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.
 func TestInstanceWaitsForItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"late"}, "PROBER_WAIT_FOR_READY", "30m",
+		servers := newNetwork(t, "late")
+		servers.refuse("late")
+		prober := servers.start(&Daemon{}, "PROBER_WAIT_FOR_READY", "30m",
 			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct")
 		time.Sleep(10 * time.Minute)
-		w.expectSlots("late:80", "waiting=60")
-		w.expectPage("/api/v1/targets", "the server is not ready yet", true)
+		prober.expectSlots("late:80", "waiting=60")
+		prober.expectShown("/api/v1/targets", "the server is not ready yet")
 
-		w.loading.Store("late", true)
-		w.closed.Delete("late") // it listens, and still loads
+		servers.answer("late", loads)
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "waiting=66")
+		prober.expectSlots("late:80", "waiting=66")
 
-		w.loading.Delete("late")
+		servers.answer("late", nil)
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "ok=6 waiting=66")
-		w.expect("480", "llm_probe_tokens_total", `target="late:80"`, `kind="prompt"`)
-		w.expectLogged(1, "the server is ready")
-		w.expectPage("/api/v1/targets", "the server is not ready yet", false)
+		prober.expectSlots("late:80", "ok=6 waiting=66")
+		prober.expectMeasured("late:80", 6)
+		prober.expectLogged(1, "the server is ready")
+		prober.expectNotShown("/api/v1/targets", "the server is not ready yet")
 
-		w.closed.Store("late", true)
+		servers.refuse("late")
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "connect=6 ok=6 waiting=66")
+		prober.expectSlots("late:80", "connect=6 ok=6 waiting=66")
 	})
 }
 
@@ -48,19 +49,21 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 // their count, and that a server that is not ready in time is probed all the same: it is seen to be down.
 func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"late", "a"}, "PROBER_WAIT_FOR_READY", "2m",
+		servers := newNetwork(t, "late", "a")
+		servers.refuse("late")
+		prober := servers.start(&Daemon{}, "PROBER_WAIT_FOR_READY", "2m",
 			"PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
 			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a")
 		time.Sleep(3 * time.Minute)
-		w.expectSlots("late:80", "connect=6 waiting=12")
-		w.expectSlots("a:80", "ok=18")
-		w.expectMeasured("a:80", 18)
-		w.closed.Delete("late")
+		prober.expectSlots("late:80", "connect=6 waiting=12")
+		prober.expectSlots("a:80", "ok=18")
+		prober.expectMeasured("a:80", 18)
+		servers.accept("late")
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "ok=6") // under the model that it has by now
-		w.expectSlots("a:80", "ok=24")
-		w.expectMeasured("a:80", 24)
-		w.expectMeasured("late:80", 6)
+		prober.expectSlots("late:80", "ok=6") // under the model that it has by now
+		prober.expectSlots("a:80", "ok=24")
+		prober.expectMeasured("a:80", 24)
+		prober.expectMeasured("late:80", 6)
 	})
 }
 
@@ -68,18 +71,19 @@ func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 // make its pod unready, that it says so, and that it probes once it can.
 func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_QPS", "fast", "PROBER_DRAIN_ENDPOINT", "on")
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{}, "PROBER_QPS", "fast", "PROBER_DRAIN_ENDPOINT", "on")
 		time.Sleep(time.Hour)
-		w.expectText("llm_prober_config_last_reload_successful 0")
-		w.expectReady("not Ready")
-		w.expectPage("/", "probing is disabled until it is fixed", true)
-		w.expectPage("/", "PROBER_QPS=", true)
-		w.expectPage("/-/healthy", "Prober is Healthy.", true)
-		w.mustReload([]string{"a"}, "PROBER_DRAIN_ENDPOINT", "on")
+		prober.expectLastReload(false)
+		prober.expectReady(false)
+		prober.expectShown("/", "probing is disabled until it is fixed")
+		prober.expectShown("/", "PROBER_QPS=")
+		prober.expectShown("/-/healthy", "Prober is Healthy.")
+		prober.mustReload([]string{"a"}, "PROBER_DRAIN_ENDPOINT", "on")
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=6")
-		w.expectText("llm_prober_config_last_reload_successful 1")
-		w.expectReady("Ready")
+		prober.expectSlots("a:80", "ok=6")
+		prober.expectLastReload(true)
+		prober.expectReady(true)
 	})
 }
 
