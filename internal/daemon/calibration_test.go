@@ -118,22 +118,6 @@ func TestAServerThatLimitsInACalibration(t *testing.T) {
 	})
 }
 
-// uncounted is an answer of five tokens whose prompt is not counted, by a server whose tokenizer fails.
-func uncounted(to http.ResponseWriter, r *http.Request) bool {
-	switch r.URL.Path {
-	case "/tokenize":
-		http.Error(to, `{"error":"tokenizer broke"}`, http.StatusInternalServerError)
-	case "/v1/chat/completions":
-		to.Header().Set("Content-Type", "text/event-stream")
-		const token = `data: {"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}` + "\n\n"
-		const end = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"
-		fmt.Fprint(to, strings.Repeat(token, 5)+end)
-	default:
-		return false
-	}
-	return true
-}
-
 const stillSkipped = "slots are still skipped: the length of the prompts is not known yet"
 
 // expectStillSkipped expects that it is warned once, and why, that slots are skipped for long.
@@ -146,33 +130,6 @@ func (i *instance) expectStillSkipped(why string) {
 			i.t.Errorf("%s: %s", entry.Level, said)
 		}
 	}
-}
-
-// TestATokenizerThatStaysBroken holds that slots which are skipped for long are warned of once, that log and page say
-// why, and that a server which tells the length in no other way is probed then, which is said as well.
-func TestATokenizerThatStaysBroken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "late")
-		servers.refuse("late")
-		prober := servers.start(&Daemon{})
-		time.Sleep(time.Minute)
-		servers.answer("late", uncounted)
-		time.Sleep(20 * time.Second)
-		prober.expectLogged(0, stillSkipped)
-		time.Sleep(20 * time.Second)
-		prober.expectSlots("late:80", "waiting=4")
-		prober.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
-		prober.expectShown("/api/v1/targets", "the length of the prompts is not known: /tokenize: HTTP 500")
-		time.Sleep(time.Minute)
-		prober.expectSlots("late:80", "ok=5 waiting=5")
-		prober.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
-		const estimated = "the server does not count the tokens of prompts:" +
-			" they are as long as asked by an estimate, of a token a word"
-		prober.expectLogged(1, estimated)
-		const note = "the server does not count the tokens of prompts: they have about 80, by an estimate"
-		prober.expectShown("/api/v1/targets", note)
-		prober.expectShown("/", note)
-	})
 }
 
 // TestABudgetThatIsLessThanACalibration holds that log and page say why there is no probe, and that the next day goes

@@ -97,10 +97,12 @@ func TestInstanceEndsIfItCannotServe(t *testing.T) {
 		prober := newNetwork(t, "a").start(d)
 		prober.fails = net.ErrClosed
 		_ = d.Listener.Close()
+		synctest.Wait()
+		prober.expectLogged(1, "HTTP server failed")
+		prober.stop() // it has ended already
 		if err := prober.wait(); err == nil || !strings.HasPrefix(err.Error(), "serve memory: ") {
 			t.Errorf("it ended with %v", err)
 		}
-		prober.expectLogged(1, "HTTP server failed")
 	})
 }
 

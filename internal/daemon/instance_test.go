@@ -153,8 +153,8 @@ func valueOf(page, selector string) (value float64, ok bool) {
 		if series != name && !strings.HasPrefix(series, name+"{") {
 			continue
 		}
-		missing := slices.ContainsFunc(strings.Split(labels, ","), func(l string) bool { return !strings.Contains(series, l) })
-		if missing {
+		isMissing := func(label string) bool { return !strings.Contains(series, label) }
+		if slices.ContainsFunc(strings.Split(labels, ","), isMissing) {
 			continue
 		}
 		value, err := strconv.ParseFloat(text, 64)
@@ -194,8 +194,8 @@ func (i *instance) expectLastReload(successful bool) {
 var slotLine = regexp.MustCompile(
 	`(?m)^llm_probe_(?:probes|skipped)_total\{.*(?:outcome|reason)="(\w+)".*target="([^"]*)"\} ([1-9]\d*)$`)
 
-// slotsOf returns what became of the slots of a target: outcomes, and then the reasons why slots were skipped, as far as
-// there were any: "ok=60 overlap=1".
+// slotsOf returns what became of the slots of a target, outcomes and then reasons why slots were skipped, as far as
+// there are any: "ok=60 overlap=1".
 func slotsOf(page, target string) string {
 	var all []string
 	for _, found := range slotLine.FindAllStringSubmatch(page, -1) {

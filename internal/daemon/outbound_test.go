@@ -22,8 +22,8 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// serveInMemory serves until the end of the test, over TLS if there is a configuration for it, and returns what dials it
-// whatever the address.
+// serveInMemory serves until the end of the test, over TLS if there is a configuration for it. It returns a function
+// that dials the server whatever the address.
 func serveInMemory(
 	t *testing.T, handler http.HandlerFunc, secure *tls.Config,
 ) func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -128,7 +128,8 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 			return now, nil
 		}})
 		prober := newNetwork(t).start(&Daemon{Dial: dial},
-			"PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1", "PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path,
+			"PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1",
+			"PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path,
 			"PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key"))
 		time.Sleep(time.Minute)
 		prober.expectSlots("a", "ok=6")

@@ -18,36 +18,16 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// TestReload holds that what did not change goes on, that what is gone ends, that a server need not teach its
-// capabilities twice, and that a member of a group which is taken over because another one changed is seen at work.
-func TestReload(t *testing.T) {
+// TestWarningsAreLogged holds that what is legal and probably not meant is a warning at the start and in each reload.
+func TestWarningsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		grouped := []string{
-			"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_0_GROUP", "g",
-			"PROBER_TARGETS_1_URL", "http://c", "PROBER_TARGETS_1_GROUP", "g",
+		prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_QPS", "0.001") // at which the default goal cannot page
+		prober.expectLogged(1, "configuration")
+		prober.mustReload([]string{"a"}, "PROBER_QPS", "0.001")
+		prober.expectLogged(2, "configuration")
+		for _, entry := range prober.logs.FilterMessage("configuration").All() {
+			expectEqual(t, "level", entry.Level, zapcore.WarnLevel)
 		}
-		servers := newNetwork(t, "a", "b", "c")
-		prober := servers.start(&Daemon{}, append(grouped, "PROBER_TARGETS_2_URL", "http://b")...)
-		time.Sleep(time.Minute)
-		prober.mustReload(nil, grouped...)
-		time.Sleep(time.Minute)
-		prober.expectSlots("a:80", "ok=12")
-		prober.expectTargets("a:80", "c:80")
-
-		prober.mustReload(nil, append(grouped, "PROBER_QPS", "0.2")...)
-		synctest.Wait()
-		prober.expectMetrics(map[string]float64{`llm_probe_target_info{target="a:80",server="vllm",exact_output="yes",` +
-			`continuous_usage="yes",cached_tokens="yes",tokenize="yes"}`: 1})
-		prober.expectShown("/api/v1/targets", `"server":"vllm"`)
-		time.Sleep(time.Minute)
-		prober.expectSlots("a:80", "ok=24")
-		prober.expectLastReload(true)
-
-		prober.mustReload(nil, append(grouped, "PROBER_QPS", "0.2", "PROBER_TARGETS_1_TIMEOUT", "100s")...)
-		time.Sleep(time.Minute)
-		servers.fault("a", sim.Fault{Hang: true})
-		time.Sleep(30 * time.Second)
-		prober.expectMetrics(map[string]float64{`llm_probe_in_flight{target="a:80"}`: 1})
 	})
 }
 
@@ -84,37 +64,6 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestBudgetsAreOfTargets holds that targets which share a server spend from budgets of their own, and that what one
-// has spent of its day stays spent whatever changes about it: its length, its URL, or that it was away for a while.
-func TestBudgetsAreOfTargets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		both := func(url string, more ...string) []string {
-			return append(more,
-				"PROBER_TARGETS_0_NAME", "cold", "PROBER_TARGETS_0_URL", url,
-				"PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY", "850", // ten probes
-				"PROBER_TARGETS_1_NAME", "warm", "PROBER_TARGETS_1_URL", "http://a",
-				"PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY", "8500")
-		}
-		servers := newNetwork(t, "a", "b")
-		prober := servers.start(&Daemon{}, both("http://a")...)
-		asked := func(when string, a, b int) {
-			t.Helper()
-			time.Sleep(3 * time.Minute)
-			got := map[string]int{"a": len(servers.sent("a")), "b": len(servers.sent("b"))}
-			expectEqual(t, when+": probes so far", got, map[string]int{"a": a, "b": b})
-		}
-		asked("at first", 10+18, 0)
-		prober.mustReload(nil, both("http://a", "PROBER_TIMEOUT", "100s")...)
-		asked("after both changed", 10+2*18, 0)
-		prober.mustReload(nil, both("http://b", "PROBER_TIMEOUT", "100s")...)
-		asked("after its server changed", 10+3*18, 0)
-		prober.mustReload([]string{"a"})
-		time.Sleep(time.Minute)
-		prober.mustReload(nil, both("http://b")...)
-		asked("after it was away", 10+3*18+6+18, 0)
-	})
-}
-
 // TestReloadBySignal holds that SIGHUP reloads, and that settings which take effect only with a restart are named.
 func TestReloadBySignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -148,9 +97,9 @@ func TestReloadAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestReloadUnderLoad reloads while twelve targets are probed once a second: of four, one stays as it is, two change and
-// one goes. Every request that a server got is counted once, no series begins anew, and a target that did not change
-// misses no slot and is not calibrated again. A goroutine that is left fails the bubble.
+// TestReloadUnderLoad reloads while twelve targets are probed once a second. Of four, one stays as it is, two change
+// and one goes. Every request that a server got is counted once, no series begins anew, and a target that did not
+// change misses no slot and is not calibrated again. A goroutine that is left fails the bubble.
 func TestReloadUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, hosts := t.TempDir(), []string(nil)
@@ -333,7 +282,8 @@ func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, "key", "sk-old")
 		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_API_KEY_FILE", m.file("key"), "PROBER_TOKEN_BUDGET_PER_DAY", "850") // ten probes
+		prober := servers.start(&Daemon{}, "PROBER_API_KEY_FILE", m.file("key"),
+			"PROBER_TOKEN_BUDGET_PER_DAY", "850") // ten probes
 		time.Sleep(time.Minute)
 		prober.expectSlots("a:80", "ok=6")
 		m.swap("key", "sk-new")
@@ -343,66 +293,5 @@ func TestAKeyIsRotated(t *testing.T) {
 		prober.expectMetrics(map[string]float64{`llm_probe_target_info{target="a:80",exact_output="yes"}`: 1})
 		time.Sleep(10 * time.Minute)
 		prober.expectSlots("a:80", "ok=10 budget=58")
-	})
-}
-
-// TestAKeyBesideTheTargetsFileIsRotated holds that a file which the targets file names is read from its folder,
-// wherever the prober runs, and watched there; and that a reload which costs too much is refused as any other that is
-// wrong.
-func TestAKeyBesideTheTargetsFileIsRotated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		const targets = "api_key_file: keys/a\ntargets:\n- {name: a, url: http://a}\n"
-		if err := os.Mkdir(filepath.Join(dir, "keys"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, dir, "keys/a", "sk-old")
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_TARGETS_FILE", writeFile(t, dir, "targets.yaml", targets))
-		time.Sleep(time.Minute)
-		servers.expectLastRequest("a", "a", "Bearer sk-old")
-		writeFile(t, dir, "keys/a", "sk-new")
-		time.Sleep(30 * time.Second)
-		prober.expectLogged(1, "reloaded")
-		servers.expectLastRequest("a", "a", "Bearer sk-new")
-
-		writeFile(t, dir, "targets.yaml", targets+"qps: 300\n")
-		time.Sleep(30 * time.Second)
-		prober.expectLastReload(false)
-		prober.expectShown("/", "tokens a day")
-		prober.expectSlots("a", "ok=12")
-	})
-}
-
-// TestALowRateStarts holds that the default objective, which cannot page at a low rate, is a warning at the start and
-// in a reload, and that one that was written is refused there.
-func TestALowRateStarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_QPS", "0.001")
-		warned := func(want int) {
-			t.Helper()
-			got := 0
-			for _, entry := range prober.logs.FilterMessage("configuration").All() {
-				text, _ := entry.ContextMap()["warning"].(string)
-				if entry.Level == zapcore.WarnLevel && strings.Contains(text,
-					"want a goal of at most 0.942, or at least 0.0058 probes per second") {
-					got++
-				}
-			}
-			if got != want {
-				t.Errorf("warned %d times, want %d: %v", got, want, prober.logs.FilterMessage("configuration").All())
-			}
-		}
-		warned(1)
-		time.Sleep(time.Hour)
-		prober.expectSlots("a:80", "ok=4")
-		prober.mustReload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_TIMEOUT", "100s")
-		warned(2)
-		prober.options = configured([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_OBJECTIVES_0_GOAL", "0.99")
-		status, text := prober.ask(http.MethodPost, "/-/reload")
-		if status != http.StatusInternalServerError {
-			t.Errorf("%d %s", status, text)
-		}
 	})
 }

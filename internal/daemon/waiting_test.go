@@ -8,9 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/usage"
@@ -45,28 +42,6 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 	})
 }
 
-// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, with prompts that are as long as asked by
-// their count, and that a server that is not ready in time is probed all the same: it is seen to be down.
-func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "late", "a")
-		servers.refuse("late")
-		prober := servers.start(&Daemon{}, "PROBER_WAIT_FOR_READY", "2m",
-			"PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
-			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a")
-		time.Sleep(3 * time.Minute)
-		prober.expectSlots("late:80", "connect=6 waiting=12")
-		prober.expectSlots("a:80", "ok=18")
-		prober.expectMeasured("a:80", 18)
-		servers.accept("late")
-		time.Sleep(time.Minute)
-		prober.expectSlots("late:80", "ok=6") // under the model that it has by now
-		prober.expectSlots("a:80", "ok=24")
-		prober.expectMeasured("a:80", 24)
-		prober.expectMeasured("late:80", 6)
-	})
-}
-
 // TestSidecarStaysWithAWrongConfiguration holds that a sidecar whose configuration is refused does not end, which would
 // make its pod unready, that it says so, and that it probes once it can.
 func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
@@ -87,48 +62,39 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 	})
 }
 
-// TestIdle holds who stays with a wrong configuration, and where it serves then: not to everybody where it was to ask
-// who they are.
+// TestIdle holds which prober stays with a wrong configuration, and where it serves then: not to everybody if it was to
+// ask who they are.
 func TestIdle(t *testing.T) {
 	wrong := usage.Problems{{Place: "PROBER_QPS"}}
 	for name, test := range map[string]struct {
-		err            error
-		environ, flags map[string]string
-		address        string // empty: it ends
+		err     error
+		sidecar string // PROBER_DRAIN_ENDPOINT
+		name    string // of another variable
+		value   string
+		address string // empty: the prober ends
 	}{
-		"no sidecar":       {err: wrong},
-		"no configuration": {err: errors.New("failed"), environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on"}},
-		"sidecar":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast"}, address: ":9464"},
-		"by a flag":        {err: wrong, flags: map[string]string{"DRAIN_ENDPOINT": "on", "LISTEN_ADDRESS": ":1", "QPS": "fast"}, address: ":1"},
-		"nowhere":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": "x"}, address: "127.0.0.1:9464"},
-		"no lock":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_WEB_CONFIG_FILE": "/nowhere"}, address: "127.0.0.1:9464"},
-		"not said":         {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "perhaps"}},
+		"no sidecar":                     {err: wrong},
+		"nobody knows whether a sidecar": {err: wrong, sidecar: "perhaps"},
+		"an error of another kind":       {err: errors.New("failed"), sidecar: "on"},
+		"sidecar":                        {err: wrong, sidecar: "on", address: ":9464"},
+		"sidecar elsewhere": {
+			err: wrong, sidecar: "on", name: "PROBER_LISTEN_ADDRESS", value: ":1", address: ":1",
+		},
+		"sidecar that cannot tell where": {
+			err: wrong, sidecar: "on", name: "PROBER_LISTEN_ADDRESS", value: "x", address: "127.0.0.1:9464",
+		},
+		"sidecar that cannot tell whom": {
+			err: wrong, sidecar: "on", name: "PROBER_WEB_CONFIG_FILE", value: "/none", address: "127.0.0.1:9464",
+		},
 	} {
-		c, ok := Idle(test.err, test.environ, test.flags)
+		environ := map[string]string{"PROBER_DRAIN_ENDPOINT": test.sidecar, test.name: test.value}
+		c, ok := Idle(test.err, environ, nil)
 		switch {
 		case ok != (test.address != ""):
 			t.Errorf("%s: stays: %v", name, ok)
 		case ok && (c.ListenAddress != test.address || len(c.Targets) > 0):
 			t.Errorf("%s: serves on %s, targets %v", name, c.ListenAddress, c.Targets)
 		}
-	}
-}
-
-// TestIdleKeepsItsSettings holds that a sidecar which began with a wrong configuration works by every setting of the
-// prober itself that is right, and so needs no restart when the rest is mended.
-func TestIdleKeepsItsSettings(t *testing.T) {
-	environ := map[string]string{
-		"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast", "PROBER_LOG_LEVEL": "loud", "PROBER_LOG_FORMAT": "console",
-		"PROBER_GENAI_SEMCONV": "off", "PROBER_RELOAD_INTERVAL": "1m", "PROBER_DNS_INTERVAL": "2m",
-	}
-	got, ok := Idle(usage.Problems{{}}, environ, map[string]string{"LISTEN_ADDRESS": ":1"})
-	want := &config.Config{
-		ListenAddress: ":1", LogLevel: "info", LogFormat: "console", MaxTokensPerDay: 1_000_000_000, DrainEndpoint: true,
-		ReloadInterval: time.Minute, DNSInterval: 2 * time.Minute,
-		Objectives: []config.Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Shard{})); diff != "" || !ok {
-		t.Errorf("stays: %v (-want +got)\n%s", ok, diff)
 	}
 }
 
@@ -141,11 +107,11 @@ func TestFilesThatCannotBeParsed(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	writeFile(t, dir, "none", "none")
 	for want, settings := range map[string][]string{
-		"holds no certificate in PEM":                          {"CA_FILE", path("none")},
-		"failed to find any PEM data in certificate input":     {"CERT_FILE", path("none"), "KEY_FILE", path("client.key")},
-		"failed to find any PEM data in key input":             {"CERT_FILE", path("client.crt"), "KEY_FILE", path("none")},
-		"private key does not match public key":                {"CERT_FILE", path("client.crt"), "KEY_FILE", path("other.key")},
-		"data set file " + path("none") + ": line 1: not JSON": {"PROMPT", "dataset", "DATASET_FILE", path("none")},
+		"holds no certificate in PEM":                      {"CA_FILE", path("none")},
+		"failed to find any PEM data in certificate input": {"CERT_FILE", path("none"), "KEY_FILE", path("client.key")},
+		"failed to find any PEM data in key input":         {"CERT_FILE", path("client.crt"), "KEY_FILE", path("none")},
+		"private key does not match public key":            {"CERT_FILE", path("client.crt"), "KEY_FILE", path("other.key")},
+		"line 1: not JSON":                                 {"PROMPT", "dataset", "DATASET_FILE", path("none")},
 	} {
 		environ := map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_TARGETS_0_URL": "https://a"}
 		for i := 0; i < len(settings); i += 2 {

@@ -135,7 +135,7 @@ func TestEveryPathNeedsTLSAndThePassword(t *testing.T) {
 	})
 }
 
-// TestServerDropsClients holds when the server gives up clients that do not end their request or do not read the answer.
+// TestServerDropsClients holds when the server drops clients that do not end their request, or do not read the answer.
 func TestServerDropsClients(t *testing.T) {
 	const host, chunked = "Host: prober\r\n", "Transfer-Encoding: chunked\r\n\r\n"
 	for name, test := range map[string]struct {
