@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -120,24 +119,5 @@ func (n *network) expectLastRequest(name, wantHost, wantKey string) {
 // loads answers as a server that listens, and still loads its model.
 func loads(w http.ResponseWriter, _ *http.Request) bool {
 	http.Error(w, "loading", http.StatusServiceUnavailable)
-	return true
-}
-
-// saysItsModelAlone answers which model it has, and hangs whatever else it is asked.
-func saysItsModelAlone(_ http.ResponseWriter, r *http.Request) bool {
-	if r.URL.Path == "/v1/models" {
-		return false
-	}
-	_, _ = io.Copy(io.Discard, r.Body) // else net/http does not notice that the client has left
-	<-r.Context().Done()
-	return true
-}
-
-// hasNoTokenizer answers as a server whose prompts are counted in its answers alone.
-func hasNoTokenizer(w http.ResponseWriter, r *http.Request) bool {
-	if r.URL.Path != "/tokenize" {
-		return false
-	}
-	http.NotFound(w, r)
 	return true
 }

@@ -32,7 +32,7 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 		servers.answer("late", nil)
 		time.Sleep(time.Minute)
 		prober.expectSlots("late:80", "ok=6 waiting=66")
-		prober.expectMeasured("late:80", 6)
+		prober.expectMetrics(map[string]float64{`llm_probe_tokens_total{target="late:80",kind="prompt"}`: 6 * 80})
 		prober.expectLogged(1, "the server is ready")
 		prober.expectNotShown("/api/v1/targets", "the server is not ready yet")
 
