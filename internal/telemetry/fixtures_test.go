@@ -116,7 +116,7 @@ func random(n int) []*probe.Result {
 			r.Err, r.Open = errors.New("as asked"), ms(1000*from.ExpFloat64())
 		}
 		if from.IntN(10) == 0 {
-			r.Taint, r.Refused = probe.Taints()[from.IntN(len(probe.Taints()))], from.IntN(3)
+			r.Taint, r.RejectedTimestamps = probe.Taints()[from.IntN(len(probe.Taints()))], from.IntN(3)
 		}
 		r.TraceID = fmt.Sprintf("%032x", i+1)
 		all = append(all, r)
