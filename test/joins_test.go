@@ -18,24 +18,20 @@ type returned struct {
 	low, high float64
 }
 
-// Differences between client and server in seconds; see joinSeries.
-var (
-	itlOfEachModel = returned{4, 0.001, 0.004}
-	itlOfOneModel  = returned{1, 0.001, 0.004}
-)
+// itlOfEachModel are the differences between client and server in seconds; see joinSeries.
+var itlOfEachModel = returned{4, 0.001, 0.004}
 
 // joins are what the expressions of each page of docs/integrations return, in
 // their order.
 var joins = map[string][]returned{
 	"README.md":                  nil,
 	"kube-prometheus-stack.md":   {{1, 100, 1000}},
-	"alloy.md":                   {{len(joinTargets), 0.4, 0.6}, {1, 55, 65}},
-	"opentelemetry-collector.md": {{1, 55, 65}, {len(joinTargets), 0.4, 0.6}, {1, 55, 65}},
-	"vllm.md":                    {itlOfEachModel, {4, 0.1, 0.2}, {4, 0.4, 0.5}},
+	"opentelemetry-collector.md": {{1, 55, 65}, {1, 55, 65}},
+	"vllm.md":                    {itlOfEachModel, {4, 0.1, 0.2}},
 	"production-stack.md":        {{1, 0.02, 0.06}, {1, 0.49, 0.51}, {3, 0.9, 2.1}},
-	"llm-d.md":                   {{1, 0.02, 0.06}, {1, 55, 65}, {1, 0.2, 0.3}},
-	"kserve.md":                  {{1, 1.9, 2.1}, {2, 0.001, 0.03}},
-	"ray.md":                     {{len(joinTargets), 0.01, 0.03}, {1, 0.49, 0.51}, itlOfOneModel},
+	"llm-d.md":                   {{1, 0.02, 0.06}, {1, 55, 65}},
+	"kserve.md":                  {{2, 0.001, 0.03}},
+	"ray.md":                     {{len(joinTargets), 0.01, 0.03}, {1, 0.49, 0.51}},
 }
 
 // TestIntegrationQueriesReturnWhatTheyShould runs every expression of the pages on
@@ -57,7 +53,7 @@ func TestIntegrationQueriesReturnWhatTheyShould(t *testing.T) {
 			asked = append(asked, asks(fmt.Sprintf("count((\n%s\n) > %v < %v)", shown[i], want.low, want.high), want.values))
 		}
 	}
-	if len(asked) < 15 {
+	if len(asked) < 10 {
 		t.Fatalf("%d expressions found: the test does not see them", len(asked))
 	}
 	returns(t, joinSeries(), asked)
@@ -154,10 +150,6 @@ func joinSeries() (all series) {
 		labels := `job="vllm",instance="b:8000",engine="0",` + server
 		all.classic("vllm:time_to_first_token_seconds", labels, 0.25, 0.5)
 		all.classic("vllm:inter_token_latency_seconds", labels, 0.01, 0.025)
-		all.classic("vllm:request_queue_time_seconds", labels, 0.3, 0.5)
 	}
-	all.classic("ray_vllm_request_time_per_output_token_seconds", `job="ray",instance="d:8080",WorkerId="w",model_name="ray"`, 0.01, 0.025)
-	all.classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="-10"`, 0.2, 0.4)
-	all.classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="0"`, 5, 8)
 	return all
 }

@@ -49,28 +49,6 @@ func TestBestGoals(t *testing.T) {
 	}
 }
 
-// TestBadProbes holds the second table of docs/budgets.md against arithmetic: the fewest bad probes that exceed each burn rate in each window, and when
-// a total outage pages.
-func TestBadProbes(t *testing.T) {
-	page := read(t, "docs/budgets.md")
-	for _, row := range []struct{ qps, goal float64 }{{1, 0.999}, {0.1, 0.999}, {0.1, 0.99}, {0.01, 0.99}} {
-		fewest := func(rate float64, window model.Duration) int {
-			const rounding = 1e-9 // what is equal on paper is not above
-			return int(math.Floor(rate*(1-row.goal)*row.qps*time.Duration(window).Seconds()*(1+rounding))) + 1
-		}
-		want := fmt.Sprintf("| %v | %v |", row.qps, row.goal)
-		for _, b := range burns {
-			want += fmt.Sprintf(" %d & %d |", max(leastBad, fewest(b.rate, b.long)), fewest(b.rate, b.short))
-		}
-		first := burns[0]
-		bad := max(leastBad, fewest(first.rate, first.long), fewest(first.rate, first.short))
-		outage := float64(bad)/row.qps/60 + time.Duration(first.lasting).Minutes()
-		if want += fmt.Sprintf(" %.1f min |\n", outage); !strings.Contains(page, want) || !accepted(row.qps, row.goal) {
-			t.Errorf("docs/budgets.md has no row, or the goal is refused:\n%s", want)
-		}
-	}
-}
-
 // TestBurnsAreThoseOfTheRules holds that the page speaks of the alerts there are.
 func TestBurnsAreThoseOfTheRules(t *testing.T) {
 	rules, page := read(t, "alerts/rules.yaml"), read(t, "docs/budgets.md")
