@@ -2,15 +2,11 @@ package alerts
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"regexp"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/llm-prober/prober/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite "+classicFile)
 
 const classicHeader = `# Generated from rules.yaml by "make generate"; do not edit.
 #
@@ -34,17 +30,9 @@ func classicOf(rules []byte) []byte {
 
 // TestClassicRules holds that the classic rules are those that the rules give now.
 func TestClassicRules(t *testing.T) {
-	want := classicOf(Rules())
-	if *update {
-		if err := os.WriteFile(classicFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(want), string(ClassicRules())); diff != "" {
-		t.Errorf("%s is not up to date: run make generate (-want +got)\n%s", classicFile, diff)
-	}
-	if native := regexp.MustCompile(`histogram_[^q]\w*|ProberClassicOnly`).FindAll(ClassicRules(), -1); native != nil {
+	classic := classicOf(Rules())
+	golden.Equal(t, classicFile, string(classic))
+	if native := regexp.MustCompile(`histogram_[^q]\w*|ProberClassicOnly`).FindAll(classic, -1); native != nil {
 		t.Errorf("%s has %q, which older back ends do not know", classicFile, native)
 	}
 }

@@ -5,13 +5,12 @@ package deploy_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write what is generated")
+	"github.com/llm-prober/prober/internal/golden"
+)
 
 const chart = "helm/prober"
 
@@ -20,7 +19,7 @@ const chart = "helm/prober"
 // out.
 func TestChartHasRulesAndDashboards(t *testing.T) {
 	for _, name := range []string{"rules.yaml", "inhibit.yaml"} {
-		generated(t, chart+"/files/"+name, read(t, "../alerts/"+name))
+		golden.Equal(t, chart+"/files/"+name, string(read(t, "../alerts/"+name)))
 	}
 	paths := glob(t, "../dashboards/*.json")
 	for _, path := range paths {
@@ -29,7 +28,7 @@ func TestChartHasRulesAndDashboards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		generated(t, chart+"/files/dashboards/"+filepath.Base(path), board.Bytes())
+		golden.Equal(t, chart+"/files/dashboards/"+filepath.Base(path), board.String())
 	}
 	if found := glob(t, chart+"/files/dashboards/*"); len(paths) < 3 || len(found) != len(paths) {
 		t.Errorf("the chart has %v, want %v", found, paths)

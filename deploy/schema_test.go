@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/internal/golden"
 )
 
 // A schema is a JSON Schema, or a part of one.
@@ -46,7 +47,7 @@ func TestSchemaOfTheValues(t *testing.T) {
 		fmt.Fprintf(&text, "\n%q: %s", name, encode(t, properties[name]))
 	}
 	text.WriteString("\n}\n}\n")
-	generated(t, chart+"/values.schema.json", []byte(text.String()))
+	golden.Equal(t, chart+"/values.schema.json", text.String())
 }
 
 // valueSchema returns the schema of a value of values.yaml: its type, and its keys, if it is a mapping of the
@@ -122,19 +123,4 @@ func encode(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return bytes.TrimSpace(text.Bytes())
-}
-
-// generated holds that a file has a content, or writes it.
-func generated(t *testing.T, path string, content []byte) {
-	t.Helper()
-	if *update {
-		err := os.WriteFile(path, content, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(read(t, path), content) {
-		t.Errorf("%s is out of date: make generate", path)
-	}
 }

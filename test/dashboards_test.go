@@ -45,6 +45,7 @@ var silent = []struct {
 	{"compare", "ITL p50, now and a week before", "D", "", "no data from a week ago"},
 	{"compare", "E2EL p50, now and a week before", "B", "", "no data from a week ago"},
 	{"compare", "E2EL p50, now and a week before", "D", "", "no data from a week ago"},
+	{"instrument", "Rejected targets", "", "", "the settings of all targets are right"},
 	{"instrument", "Up", "", sent, "there is no scrape"},
 	{"instrument", "Samples per scrape", "", sent, "there is no scrape"},
 	{"instrument", "Scrape duration", "", sent, "there is no scrape"},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
-
-var update = flag.Bool("update", false, "write the generated files")
 
 const root = "../../"
 

@@ -36,7 +36,10 @@ var imports = map[string][]string{
 	"internal/plot":      {"format"},
 	"internal/usage":     {"format"},
 	"internal/format":    {},
-	"internal/memconn":   {}, // for tests
+
+	// Only tests import these.
+	"internal/memconn": {},
+	"internal/golden":  {},
 
 	// What is shipped beside the program imports nothing of ours.
 	"alerts":              {},

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -30,7 +31,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		Setup: func(e *testscript.Env) error {
 			// The kernel would tell of reads that a busy machine delays, and what they blur is no sample.
 			e.Setenv("PROBER_TIMESTAMPS", "user")

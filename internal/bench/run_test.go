@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -36,18 +35,10 @@ type rig struct {
 func newRig(t *testing.T, configs map[string]sim.Config) *rig {
 	r := &rig{servers: map[string]*sim.Server{}, listeners: map[string]*memconn.Listener{}}
 	for name, c := range configs {
-		s, listener := sim.New(c), memconn.Listen(1<<16)
+		s := sim.New(c)
 		answer := func(w http.ResponseWriter, q *http.Request) { r.answer(s, w, q) }
-		server := &http.Server{Handler: http.HandlerFunc(answer)}
-		var serving sync.WaitGroup
-		serving.Go(func() { _ = server.Serve(listener) })
-		r.servers[name], r.listeners[name+":80"] = s, listener
-		t.Cleanup(func() {
-			s.Close()
-			_ = server.Close()
-			serving.Wait()
-			time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
-		})
+		r.servers[name], r.listeners[name+":80"] = s, memconn.Serve(t, http.HandlerFunc(answer))
+		t.Cleanup(s.Close)
 	}
 	return r
 }

@@ -58,22 +58,49 @@ func Load(o Options) (*Config, error) {
 	return l.config, nil
 }
 
-// load is [Load], and returns where everything is from as well.
-func (o Options) load() (*loader, error) {
+// LoadOwn returns the settings of the prober itself, without targets. A setting that is invalid has its default, and its
+// name, without PROBER_, is one of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have
+// their defaults.
+func LoadOwn(o Options) (c *Config, invalid []string) {
+	given := o.loader()
+	given.loadOwn()
+	own := Options{ReadFile: given.ReadFile}.loader()
+	for name, v := range given.prober.says {
+		if given.prober.wrong[name] {
+			invalid = append(invalid, name)
+		} else if !slices.Contains(reloaded, name) {
+			own.prober.says[name] = v
+		}
+	}
+	own.loadOwn()
+	own.loadObjectives(targetsFile{})
+	return own.config, invalid
+}
+
+// loader returns a loader that knows what variables and flags say about the prober itself, and has parsed nothing.
+func (o Options) loader() *loader {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	s := settings()
-	l := &loader{Options: o, settings: s, config: &Config{}, known: map[string]bool{}}
-	variables := l.variables(prefix, slices.Concat(s.prober, s.shared))
-	flags := l.flags()
-	l.prober = newOrigin(s.prober, variableAt(prefix))
-	l.prober.says = merge(variables, flags)
-	l.prober.parse(l.config)
+	l := &loader{Options: o, settings: settings(), config: &Config{}, known: map[string]bool{}}
+	l.prober = newOrigin(l.settings.prober, variableAt(prefix))
+	l.prober.says = merge(l.variables(prefix, l.settings.prober), l.flags(l.settings.prober))
+	return l
+}
 
+// loadOwn parses the settings of the prober itself.
+func (l *loader) loadOwn() {
+	l.prober.parse(l.config)
+	l.checkFile(l.prober, "WEB_CONFIG_FILE", l.config.WebConfigFile)
+}
+
+// load is [Load], and returns where everything is from as well.
+func (o Options) load() (*loader, error) {
+	l := o.loader()
+	l.loadOwn()
 	file := l.readTargetsFile()
-	file.shared.says = merge(file.shared.says, variables)
-	l.loadTargets(file, flags)
+	file.shared.says = merge(file.shared.says, l.variables(prefix, l.settings.shared))
+	l.loadTargets(file, l.flags(l.settings.target))
 	l.loadObjectives(file)
 	l.unknownVariables()
 	l.validate()

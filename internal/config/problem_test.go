@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -31,7 +32,7 @@ func TestProblems(t *testing.T) {
 			for _, p := range found {
 				given += "\n> " + p.Error()
 			}
-			if diff := cmp.Diff(cases[i+1], given); diff != "" && !*update {
+			if diff := cmp.Diff(cases[i+1], given); diff != "" && !golden.Updating() {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			cases[i+1] = given
@@ -40,7 +41,7 @@ func TestProblems(t *testing.T) {
 			}
 		})
 	}
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(path, []byte(strings.Join(cases, "\n\n")+"\n"), 0o644); err != nil { //nolint:gosec // a page for everybody
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package config
 
 import (
 	_ "embed"
-	"flag"
 	"os"
 	"regexp"
 	"slices"
@@ -12,10 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/golden"
 )
 
 var (
-	update = flag.Bool("update", false, "write the generated files")
 	//go:embed testdata/reference.md.tmpl
 	referenceText string
 	//go:embed testdata/example.yaml
@@ -32,15 +32,7 @@ func TestReferencePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{"../../docs/configuration.md": page.String(), "../../docs/targets.schema.json": string(Schema())} {
-		if *update {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // for everybody
-				t.Fatal(err)
-			}
-		}
-		written, err := os.ReadFile(path)
-		if diff := cmp.Diff(text, string(written)); err != nil || diff != "" {
-			t.Errorf("%s is not what the code says: run make generate (%v)\n%s", path, err, diff)
-		}
+		golden.Equal(t, path, text)
 	}
 	example := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": Example()})})
 	if diff := cmp.Diff(load(t, Options{URLs: []string{"http://a"}}).Targets[0].Settings, example.Targets[0].Settings, secrets); diff != "" {

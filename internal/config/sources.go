@@ -44,10 +44,10 @@ func (l *loader) numbered(list string, ks keys) (entries []*origin) {
 	}
 }
 
-// flags returns what the flags say.
-func (l *loader) flags() layer {
+// flags returns what the flags say about some settings.
+func (l *loader) flags(ks keys) layer {
 	says := layer{}
-	for _, k := range slices.Concat(l.settings.prober, l.settings.target) {
+	for _, k := range ks {
 		text, isGiven := l.Overrides[k.name]
 		if isGiven && k.Flag != "" {
 			says[k.name] = value{strings.TrimSpace(text), "--" + k.Flag}

@@ -13,7 +13,6 @@ import (
 // validate judges settings together: those of each target, then targets beside each other, then objectives. What is
 // wrong with one by itself was reported when it was parsed. What rests on a wrong value is not judged.
 func (l *loader) validate() {
-	l.checkFile(l.prober, "WEB_CONFIG_FILE", l.config.WebConfigFile)
 	for _, t := range l.targets {
 		l.complete(t)
 		l.validateTarget(t)

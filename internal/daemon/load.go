@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -50,34 +50,19 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 	return c, ok && c.Sidecar()
 }
 
-// WithoutTargets returns a configuration of the settings of the prober itself that are valid, each by itself. If
-// LISTEN_ADDRESS or WEB_CONFIG_FILE is invalid, it listens on 127.0.0.1:9464. ok is false if DRAIN_ENDPOINT is invalid:
-// then nobody knows whether this is a sidecar.
+// WithoutTargets returns a configuration with the settings of the prober itself and no targets. A setting that is
+// invalid has its default; but if LISTEN_ADDRESS or WEB_CONFIG_FILE is invalid, the prober listens on loopback only. ok
+// is false if DRAIN_ENDPOINT is invalid: then nobody knows whether this is a sidecar.
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
-	kept := map[string]string{}
-	for _, key := range config.Reference() {
-		if !key.Restart {
-			continue
-		}
-		name, given := strings.TrimPrefix(key.Variable, "PROBER_"), maps.Clone(kept)
-		if flag, ok := flags[name]; ok {
-			given[name] = flag
-		} else if value := environ[key.Variable]; value != "" {
-			given[name] = value
-		}
-		some := config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}
-		next, err := Load(some, engine.NewFiles())
-		switch {
-		case err == nil:
-			c, kept = next, given
-		case name == "DRAIN_ENDPOINT":
-			return nil, false
-		case name == "LISTEN_ADDRESS" || name == "WEB_CONFIG_FILE":
-			kept["LISTEN_ADDRESS"] = "127.0.0.1:9464"
-		}
+	c, invalid := config.LoadOwn(config.Options{Environ: environ, Overrides: flags})
+	if web.Validate(c.WebConfigFile) != nil {
+		c.WebConfigFile = ""
+		invalid = append(invalid, "WEB_CONFIG_FILE")
 	}
-	c.Targets, c.Warnings = nil, nil
-	return c, true
+	if slices.Contains(invalid, "LISTEN_ADDRESS") || slices.Contains(invalid, "WEB_CONFIG_FILE") {
+		c.ListenAddress = "127.0.0.1:9464"
+	}
+	return c, !slices.Contains(invalid, "DRAIN_ENDPOINT")
 }
 
 // A reloaded is what came of a reload.

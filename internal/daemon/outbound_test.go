@@ -28,19 +28,13 @@ func serveInMemory(
 	t *testing.T, handler http.HandlerFunc, secure *tls.Config,
 ) func(ctx context.Context, network, address string) (net.Conn, error) {
 	t.Helper()
-	memory := memconn.Listen(1 << 16)
+	memory := memconn.Listen(memconn.Buffer)
 	var listener net.Listener = memory
 	if secure != nil {
 		listener = tls.NewListener(memory, secure)
 	}
 	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) })
-	t.Cleanup(func() {
-		_ = server.Close()
-		serving.Wait()
-		time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
-	})
+	memconn.ServeOn(t, server, listener)
 	return memory.Dial
 }
 

@@ -24,9 +24,8 @@ func TestPanicOfAHandlerIsAnError(t *testing.T) {
 		core, logs := observer.New(zapcore.WarnLevel)
 		mux := http.NewServeMux()
 		mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) { panic("of a handler") })
-		server, listener := newServer(mux, zap.New(core)), memconn.Listen(1<<16)
-		go func() { _ = server.Serve(listener) }()
-		defer server.Close()
+		listener := memconn.Listen(memconn.Buffer)
+		memconn.ServeOn(t, newServer(mux, zap.New(core)), listener)
 		transport := &http.Transport{DialContext: listener.Dial, DisableKeepAlives: true}
 		for range 2 {
 			response, err := (&http.Client{Transport: transport}).Get("http://prober/") //nolint:noctx // in memory

@@ -129,8 +129,9 @@ func (w *world) simulate(host string) *memconn.Listener {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), memconn.Listen(1<<16)
-	server := &http.Server{Handler: http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+	s := sim.New(sim.Config{Profile: profile, Seed: 1})
+	w.servers[host] = s
+	listener := memconn.Serve(w.t, http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		if _, is := w.loading.Load(host); is {
 			http.Error(to, "loading", http.StatusServiceUnavailable)
 			return
@@ -154,16 +155,8 @@ func (w *world) simulate(host string) *memconn.Listener {
 			}
 		}
 		s.ServeHTTP(to, r)
-	})}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) })
-	w.servers[host] = s
-	w.t.Cleanup(func() {
-		s.Close()
-		_ = server.Close()
-		serving.Wait()
-		time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
-	})
+	}))
+	w.t.Cleanup(s.Close)
 	return listener
 }
 

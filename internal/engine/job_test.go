@@ -78,14 +78,8 @@ func effects(t *testing.T, settings map[string]string) string {
 	server := &http.Server{Handler: received, Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
-	listener := memconn.Listen(1 << 16)
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) })
-	defer func() {
-		_ = server.Close()
-		serving.Wait()
-		time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
-	}()
+	listener := memconn.Listen(memconn.Buffer)
+	memconn.ServeOn(t, server, listener)
 
 	connections := 0
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {

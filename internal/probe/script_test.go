@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -147,38 +147,16 @@ func serve(t testing.TB, handler http.HandlerFunc) Target {
 // serveTLS is the same over TLS; without it if config is nil.
 func serveTLS(t testing.TB, server *http.Server, config *tls.Config) Target {
 	t.Helper()
-	dialled := make(pipes)
-	accepts := net.Listener(dialled)
+	memory := memconn.Listen(memconn.Buffer)
+	accepts := net.Listener(memory)
 	if config != nil {
-		accepts = tls.NewListener(dialled, config)
+		accepts = tls.NewListener(memory, config)
 	}
-	stopped := make(chan struct{})
-	go func() { defer close(stopped); _ = server.Serve(accepts) }()
-	target := newTarget(func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		dialled <- far
-		return near, nil
-	})
-	t.Cleanup(func() {
-		target.Transport.Close()
-		_ = server.Close()
-		<-stopped
-	})
+	memconn.ServeOn(t, server, accepts)
+	target := newTarget(memory.Dial)
+	t.Cleanup(target.Transport.Close)
 	return target
 }
-
-// pipes are a listener's connections. Bufconn's would do but for TLS, to which its deadlines are no temporary errors.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	if c, ok := <-p; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (p pipes) Close() error   { close(p); return nil }
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{Net: "mem", Name: "mem"} }
 
 // newTarget is a target with the defaults of these tests.
 func newTarget(dial Dial) Target {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -77,7 +78,7 @@ func TestBlocks(t *testing.T) {
 	failed.Load = "inf QPS"
 	untold := stored(0.02)
 	untold.Output = 0
-	golden(t, "blocks.txt", strings.Join([]string{
+	golden.Equal(t, "testdata/blocks.txt", strings.Join([]string{
 		Block(step32()), Block(failed), Block(untold), Block(wide), Block(Summary{}),
 		overview([]Summary{step32(), step32()}).text(), overview([]Summary{step32(), failed}).text(),
 	}, "\n"))

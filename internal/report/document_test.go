@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -66,8 +67,8 @@ func budgets() []Budget {
 }
 
 func TestDocuments(t *testing.T) {
-	golden(t, "document.json", document().json())
-	golden(t, "document.md", document().markdown())
+	golden.Equal(t, "testdata/document.json", document().json())
+	golden.Equal(t, "testdata/document.md", document().markdown())
 }
 
 func TestEmptyDocuments(t *testing.T) {
@@ -110,7 +111,7 @@ func TestCompareFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "comparison_files.txt", d.text(80))
+	golden.Equal(t, "testdata/comparison_files.txt", d.text(80))
 }
 
 func TestStepsOfFilesAreMatched(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -172,5 +173,5 @@ func TestRequestLines(t *testing.T) {
 		}
 		lines = append(lines, line)
 	}
-	golden(t, "requests.txt", strings.Join(lines, "\n")+"\n")
+	golden.Equal(t, "testdata/requests.txt", strings.Join(lines, "\n")+"\n")
 }

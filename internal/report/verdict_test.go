@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/golden"
 )
 
 // line returns the line of a comparison in which B takes low to high times as long as A.
@@ -72,7 +74,7 @@ func TestWriteComparison(t *testing.T) {
 		"nothing": {Compare(Comparison{A: "vllm", B: "ray-serve", Pair: "round"}, nil), 80},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "comparison_"+name+".txt", test.c.Text(test.width))
+			golden.Equal(t, "testdata/comparison_"+name+".txt", test.c.Text(test.width))
 		})
 	}
 }

@@ -2,40 +2,16 @@ package report
 
 import (
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-var update = flag.Bool("update", false, "write golden files")
-
 const ms = time.Millisecond
-
-// golden compares a text with a file in testdata, or writes it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func waterfallText(t *testing.T, r *probe.Result, width int) string {
 	t.Helper()
@@ -130,7 +106,7 @@ func TestWaterfall(t *testing.T) {
 		"empty": empty, "no_usage": silent,
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name+".txt", waterfallText(t, r, 80))
+			golden.Equal(t, "testdata/"+name+".txt", waterfallText(t, r, 80))
 		})
 	}
 }

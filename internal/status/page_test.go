@@ -3,38 +3,18 @@ package status
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
-
-var update = flag.Bool("update", false, "write golden files")
-
-// golden compares a text with a file in testdata, or writes it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	equal(t, path, got, string(want))
-}
 
 // everyState is a board with a target in each state; two are of one group.
 func everyState() *Board {
@@ -84,7 +64,7 @@ func TestPage(t *testing.T) {
 		w := get(t, everyState(), "/")
 		_, text, _ := strings.Cut(w.Body.String(), "</style>")
 		text, _, _ = strings.Cut(text, "<script>")
-		golden(t, "page.html", text)
+		golden.Equal(t, "testdata/page.html", text)
 	})
 }
 
@@ -100,7 +80,7 @@ func TestManyTargets(t *testing.T) {
 		}
 		_, rows, _ := strings.Cut(get(t, b, "/").Body.String(), "<main>")
 		rows, _, _ = strings.Cut(rows, "</main>")
-		golden(t, "rows.html", rows)
+		golden.Equal(t, "testdata/rows.html", rows)
 		for path, want := range map[string]string{
 			"/": "two failing, hung hanging, bad rejected, lone waiting, one ok, more-0 ok, more-1 ok, more-2 ok, more-3 ok, more-4 ok", "/?state=failing": "two failing",
 			"/?state=rejected":      "bad rejected",
@@ -125,7 +105,7 @@ func TestTargets(t *testing.T) {
 		if err := json.Indent(&text, get(t, everyState(), "/api/v1/targets").Body.Bytes(), "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "targets.json", text.String())
+		golden.Equal(t, "testdata/targets.json", text.String())
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -33,7 +34,7 @@ func TestProbePage(t *testing.T) {
 			_, body, _ := strings.Cut(get(t, b, "/probes/"+r.TraceID).Body.String(), "</style>")
 			text += body
 		}
-		golden(t, "probe.html", text)
+		golden.Equal(t, "testdata/probe.html", text)
 		page := get(t, boardOf(failed), "/probes/"+failed.TraceID).Body.String()
 		equal(t, "a table without a median", strings.Contains(page, "<table"), false)
 	})

@@ -2,34 +2,13 @@ package telemetry
 
 import (
 	_ "embed"
-	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/llm-prober/prober/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/metrics.md and the golden files")
-
-// golden compares got with a file.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
-	}
-}
 
 //go:embed testdata/metrics.md.tmpl
 var metricsPage string
@@ -56,7 +35,7 @@ func TestMetricsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../docs/metrics.md", page.String())
+	golden.Equal(t, "../../docs/metrics.md", page.String())
 }
 
 // brief returns the first sentence of a help text. The page explains in other places what the others say.

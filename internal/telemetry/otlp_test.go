@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -63,7 +64,7 @@ func TestOTLPForm(t *testing.T) {
 	delete(about, "service.instance.id")
 	delete(about, "telemetry.sdk.version")
 	slices.Sort(lines)
-	golden(t, "testdata/otlp.txt", strings.Join(append(lines, key("resource", about)), "\n")+"\n")
+	golden.Equal(t, "testdata/otlp.txt", strings.Join(append(lines, key("resource", about)), "\n")+"\n")
 }
 
 // TestNewNamesTheVariable that is wrong, if there is something to export.

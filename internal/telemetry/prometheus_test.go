@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -68,7 +69,7 @@ func TestExposition(t *testing.T) {
 		target, started := fixedTarget(), time.Now().Add(-3*time.Second)
 		target.InFlight = func() (int, time.Time) { return 2, started }
 		p.Set(target)
-		golden(t, "testdata/exposition.txt", ours(scrape(t, p, "text/plain").Body.String()))
+		golden.Equal(t, "testdata/exposition.txt", ours(scrape(t, p, "text/plain").Body.String()))
 	})
 }
 
@@ -76,7 +77,7 @@ func TestExposition(t *testing.T) {
 func TestSeriesExistFromTheStart(t *testing.T) {
 	p := scrapedOnly(Build{})
 	p.Set(fixedTarget())
-	golden(t, "testdata/zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
+	golden.Equal(t, "testdata/zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
 }
 
 // TestOpenMetrics holds that exemplars are served, and metrics of the process and of scrapes beside ours.

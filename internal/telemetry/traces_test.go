@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -54,7 +55,7 @@ func TestSpans(t *testing.T) {
 			if err := o.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "testdata/spans.txt", spansOf(c))
+			golden.Equal(t, "testdata/spans.txt", spansOf(c))
 			if len(c.metrics) != 0 {
 				t.Error("metrics came, though they are off")
 			}
