@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
 )
 
 // A dashboardQuery is one query of a dashboard, as it stands in the JSON.
@@ -202,43 +203,72 @@ func TestRulesLeadToDashboards(t *testing.T) {
 	}
 }
 
-// TestTargetsTable holds the state and the last outcome of each target on Overview: the highest severity of its alerts, and the
-// outcome that was counted last. "failing" failed by timeouts first, and is connect since; "fine" failed before it succeeded.
+// TestTargetsTable holds the state and the last outcome of each target on Overview: the highest severity of its alerts,
+// and the outcome that was counted last. "failing" failed by timeouts first, and by connect since; "fine" failed before
+// it succeeded.
 func TestTargetsTable(t *testing.T) {
 	t.Parallel()
-	var all series
+	var all inputSeries
 	for target, success := range map[string]string{"fine": "7195", "failing": "3600"} {
-		labels := fmt.Sprintf(`target=%q,model="llama",prompt="cold"`, target)
-		ours := `{job="prober",instance="p:9464",` + labels
-		all.add("llm_probe_target_info"+ours+"}", "1x120")
-		all.add("llm_probe_last_probe_timestamp_seconds"+ours+"}", "7195x120")
-		all.add("llm_probe_last_success_timestamp_seconds"+ours+"}", success+"x120")
-		all.add("llm_probe_probes_total"+ours+`,outcome="ok"}`, "0+6x120")
-		all.add("llm_probe_probes_total"+ours+`,outcome="timeout"}`, "0x100 5x20")
-		all.add("llm_probe_probes_total"+ours+`,outcome="connect"}`, "0x110 1x10")
+		labels := fmt.Sprintf(`{job="prober",instance="p:9464",target=%q,model="llama",prompt="cold"`, target)
+		all.add("llm_probe_target_info"+labels+"}", "1x120")
+		all.add("llm_probe_last_probe_timestamp_seconds"+labels+"}", "7195x120")
+		all.add("llm_probe_last_success_timestamp_seconds"+labels+"}", success+"x120")
+		all.add("llm_probe_probes_total"+labels+`,outcome="ok"}`, "0+6x120")
+		all.add("llm_probe_probes_total"+labels+`,outcome="timeout"}`, "0x100 5x20")
+		all.add("llm_probe_probes_total"+labels+`,outcome="connect"}`, "0x110 1x10")
 		all.add(fmt.Sprintf(`target:llm_probe_silence_seconds:limit{target=%q,prompt="cold"}`, target), "60x120")
 	}
 	for alert, severity := range map[string]string{"ProberTargetDown": "critical", "ProberErrorBudgetBurn": "warning"} {
 		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",prompt="cold"}`,
 			alert, severity), "1x120")
 	}
-	var asked []any
+	var expected []any
 	for _, q := range dashboardQueries(t) {
-		expr := "(" + fill(q.expr, everything("30m", "1h")) + ")"
+		query := "(" + fill(q.expr, everything("30m", "1h")) + ")"
 		switch q.panel + q.ref {
 		case "TargetsA":
 			for target, state := range map[string]int{"fine": 0, "failing": 2} {
-				asked = append(asked, asks(fmt.Sprintf("sum(%s and on (target) llm_probe_target_info{target=%q})", expr, target), state))
+				expected = append(expected, expectValue(fmt.Sprintf(
+					"sum(%s and on (target) llm_probe_target_info{target=%q})", query, target), state))
 			}
 		case "TargetsB":
 			for target, outcome := range map[string]string{"fine": "ok", "failing": "connect"} {
-				asked = append(asked, asks(fmt.Sprintf("count(%s and on (target, outcome) llm_probe_probes_total{target=%q,outcome=%q})", expr, target, outcome), 1))
+				expected = append(expected, expectValue(fmt.Sprintf(
+					"count(%s and on (target, outcome) llm_probe_probes_total{target=%q,outcome=%q})",
+					query, target, outcome), 1))
 			}
-			asked = append(asked, asks("count"+expr, 2))
+			expected = append(expected, expectValue("count"+query, 2))
 		}
 	}
-	if len(asked) != 5 {
-		t.Fatalf("%d questions: the test does not see the table", len(asked))
+	if len(expected) != 5 {
+		t.Fatalf("%d expectations: the test does not see the table", len(expected))
 	}
-	returns(t, all, asked)
+	checkQueries(t, all, expected)
+}
+
+// inputSeries are series that promtool makes up for a test.
+type inputSeries []any
+
+func (all *inputSeries) add(name, values string) {
+	*all = append(*all, map[string]any{"series": name, "values": values})
+}
+
+// expectValue returns a test of promtool: an expression has one value after two hours.
+func expectValue(expr string, value any) any {
+	sample := map[string]any{"labels": "{}", "value": value}
+	return map[string]any{"expr": expr, "eval_time": "2h", "exp_samples": []any{sample}}
+}
+
+// checkQueries has promtool evaluate expressions on series, which are a minute apart.
+func checkQueries(t *testing.T, all inputSeries, expected []any) {
+	t.Helper()
+	test := map[string]any{"interval": "1m", "input_series": all, "promql_expr_test": expected}
+	file, err := yaml.Marshal(map[string]any{"tests": []any{test}})
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "test.yaml")
+	write(t, path, string(file))
+	if output, ok := promtool(t, "", "test", "rules", path); !ok {
+		t.Error(output)
+	}
 }

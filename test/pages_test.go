@@ -5,22 +5,31 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestPagesShowPromQLThatPrometheusReads holds every expression that a page or a
-// runbook offers to paste against promtool. In a block of code, an expression
-// begins where a line is not indented more than the block.
+// TestPagesShowPromQLThatPrometheusReads hands every expression that a page or a runbook offers to paste to promtool,
+// and holds that there are the metrics of the prober that it names.
 func TestPagesShowPromQLThatPrometheusReads(t *testing.T) {
 	t.Parallel()
+	metrics, _ := namesOf(t)
+	suffix := regexp.MustCompile(`_(bucket|count|sum)$`)
 	var rules strings.Builder
 	rules.WriteString("groups:\n- name: pages\n  rules:\n")
 	shown := 0
 	for path, page := range pagesOf(t) {
 		for _, expr := range expressions(page) {
-			fmt.Fprintf(&rules, "  - record: page:%d\n    expr: |\n      # %s\n      %s\n", shown, path, strings.ReplaceAll(expr, "\n", "\n      "))
+			indented := strings.ReplaceAll(expr, "\n", "\n      ")
+			fmt.Fprintf(&rules, "  - record: page:%d\n    expr: |\n      # %s\n      %s\n", shown, path, indented)
 			shown++
+			for _, name := range regexp.MustCompile(`[\w:]*llm_probe[\w:]+`).FindAllString(expr, -1) {
+				ownRule := strings.HasPrefix(name, "site:") // that the page tells the reader to write
+				if !ownRule && !metrics[name] && !metrics[suffix.ReplaceAllString(name, "")] {
+					t.Errorf("%s: there is no %s:\n%s", path, name, expr)
+				}
+			}
 		}
 	}
 	if shown < 50 {
@@ -28,12 +37,12 @@ func TestPagesShowPromQLThatPrometheusReads(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "pages.yaml")
 	write(t, file, rules.String())
-	if said, ok := promtool(t, "", "check", "rules", "--lint=none", file); !ok {
-		t.Errorf("%s\nof\n%s", said, rules.String())
+	if output, ok := promtool(t, "", "check", "rules", "--lint=none", file); !ok {
+		t.Errorf("%s\nof\n%s", output, rules.String())
 	}
 }
 
-// pagesOf are the pages and runbooks, by path.
+// pagesOf returns the pages and runbooks, by path.
 func pagesOf(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -49,7 +58,8 @@ func pagesOf(t *testing.T) map[string]string {
 	return found
 }
 
-// expressions are those of the blocks of PromQL in a page.
+// expressions returns those of the blocks of PromQL in a page. One begins where a line is not indented more than its
+// block.
 func expressions(page string) (list []string) {
 	for i, block := range strings.Split(page, "```") {
 		code, promql := strings.CutPrefix(block, "promql\n")

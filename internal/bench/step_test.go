@@ -1,23 +1,18 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
-	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -26,16 +21,17 @@ type testGroup struct {
 	group *probe.Group
 	began time.Time
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards all below
 	results  []*probe.Result
-	skipped  []string
+	skipped  map[string]int // by target and reason
 	parts    [][]int
 	prepared []uint64
 }
 
-// newTestGroup returns servers that need 20 ms for the first token and 1 ms for each other, and send ten tokens. A
-// budget is how many tokens each has a day; 0 is no limit. It is for bubbles only.
+// newTestGroup returns servers that need 20 ms for the first token and 1 ms for each other, and send ten tokens. One
+// that is called "refusing" refuses connections. Each has a budget of tokens a day; 0 is no limit. It is for bubbles.
 func newTestGroup(t *testing.T, budget int, names ...string) *testGroup {
+	t.Helper()
 	g := &testGroup{began: time.Now()}
 	g.group = &probe.Group{
 		Interval: time.Second, Output: 10, Recorder: g,
@@ -51,17 +47,16 @@ func newTestGroup(t *testing.T, budget int, names ...string) *testGroup {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := newRig(t, "fast")
 	for _, name := range names {
-		c := simConfig(t, "fast", 1)
-		dial := newRig(t, map[string]sim.Config{name: c}).dial
-		if name == "refusing" {
-			dial = func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+		if name != "refusing" {
+			r.serve("fast", name)
 		}
 		g.group.Members = append(g.group.Members, probe.NewMember(probe.Target{
 			Name: name, URL: "http://" + name, Dialect: dialect,
-			Transport: probe.NewTransport(probe.Route{Dial: dial}),
+			Transport: probe.NewTransport(probe.Route{Dial: r.dial}),
 			Timeout:   time.Minute, Stall: time.Minute, DayLimit: budget,
-		}, c.Profile.Model, 1<<30))
+		}, "meta-llama/Llama-3.1-8B-Instruct", 1<<30))
 	}
 	return g
 }
@@ -75,7 +70,10 @@ func (g *testGroup) Record(r *probe.Result) {
 func (g *testGroup) Skipped(target string, reason probe.Skip) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.skipped = append(g.skipped, target+" "+string(reason))
+	if g.skipped == nil {
+		g.skipped = map[string]int{}
+	}
+	g.skipped[target+" "+string(reason)]++
 }
 
 // run runs a step and returns the round after it.
@@ -96,96 +94,172 @@ func (g *testGroup) run(ctx context.Context, load Load, first uint64, lead int) 
 	return s.run(ctx, first, lead)
 }
 
-func ms(n ...int) []time.Duration {
-	var list []time.Duration
-	for _, i := range n {
-		list = append(list, time.Duration(i)*time.Millisecond)
+// starts returns when the requests to each target began.
+func (g *testGroup) starts() map[string][]time.Duration {
+	starts := map[string][]time.Duration{}
+	for _, r := range g.results {
+		starts[r.Target] = append(starts[r.Target], r.Start.Sub(g.began))
 	}
-	return list
+	for _, list := range starts {
+		slices.Sort(list)
+	}
+	return starts
 }
 
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
+// rounds returns the rounds of the requests to each target.
+func (g *testGroup) rounds() map[string][]uint64 {
+	rounds := map[string][]uint64{}
+	for _, r := range g.results {
+		rounds[r.Target] = append(rounds[r.Target], r.Round)
 	}
+	for _, list := range rounds {
+		slices.Sort(list)
+	}
+	return rounds
 }
 
 // answer is how long a simulated answer takes, in milliseconds.
 const answer = 29
 
-// TestSteps holds when requests begin, in milliseconds. Every round is new, and prepared before it is asked. Without a
-// clock, no request is late. When the time of a step is over, requests under way go on; an interrupt ends them at once.
+var everySecond = schedule.Plan{Interval: time.Second, Name: "bench"}
+
+// TestSteps holds when requests begin, in milliseconds, and in which parts a step watches its members.
 func TestSteps(t *testing.T) {
-	plan := schedule.Plan{Interval: time.Second, Name: "bench"}
 	for name, test := range map[string]struct {
-		load   Load
-		lead   int
-		budget int                        // tokens; a request has 30
-		end    time.Duration              // after which the run is interrupted
-		starts map[string][]time.Duration // of each member
-		parts  [][]int
+		load    Load
+		lead    int
+		budget  int                        // tokens; a request has 30
+		starts  map[string][]time.Duration // of each member
+		parts   [][]int
+		skipped map[string]int
 	}{
-		"by the clock, in turns": {load: Load{Plan: plan, Requests: 3}, parts: [][]int{{0, 1}},
-			starts: map[string][]time.Duration{"a": ms(10+answer, 1010, 2010+answer), "b": ms(10, 1010+answer, 2010)}},
-		"by the clock, for a time": {load: Load{Plan: plan, Limit: 3 * time.Second}, parts: [][]int{{0}},
-			starts: map[string][]time.Duration{"a": ms(10, 1010, 2010)}},
-		"all at once, b leads": {load: Load{Requests: 3}, lead: 1, parts: [][]int{{1}, {0}},
-			starts: map[string][]time.Duration{"a": ms(answer, answer, answer), "b": ms(0, 0, 0)}},
-		"closed loop": {load: Load{Concurrency: 2, Requests: 5}, parts: [][]int{{0}},
-			starts: map[string][]time.Duration{"a": ms(0, 0, answer, answer, 2*answer)}},
-		"more concurrency than requests": {load: Load{Concurrency: 8, Requests: 3}, parts: [][]int{{0}},
-			starts: map[string][]time.Duration{"a": ms(0, 0, 0)}},
-		"for a time": {load: Load{Concurrency: 1, Limit: 60 * time.Millisecond}, parts: [][]int{{0}},
-			starts: map[string][]time.Duration{"a": ms(0, answer, 2*answer)}},
+		"by the clock, members ask in turns": {
+			load:   Load{Plan: everySecond, Requests: 3},
+			starts: map[string][]time.Duration{"a": ms(10, 1010+answer, 2010), "b": ms(10+answer, 1010, 2010+answer)},
+			parts:  [][]int{{0, 1}},
+		},
+		"all at once, one member after the other, b first": {
+			load:   Load{Requests: 3},
+			lead:   1,
+			starts: map[string][]time.Duration{"a": ms(answer, answer, answer), "b": ms(0, 0, 0)},
+			parts:  [][]int{{1}, {0}},
+		},
+		"two workers ask when they are answered": {
+			load:   Load{Concurrency: 2, Requests: 5},
+			starts: map[string][]time.Duration{"a": ms(0, 0, answer, answer, 2*answer)},
+			parts:  [][]int{{0}},
+		},
+		"a request under way goes on when the time is over": {
+			load:   Load{Concurrency: 1, Limit: 60 * time.Millisecond},
+			starts: map[string][]time.Duration{"a": ms(0, answer, 2*answer)},
+			parts:  [][]int{{0}},
+		},
 		"a server that rejects is not hammered": {
-			load: Load{Concurrency: 1, Limit: 2500 * time.Millisecond}, parts: [][]int{{0}},
-			starts: map[string][]time.Duration{"refusing": ms(0, 1000, 2000)}},
-		"unless the number ends it": {load: Load{Concurrency: 1, Requests: 3}, parts: [][]int{{0}},
-			starts: map[string][]time.Duration{"refusing": ms(0, 0, 0)}},
-		"a spent budget ends it, which would spin": {
-			load: Load{Concurrency: 1, Limit: time.Hour}, parts: [][]int{{0}}, budget: 70,
-			starts: map[string][]time.Duration{"a": ms(0, answer)}},
-		"by the clock, interrupted": {
-			load: Load{Plan: plan, Requests: 1000}, parts: [][]int{{0}}, end: 1500 * time.Millisecond,
-			starts: map[string][]time.Duration{"a": ms(10, 1010)}},
-		"closed loop, interrupted": {
-			load: Load{Concurrency: 2, Requests: 1000}, parts: [][]int{{0}}, end: 40 * time.Millisecond,
-			starts: map[string][]time.Duration{"a": ms(0, 0, answer, answer)}},
-		"for a time, interrupted": {
-			load: Load{Concurrency: 1, Limit: time.Hour}, parts: [][]int{{0}}, end: 40 * time.Millisecond,
-			starts: map[string][]time.Duration{"a": ms(0, answer)}},
+			load:   Load{Concurrency: 1, Limit: 2500 * time.Millisecond},
+			starts: map[string][]time.Duration{"refusing": ms(0, 1000, 2000)},
+			parts:  [][]int{{0}},
+		},
+		"a server that rejects gets its number of requests at once": {
+			load:   Load{Concurrency: 1, Requests: 3},
+			starts: map[string][]time.Duration{"refusing": ms(0, 0, 0)},
+			parts:  [][]int{{0}},
+		},
+		"a spent budget ends the step, which would spin": {
+			load:    Load{Concurrency: 1, Limit: time.Hour},
+			budget:  70,
+			starts:  map[string][]time.Duration{"a": ms(0, answer)},
+			parts:   [][]int{{0}},
+			skipped: map[string]int{"a budget": 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newTestGroup(t, test.budget, slices.Sorted(maps.Keys(test.starts))...)
-				const first = 7
-				ctx, interrupt := context.WithTimeout(t.Context(), cmp.Or(test.end, 24*time.Hour))
-				defer interrupt()
-				next := g.run(ctx, test.load, first, test.lead)
-				if took := time.Since(g.began); test.end > 0 && took != test.end {
-					t.Errorf("an end after %v, but interrupted at %v", took, test.end)
-				}
-				starts, rounds := map[string][]time.Duration{}, map[string]uint64{}
-				for _, r := range g.results {
-					starts[r.Target] = append(starts[r.Target], r.Start.Sub(g.began))
-					rounds[r.Target] += r.Round
-					if r.Round < first || r.Round >= next || !slices.Contains(g.prepared, r.Round) {
-						t.Errorf("round %d, of %d to %d, prepared %v", r.Round, first, next, g.prepared)
-					}
-					if !test.load.Planned() && r.ScheduleDelay() != 0 {
-						t.Errorf("round %d was %v late", r.Round, r.ScheduleDelay())
-					}
-				}
-				for target, list := range starts {
-					slices.Sort(list)
-					n := uint64(len(list))
-					equal(t, "sum of the rounds", rounds[target], n*first+n*(n-1)/2)
-				}
-				equal(t, "starts", starts, test.starts)
+				g.run(t.Context(), test.load, 0, test.lead)
+				equal(t, "starts", g.starts(), test.starts)
 				equal(t, "parts", g.parts, test.parts)
-				equal(t, "skips because of the budget", slices.Contains(g.skipped, "a budget"), test.budget > 0)
+				equal(t, "skipped", g.skipped, test.skipped)
 			})
 		})
 	}
+}
+
+// TestRounds holds that every round is new and prepared before it is asked, and that no request is late without
+// a clock.
+func TestRounds(t *testing.T) {
+	for name, load := range map[string]Load{
+		"by the clock": {Plan: everySecond, Requests: 3},
+		"closed loop":  {Concurrency: 2, Requests: 3},
+		"all at once":  {Requests: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newTestGroup(t, 0, "a", "b")
+				const first = 7
+				next := g.run(t.Context(), load, first, 0)
+				equal(t, "rounds", g.rounds(), map[string][]uint64{"a": {7, 8, 9}, "b": {7, 8, 9}})
+				if next < first+3 {
+					t.Errorf("the next step begins with round %d, which was asked", next)
+				}
+				for _, r := range g.results {
+					if !slices.Contains(g.prepared, r.Round) {
+						t.Errorf("round %d was not prepared: %v", r.Round, g.prepared)
+					}
+					if !load.Planned() {
+						equal(t, "schedule delay", r.ScheduleDelay(), time.Duration(0))
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestInterruptedSteps holds that an interrupt ends a step and the requests under way at once.
+func TestInterruptedSteps(t *testing.T) {
+	for name, test := range map[string]struct {
+		target string
+		load   Load
+		after  time.Duration
+		starts []time.Duration
+	}{
+		"by the clock": {"a", Load{Plan: everySecond, Requests: 1000}, 1500 * time.Millisecond, ms(10, 1010)},
+		"closed loop":  {"a", Load{Concurrency: 2, Requests: 1000}, 40 * time.Millisecond, ms(0, 0, answer, answer)},
+		"waiting to ask a server again that rejects": {
+			"refusing", Load{Concurrency: 1, Limit: time.Hour}, 1500 * time.Millisecond, ms(0, 1000),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newTestGroup(t, 0, test.target)
+				ctx, cancel := context.WithTimeout(t.Context(), test.after)
+				defer cancel()
+				g.run(ctx, test.load, 0, 0)
+				equal(t, "duration", time.Since(g.began), test.after)
+				equal(t, "starts", g.starts()[test.target], test.starts)
+			})
+		})
+	}
+}
+
+// A standstill is a context whose Err stands still for a while at its first call, as a process without a processor.
+type standstill struct {
+	context.Context
+	pause atomic.Int64 // nanoseconds; 0 once it is over
+}
+
+func (s *standstill) Err() error {
+	time.Sleep(time.Duration(s.pause.Swap(0)))
+	return s.Context.Err()
+}
+
+// TestLateRoundsAreCounted holds that rounds whose time is over are not made up for, and that the recorder gets them.
+func TestLateRoundsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGroup(t, 0, "a", "b")
+		late := &standstill{Context: t.Context()}
+		late.pause.Store(int64(2500 * time.Millisecond)) // from the first round on, at 10 ms
+		g.run(late, Load{Plan: everySecond, Requests: 5}, 0, 0)
+		equal(t, "rounds", g.rounds(), map[string][]uint64{"a": {2, 3, 4}, "b": {2, 3, 4}})
+		equal(t, "skipped", g.skipped, map[string]int{"a late": 2, "b late": 2})
+	})
 }

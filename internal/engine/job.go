@@ -97,7 +97,7 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 		Agent: "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)",
 		Transport: probe.NewTransport(probe.Route{
 			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
-			UserStamps: t.Timestamps == "user",
+			UserTimestamps: t.Timestamps == "user",
 		}),
 		Timeout: t.Timeout, Stall: t.StallTimeout,
 		Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,

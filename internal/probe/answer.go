@@ -39,7 +39,7 @@ func newAnswer(r *Result, q Question) *answer {
 }
 
 // add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
-func (a *answer) add(at stream.Stamp, d wire.Delta) bool {
+func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	r := a.result
 	since := at.At.Sub(r.Start)
 	a.frames++
@@ -73,7 +73,7 @@ func (a *answer) add(at stream.Stamp, d wire.Delta) bool {
 }
 
 // noteBehind notes that a frame without tokens was read together with the token frame before it, if it was.
-func (a *answer) noteBehind(at stream.Stamp) {
+func (a *answer) noteBehind(at stream.Timestamp) {
 	tokens := a.result.Tokens
 	last := len(tokens) - 1
 	if last >= 0 && tokens[last].Read == uint32(at.Read) {
@@ -82,12 +82,12 @@ func (a *answer) noteBehind(at stream.Stamp) {
 }
 
 // addArrival adds a token frame with n tokens; 0 if they cannot be attributed.
-func (a *answer) addArrival(at stream.Stamp, n int) {
+func (a *answer) addArrival(at stream.Timestamp, n int) {
 	r := a.result
 	if at.Kernel {
-		r.Stamp = ByKernel
+		r.Timestamps = ByKernel
 	}
-	r.Stamp = cmp.Or(r.Stamp, ByUser) // single timestamps of the kernel may be refused
+	r.Timestamps = cmp.Or(r.Timestamps, ByUser) // single timestamps of the kernel may be refused
 	arrival := Arrival{At: at.At.Sub(r.Start), Read: uint32(at.Read), N: n, Kernel: at.Kernel, Delay: at.Delay}
 	if !at.NotBefore.IsZero() {
 		arrival.NotBefore = max(0, at.NotBefore.Sub(r.Start))

@@ -29,7 +29,7 @@ func TestTextsThatMayBeTheWholeAnswer(t *testing.T) {
 			if i == len(test.texts)-1 {
 				d.Finish = "stop"
 			}
-			a.add(stream.Stamp{}, d)
+			a.add(stream.Timestamp{}, d)
 		}
 		if string(a.text.bytes) != test.want {
 			t.Errorf("%s: %q, want %q", name, a.text.bytes, test.want)

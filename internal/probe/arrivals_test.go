@@ -121,14 +121,14 @@ func (p *paced) send(w http.ResponseWriter, frame string) {
 	}
 }
 
-// TestTheKernelStamps holds that a probe on sockets has the kernel's timestamps, where there are any and unless told
+// TestTheKernelTimestamps holds that a probe on sockets has the kernel's timestamps where there are any, unless told
 // not to. The first socket of a machine that asks for them may be served a little later.
-func TestTheKernelStamps(t *testing.T) {
+func TestTheKernelTimestamps(t *testing.T) {
 	stream.EnableTimestamps()
 	server := onSockets(t, false, twoTokens.stream, nil)
-	equal(t, "timestamps", ByUser, at(server.URL, Route{UserStamps: true}).ask(t).Stamp)
+	equal(t, "timestamps", ByUser, at(server.URL, Route{UserTimestamps: true}).ask(t).Timestamps)
 	for range 100 {
-		if at(server.URL, Route{}).ask(t).Stamp == ByKernel {
+		if at(server.URL, Route{}).ask(t).Timestamps == ByKernel {
 			return
 		}
 	}

@@ -157,7 +157,7 @@ func TestChunks(t *testing.T) {
 func TestWhatCameBehindAToken(t *testing.T) {
 	a := newAnswer(&Result{}, Question{})
 	for read, d := range []wire.Delta{{Text: []byte("x")}, {}, {Text: []byte("x")}, {Finish: "stop"}} {
-		a.add(stream.Stamp{Read: uint64(max(1, read))}, d) // the first two in one read
+		a.add(stream.Timestamp{Read: uint64(max(1, read))}, d) // the first two in one read
 	}
 	equal(t, "behind", []bool{true, false}, []bool{a.result.Tokens[0].Behind, a.result.Tokens[1].Behind})
 }

@@ -15,12 +15,12 @@ type Description struct {
 	TokensPerDay int      `json:"tokens_per_day"` // cost of probing at this interval; 0 if unknown
 	Notes        []string `json:"notes"`          // sentences for the status page
 
-	Server     string        `json:"-"` // server type; empty if unknown
-	Version    string        `json:"-"` // of the server; empty if unknown
-	Stamp      Stamping      `json:"-"` // who timestamps token frames; empty before the first
-	Abilities  []Ability     `json:"-"`
-	Interval   time.Duration `json:"-"` // between probes
-	Objectives []Objective   `json:"-"`
+	Server     string          `json:"-"` // server type; empty if unknown
+	Version    string          `json:"-"` // of the server; empty if unknown
+	Timestamps TimestampSource `json:"-"` // who timestamps token frames; empty before the first
+	Abilities  []Ability       `json:"-"`
+	Interval   time.Duration   `json:"-"` // between probes
+	Objectives []Objective     `json:"-"`
 
 	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
 }

@@ -172,7 +172,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		if len(x.result.Tokens) == maxTokenFrames {
 			return failure(Malformed, "more than %d token frames", maxTokenFrames)
 		}
-		isToken := x.answer.add(frame.Stamp, delta)
+		isToken := x.answer.add(frame.Timestamp, delta)
 		if !isToken {
 			continue
 		}

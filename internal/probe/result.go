@@ -35,8 +35,8 @@ type Result struct {
 	Reasoned bool       // some frame showed reasoning
 	Hidden   bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
 
-	Stamp   Stamping // source of the arrival timestamps; empty if there was no token frame
-	Refused int      // kernel timestamps not used, because the wall clock had been set
+	Timestamps TimestampSource // source of the arrival timestamps; empty if there was no token frame
+	Refused    int             // kernel timestamps not used, because the wall clock had been set
 
 	Cache      CacheState    // how much of the prompt the server's prefix cache had
 	RetryAfter time.Duration // pause that the server asked for; 0 if it did not

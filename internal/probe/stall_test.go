@@ -33,8 +33,8 @@ func TestALateReaderIsNoStall(t *testing.T) {
 			}
 			data := frames[0]
 			frames = frames[1:]
-			old := stream.Stamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
-			return stream.Frame{Data: []byte(data), Stamp: old}, nil
+			old := stream.Timestamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
+			return stream.Frame{Data: []byte(data), Timestamp: old}, nil
 		})
 		if ctx.Err() != nil || len(r.Tokens) != 2 {
 			t.Errorf("%d tokens, canceled: %v", len(r.Tokens), ctx.Err())

@@ -53,7 +53,7 @@ type Arrival struct {
 	Kernel bool          // At is the kernel's timestamp, not the time of the read
 
 	// NotBefore is a moment at which nothing had been received of all that the read found, counted from Start like At. It
-	// equals At if all came in one packet. 0: nothing is known. See [stream.Stamp].
+	// equals At if all came in one packet. 0: nothing is known. See [stream.Timestamp].
 	NotBefore time.Duration
 
 	Behind bool // the read also completed a later frame without tokens: At may be that one's
@@ -253,13 +253,13 @@ func (t *Timeline) meanReadGap() time.Duration {
 	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1)
 }
 
-// A Stamping is the source of a probe's arrival timestamps.
-type Stamping string
+// A TimestampSource is the source of a probe's arrival timestamps.
+type TimestampSource string
 
 // The sources of timestamps.
 const (
-	ByKernel Stamping = "kernel" // the kernel, when it received the bytes
-	ByUser   Stamping = "user"   // the prober, after it had read them
+	ByKernel TimestampSource = "kernel" // the kernel, when it received the bytes
+	ByUser   TimestampSource = "user"   // the prober, after it had read them
 )
 
 // A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that only their mean is known.

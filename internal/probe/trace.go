@@ -180,7 +180,7 @@ func (r responseConn) certExpiry() time.Time {
 }
 
 // arrivals returns the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.
-func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
+func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Timestamp, int) {
 	size := 2048
 	if r.body.Understands() {
 		return r.body.Arrival, size
@@ -188,5 +188,5 @@ func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stam
 	if slices.Contains(resp.TransferEncoding, "chunked") {
 		size = 1
 	}
-	return func(int64) stream.Stamp { return r.socket.Last() }, size
+	return func(int64) stream.Timestamp { return r.socket.Last() }, size
 }

@@ -248,7 +248,7 @@ func framesIn(d *wire.Dialect, body io.Reader) *stream.Frames {
 	if d != nil && d.Name == "ollama" {
 		read = stream.NewLines
 	}
-	return read(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096)
+	return read(body, func(int64) stream.Timestamp { return stream.Timestamp{} }, 4096)
 }
 
 // decode reads a body as a probe does. The answer is not judged by its length.

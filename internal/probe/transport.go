@@ -43,7 +43,7 @@ type Route struct {
 	Reuse bool        // connections are kept for the next probe; else each has one of its own
 	HTTP2 bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
 
-	UserStamps bool // no kernel timestamps
+	UserTimestamps bool // no kernel timestamps
 
 	proxy func(*http.Request) (*url.URL, error)
 }
@@ -91,7 +91,7 @@ func (r Route) dialer(secure bool) Dial {
 		if err != nil {
 			return nil, err
 		}
-		if r.UserStamps {
+		if r.UserTimestamps {
 			conn = struct{ net.Conn }{conn} // hides the socket
 		}
 		socket := stream.NewConn(conn)

@@ -237,7 +237,7 @@ func TestTokensComeWithEvidence(t *testing.T) {
 			}
 			r := at(server.URL, route).ask(t)
 			endsAs(t, r, OK, "")
-			if r.Stamp != ByKernel {
+			if r.Timestamps != ByKernel {
 				t.Skip("no timestamps of the kernel here")
 			}
 			for i, a := range r.Tokens {

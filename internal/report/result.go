@@ -45,19 +45,19 @@ type ResultJSON struct {
 	Phases phasesJSON `json:"phases_seconds"`
 	Usage  usageJSON  `json:"usage"`
 
-	Cache        probe.CacheState `json:"cache"`
-	TokenSource  probe.Source     `json:"token_source"`
-	Frames       int              `json:"frames"` // token frames
-	Coalesced    int              `json:"coalesced_frames"`
-	JoinedTokens int              `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
-	Stamp        *probe.Stamping  `json:"timestamps"`             // of the arrivals; null if there was no token frame
-	Taint        *probe.Taint     `json:"taint"`                  // why the gaps are unreliable; null if they are not
-	ReadDelay    *float64         `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
-	FinishReason *string          `json:"finish_reason"`
-	Round        uint64           `json:"round"`
-	TraceID      string           `json:"trace_id"`
-	RetryAfter   *float64         `json:"retry_after_seconds"` // pause that the server asked for
-	Warnings     []string         `json:"warnings"`
+	Cache        probe.CacheState       `json:"cache"`
+	TokenSource  probe.Source           `json:"token_source"`
+	Frames       int                    `json:"frames"` // token frames
+	Coalesced    int                    `json:"coalesced_frames"`
+	JoinedTokens int                    `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
+	Timestamps   *probe.TimestampSource `json:"timestamps"`             // source of the arrivals; null without token frames
+	Taint        *probe.Taint           `json:"taint"`                  // why there is no ITL; null if there is
+	ReadDelay    *float64               `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
+	FinishReason *string                `json:"finish_reason"`
+	Round        uint64                 `json:"round"`
+	TraceID      string                 `json:"trace_id"`
+	RetryAfter   *float64               `json:"retry_after_seconds"` // pause that the server asked for
+	Warnings     []string               `json:"warnings"`
 }
 
 // phasesJSON are the phases of a probe, in seconds; null if there was none.
@@ -112,7 +112,7 @@ func JSONOf(r *probe.Result) ResultJSON {
 		Frames:       len(r.Tokens),
 		Coalesced:    r.Coalesced(),
 		JoinedTokens: r.JoinedTokens(),
-		Stamp:        textOrNull(r.Stamp),
+		Timestamps:   textOrNull(r.Timestamps),
 		Taint:        textOrNull(r.Taint),
 		ReadDelay:    secondsOrNull(r.MaxReadDelay()),
 		FinishReason: textOrNull(r.Finish),

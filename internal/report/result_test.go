@@ -20,7 +20,7 @@ func TestResultJSON(t *testing.T) {
 	}
 	good := &probe.Result{
 		Target: "t", Group: "g", Model: "m", API: "openai-chat", Prompt: "cold", Round: 7, Due: start.Add(-ms),
-		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage, Stamp: probe.ByKernel,
+		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage, Timestamps: probe.ByKernel,
 		TraceID: "abc", Elapsed: time.Second,
 		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(5)},
 		Warnings: []error{errors.New("warned")},

@@ -67,7 +67,7 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 		Output:       r.Usage.Generated(),
 		Contaminated: r.Cache == probe.CacheContaminated,
 		Tainted:      r.Taint != "",
-		ByUser:       r.Stamp == probe.ByUser,
+		ByUser:       r.Timestamps == probe.ByUser,
 		Hidden:       r.Hidden,
 		Frames:       len(r.Tokens),
 		Bursts:       r.Bursts(),

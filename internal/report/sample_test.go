@@ -46,7 +46,7 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 		}
 	}
 	late := answered(3, 1)
-	late.Taint, late.Stamp = probe.TaintLate, probe.ByUser
+	late.Taint, late.Timestamps = probe.TaintLate, probe.ByUser
 	if s := SampleOf(late); !s.Tainted || !s.ByUser || s.ITLs != nil || !(s.TTFT > 0) || !(s.TPOT > 0) || !(s.E2EL > 0) {
 		t.Errorf("a request that was read late: %+v", s)
 	}

@@ -174,7 +174,7 @@ func (w *waterfall) counts() {
 // warnings.
 func (w *waterfall) circumstances() {
 	r := w.result
-	if r.Stamp != nil && *r.Stamp == probe.ByUser {
+	if r.Timestamps != nil && *r.Timestamps == probe.ByUser {
 		w.line("timestamps", "user space: a delay of the prober looks like one of the server")
 	} else if r.ReadDelay != nil {
 		w.line("timestamps", "kernel, read at most "+format.Seconds(*r.ReadDelay)+" later")

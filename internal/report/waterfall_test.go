@@ -90,7 +90,7 @@ func TestWaterfall(t *testing.T) {
 	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
 
 	late := answered(50, 1)
-	late.Stamp = probe.ByKernel
+	late.Timestamps = probe.ByKernel
 	for i := range late.Tokens {
 		late.Timeline.Tokens[i].Kernel = true
 	}
@@ -155,8 +155,8 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	whole, ended := answered(1, 1), answered(9, 1)
 	whole.Usage.Output = wire.Tokens(16)
 	ended.Source, ended.Usage.Output = probe.FromTotal, wire.Tokens(10)
-	unstamped := answered(5, 1)
-	unstamped.Stamp = probe.ByUser
+	readByUser := answered(5, 1)
+	readByUser.Timestamps = probe.ByUser
 
 	for _, test := range []struct {
 		r    *probe.Result
@@ -173,7 +173,7 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{ids, "tokens     counted in each frame (token ids, or one in each by the server's type)"},
 		{alone, "tokens     one per frame: as many frames as tokens"},
 		{ended, "tokens     one per frame, and one that no frame showed: the end of the answer"},
-		{unstamped, "timestamps user space: a delay of the prober looks like one of the server"},
+		{readByUser, "timestamps user space: a delay of the prober looks like one of the server"},
 		{&probe.Result{Target: "x", Outcome: probe.Canceled}, "verdict    canceled: the prober shut down"},
 	} {
 		if got := waterfallText(t, test.r, 100); !strings.Contains(got, test.want) {

@@ -2,6 +2,7 @@ package sim
 
 import "testing"
 
+// TestParseFault holds the syntax of --fault, and what is said about mistakes.
 func TestParseFault(t *testing.T) {
 	for text, want := range map[string]struct {
 		fault   Fault

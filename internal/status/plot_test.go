@@ -72,7 +72,7 @@ func TestScales(t *testing.T) {
 // late is success with its frames in one read that came 2 s late, but for the first two.
 func late(target string, at ...time.Duration) *probe.Result {
 	r := success(target, at...)
-	r.Stamp = probe.ByKernel
+	r.Timestamps = probe.ByKernel
 	last := len(at) - 1
 	for i := range r.Tokens {
 		a := &r.Tokens[i]

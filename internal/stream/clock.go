@@ -48,18 +48,18 @@ func (c *clock) offsetAt(t time.Time) time.Duration {
 	return time.Duration(t.UnixNano()) - t.Sub(c.base)
 }
 
-// stamp returns the arrival of bytes that were read at a moment. kernel is the kernel's timestamp in nanoseconds since
-// 1970; 0 if it gave none.
-func (c *clock) stamp(read time.Time, kernel int64) Stamp {
+// timestamp returns the arrival of bytes that were read at a moment. kernel is the kernel's timestamp in nanoseconds
+// since 1970; 0 if it gave none.
+func (c *clock) timestamp(read time.Time, kernel int64) Timestamp {
 	if kernel == 0 {
-		return Stamp{At: read}
+		return Timestamp{At: read}
 	}
 	now := read.Sub(c.base)
 	at, ok := c.believe(now, c.offsetAt(read), time.Duration(kernel))
 	if !ok {
-		return Stamp{At: read}
+		return Timestamp{At: read}
 	}
-	return Stamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
+	return Timestamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
 }
 
 // believe converts the kernel's timestamp of bytes that were read at now, when the wall clock was ahead by offset. It

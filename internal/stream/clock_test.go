@@ -121,11 +121,11 @@ func TestClockRejects(t *testing.T) {
 		{"long before the connection", wall - int64(time.Hour)},
 	} {
 		before := c.rejected.Load()
-		if s := c.stamp(read, test.kernel); s != (Stamp{At: read}) || c.rejected.Load() != before+1 {
+		if s := c.timestamp(read, test.kernel); s != (Timestamp{At: read}) || c.rejected.Load() != before+1 {
 			t.Errorf("%s: %+v, %d rejected", test.name, s, c.rejected.Load()-before)
 		}
 	}
-	if s := c.stamp(read, 0); s != (Stamp{At: read}) || c.rejected.Load() != 2 {
+	if s := c.timestamp(read, 0); s != (Timestamp{At: read}) || c.rejected.Load() != 2 {
 		t.Errorf("no timestamp: %+v, %d rejected", s, c.rejected.Load())
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Stamp is the arrival of some bytes.
-type Stamp struct {
+// A Timestamp is the arrival of some bytes.
+type Timestamp struct {
 	At     time.Time     // when the kernel received them; if that is not known, right after they were read
 	Read   uint64        // number of this arrival on its connection, from 1
 	Kernel bool          // At is the kernel's timestamp
@@ -36,7 +36,7 @@ type Conn struct {
 	full       bool   // the last read left no room, so that the next one may bring more of the same arrival
 
 	mu            sync.Mutex
-	last          Stamp // of the bytes that Read returned last
+	last          Timestamp // of the bytes that Read returned last
 	watch         watch
 	lookAt        time.Time // when a read that waits is interrupted for a look; zero if it is not
 	ownerDeadline time.Time // read deadline of whoever uses the connection; zero for none
@@ -59,7 +59,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		n, err := c.Conn.Read(p)
 		at := time.Now()
 		if n > 0 {
-			c.note(Stamp{At: at}, false)
+			c.note(Timestamp{At: at}, false)
 		}
 		return n, err
 	}
@@ -67,7 +67,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.planLook()
 		r, err := c.receive(p)
 		if r.n > 0 {
-			c.note(c.stamp(r, len(p)), r.n == len(p))
+			c.note(c.timestamp(r, len(p)), r.n == len(p))
 		}
 		interrupted := errors.Is(err, os.ErrDeadlineExceeded)
 		if !interrupted || c.expired() {
@@ -77,9 +77,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// stamp returns the arrival of what a read brought into a buffer of room bytes.
-func (c *Conn) stamp(r receipt, room int) Stamp {
-	s := c.withoutReordering(c.clock.stamp(r.at, r.kernel), r)
+// timestamp returns the arrival of what a read brought into a buffer of room bytes.
+func (c *Conn) timestamp(r receipt, room int) Timestamp {
+	s := c.withoutReordering(c.clock.timestamp(r.at, r.kernel), r)
 	notBefore, onePacket := c.evidence.add(r, room)
 	switch {
 	case r.kernel == 0: // without timestamps nobody knows how late reads are, so the bound says nothing
@@ -87,7 +87,7 @@ func (c *Conn) stamp(r receipt, room int) Stamp {
 	case !s.Kernel:
 	case notBefore.After(s.At.Add(tolerance)): // at the moment of the timestamp the bytes could not be read yet
 		c.clock.rejected.Add(1)
-		s = Stamp{At: r.at}
+		s = Timestamp{At: r.at}
 	case onePacket, notBefore.After(s.At):
 		notBefore = s.At
 	}
@@ -102,7 +102,7 @@ const suspiciousDelay = time.Millisecond
 // then the kernel's timestamp is older than the moment at which the bytes could be read. That is the network's delay
 // and not the reader's. Such a read returns several packets at once, so one that is no longer than the read before is
 // not suspected. Kernels before 5.4 do not count packets out of order.
-func (c *Conn) withoutReordering(s Stamp, r receipt) Stamp {
+func (c *Conn) withoutReordering(s Timestamp, r receipt) Timestamp {
 	longer := r.n > c.lastSize+c.lastSize/2
 	c.lastSize = r.n
 	if s.Delay <= suspiciousDelay || !longer || !r.counted {
@@ -114,13 +114,13 @@ func (c *Conn) withoutReordering(s Stamp, r receipt) Stamp {
 		return s
 	}
 	c.clock.rejected.Add(1)
-	return Stamp{At: r.at}
+	return Timestamp{At: r.at}
 }
 
 // note keeps the arrival of what was read just now, and numbers it. One arrival that takes several reads has one
 // number. The kernel merges packets that wait, so that a read which ends within them may have the timestamp of a later
 // one: reads belong together if the second arrival is not after the moment of the first read.
-func (c *Conn) note(s Stamp, full bool) {
+func (c *Conn) note(s Timestamp, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lastRead := c.last.At.Add(c.last.Delay)
@@ -135,8 +135,8 @@ func (c *Conn) note(s Stamp, full bool) {
 }
 
 // Watch begins the wait for the answer to a request that was sent at a moment, or is about to be. Until StopWatching,
-// reads that wait are interrupted now and then to look at the socket, so that [Stamp.NotBefore] is recent. The first
-// part of the wait, quiet, has no looks. Where the kernel gives no timestamps there are no looks at all.
+// reads that wait are interrupted now and then to look at the socket, so that [Timestamp.NotBefore] is recent. The
+// first part of the wait, quiet, has no looks. Where the kernel gives no timestamps there are no looks at all.
 func (c *Conn) Watch(sent time.Time, quiet time.Duration) {
 	c.changeWatch(func(w *watch) { w.start(sent, quiet) })
 }
@@ -218,8 +218,8 @@ func (c *Conn) expired() bool {
 	return !c.ownerDeadline.IsZero() && !time.Now().Before(c.ownerDeadline)
 }
 
-// Last returns the arrival of the bytes that Read returned last; the zero Stamp before the first.
-func (c *Conn) Last() Stamp {
+// Last returns the arrival of the bytes that Read returned last; the zero Timestamp before the first.
+func (c *Conn) Last() Timestamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// TestConnTakesTheKernelsStamp holds that a stamp is the arrival, not the moment at which
+// TestConnTakesTheKernelsTimestamp holds that a timestamp is the arrival, not the moment at which
 // somebody came to read: it lies between the write and the one after it, however late
 // the read. The moments are this machine's own, in their order; none is tolerated.
-func TestConnTakesTheKernelsStamp(t *testing.T) {
-	conn, server, buf := stamped(t)
+func TestConnTakesTheKernelsTimestamp(t *testing.T) {
+	conn, server, buf := timestamped(t)
 	for range 100 {
 		before := time.Now()
 		if _, err := io.WriteString(server, "frame"); err != nil {
@@ -26,13 +26,13 @@ func TestConnTakesTheKernelsStamp(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := time.Now()
-		stamp := conn.Last()
+		timestamp := conn.Last()
 		// The kernel's clock and ours agree to what one reading of both is off.
-		if stamp.At.Before(before.Add(-tolerance)) || stamp.At.After(after.Add(tolerance)) || !stamp.Kernel {
-			t.Errorf("stamp %+v; written between %v and %v", stamp, before, after)
+		if timestamp.At.Before(before.Add(-tolerance)) || timestamp.At.After(after.Add(tolerance)) || !timestamp.Kernel {
+			t.Errorf("timestamp %+v; written between %v and %v", timestamp, before, after)
 		}
-		if late := stamp.At.Add(stamp.Delay); stamp.Delay < 0 || late.After(read) {
-			t.Errorf("stamp %+v is read after %v", stamp, read)
+		if late := timestamp.At.Add(timestamp.Delay); timestamp.Delay < 0 || late.After(read) {
+			t.Errorf("timestamp %+v is read after %v", timestamp, read)
 		}
 	}
 	if conn.Rejected() != 0 {
@@ -40,14 +40,14 @@ func TestConnTakesTheKernelsStamp(t *testing.T) {
 	}
 }
 
-// stamped returns a connection whose reads have timestamps of the kernel, and a buffer for them. Where the kernel gives
-// none, it skips the test.
-func stamped(t *testing.T) (conn *Conn, server net.Conn, buf []byte) {
+// timestamped returns a connection whose reads have timestamps of the kernel, and a buffer for them. Where the kernel
+// gives none, it skips the test.
+func timestamped(t *testing.T) (conn *Conn, server net.Conn, buf []byte) {
 	t.Helper()
 	client, server := dialled(t)
 	conn, buf = NewConn(client), make([]byte, 64)
 	EnableTimestamps()
-	for range 1000 { // the first socket of a machine that asks for stamps may be given them a little later
+	for range 1000 { // the first socket of a machine that asks for timestamps may be given them a little later
 		write(t, server, 1, "x")
 		if _, err := conn.Read(buf); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func write(t *testing.T, server io.Writer, times int, text string) {
 // those it tells the arrival of bytes that the next one returns.
 func TestConnOneArrivalHasOneNumber(t *testing.T) {
 	for _, writes := range []int{1, 64} {
-		conn, server, buf := stamped(t)
+		conn, server, buf := timestamped(t)
 		before := conn.Last().Read
 		write(t, server, writes, strings.Repeat("x", 320))
 		for range writes * 320 / len(buf) {
@@ -92,7 +92,7 @@ func TestConnOneArrivalHasOneNumber(t *testing.T) {
 // TestConnKnowsWhenBytesCame holds, however late the read: bytes of one packet all came at its timestamp, those of
 // several packets between that of the last and a moment before the first.
 func TestConnKnowsWhenBytesCame(t *testing.T) {
-	conn, server, buf := stamped(t)
+	conn, server, buf := timestamped(t)
 	for range 20 {
 		write(t, server, 1, "frame and another")
 		if _, err := conn.Read(buf); err != nil {
@@ -115,7 +115,7 @@ func TestConnKnowsWhenBytesCame(t *testing.T) {
 // TestConnLooks holds that a look at a socket is evidence of its own moment, and costs the bytes nothing: nothing had
 // come at a moment that is later than the request, and not later than the first write, within which it came.
 func TestConnLooks(t *testing.T) {
-	conn, server, buf := stamped(t)
+	conn, server, buf := timestamped(t)
 	start := time.Now()
 	conn.Watch(start, 0)
 	defer conn.StopWatching()
@@ -140,7 +140,7 @@ func TestConnLooks(t *testing.T) {
 // TestAResetIsAnErrorAndNoBytes holds that a read which a reset ends returns no bytes: buffered readers panic where
 // their number is negative, and nobody recovers from that.
 func TestAResetIsAnErrorAndNoBytes(t *testing.T) {
-	conn, server, buf := stamped(t)
+	conn, server, buf := timestamped(t)
 	if err := server.(*net.TCPConn).SetLinger(0); err != nil { // its end is a reset
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestConnStampsEachRead holds that where the kernel gives no stamps each read has one
+// TestConnTimestampsEachRead holds that where the kernel gives no timestamps each read has one
 // of its own, taken when it returned.
-func TestConnStampsEachRead(t *testing.T) {
+func TestConnTimestampsEachRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		conn := NewConn(client)
@@ -31,14 +31,14 @@ func TestConnStampsEachRead(t *testing.T) {
 			if string(buf[:n]) != want || err != nil {
 				t.Errorf("read %d: %q, %v; want %q alone", i, buf[:n], err, want)
 			}
-			stamp := conn.Last()
-			if stamp.Read != uint64(i+1) || stamp.At.Sub(start) != time.Duration(i+1)*time.Second || stamp.Kernel {
-				t.Errorf("read %d: stamp %+v", i, stamp)
+			timestamp := conn.Last()
+			if timestamp.Read != uint64(i+1) || timestamp.At.Sub(start) != time.Duration(i+1)*time.Second || timestamp.Kernel {
+				t.Errorf("read %d: timestamp %+v", i, timestamp)
 			}
 		}
 		before := conn.Last()
 		if n, err := conn.Read(buf); n != 0 || !errors.Is(err, io.EOF) || conn.Last() != before {
-			t.Errorf("at the end: %d bytes, %v, stamp %+v", n, err, conn.Last())
+			t.Errorf("at the end: %d bytes, %v, timestamp %+v", n, err, conn.Last())
 		}
 	})
 }

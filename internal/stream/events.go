@@ -81,8 +81,8 @@ func beginsAsJSON(data []byte) bool {
 }
 
 // dispatch returns the pending event, if it has data or is an error, and begins the next one.
-func (s *Frames) dispatch(stamp Stamp) (Frame, bool) {
-	f := Frame{Event: string(s.event), Data: s.data, Stamp: stamp}
+func (s *Frames) dispatch(timestamp Timestamp) (Frame, bool) {
+	f := Frame{Event: string(s.event), Data: s.data, Timestamp: timestamp}
 	ok := s.hasData || f.Event == "error"
 	s.data, s.returned = s.returned[:0], s.data
 	s.event = s.event[:0]

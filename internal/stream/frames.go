@@ -1,9 +1,10 @@
 // Package stream cuts a response body into frames and says when each of them arrived.
 //
-// Bytes come in through a [Conn], which wraps the socket and notes a [Stamp] for each read: the kernel's receive time
-// where there is one, else the time right after the read. A [BodyTracker] above it, and above TLS, knows which bytes of
-// a response body came with which read. [Frames] reads the body and returns one [Frame] at a time, with the stamp of
-// the read that completed it. It never waits for a byte that it does not need, and does not know what frames mean.
+// Bytes come in through a [Conn], which wraps the socket and notes a [Timestamp] for each read: the kernel's receive
+// time where there is one, else the time right after the read. A [BodyTracker] above it, and above TLS, knows which
+// bytes of a response body came with which read. [Frames] reads the body and returns one [Frame] at a time, with the
+// timestamp of the read that completed it. It never waits for a byte that it does not need, and does not know what
+// frames mean.
 //
 // Begin reading at [Frames.Next], then at [BodyTracker.Arrival] and [Conn.Read].
 package stream
@@ -22,9 +23,9 @@ var ErrTooLong = errors.New("frame is longer than 16 MiB")
 
 // A Frame is one unit of a streamed answer.
 type Frame struct {
-	Event string // SSE "event" field; empty means "message"
-	Data  []byte // "data" lines joined by LF; valid until the next frame is read
-	Stamp        // of the read that completed the frame
+	Event     string // SSE "event" field; empty means "message"
+	Data      []byte // "data" lines joined by LF; valid until the next frame is read
+	Timestamp        // of the read that completed the frame
 }
 
 // Frames cuts a body into frames. A body is either server-sent events (see [NewSSE]) or lines (see [NewLines]). One
@@ -34,13 +35,13 @@ type Frames struct {
 
 	// Reading the body. No piece of it is asked for before it is needed.
 	body     io.Reader
-	arrivals func(end int64) Stamp // returns the arrival of the first end bytes of the body; end never decreases
-	ask      int                   // bytes to ask for at once
-	buf      []byte                // holds what was read last
-	unread   []byte                // the part of buf that was not consumed yet
-	total    int64                 // bytes read so far
-	bodyErr  error                 // the body's error or end, which came with the last bytes
-	err      error                 // why there are no more frames
+	arrivals func(end int64) Timestamp // returns the arrival of the first end bytes of the body; end never decreases
+	ask      int                       // bytes to ask for at once
+	buf      []byte                    // holds what was read last
+	unread   []byte                    // the part of buf that was not consumed yet
+	total    int64                     // bytes read so far
+	bodyErr  error                     // the body's error or end, which came with the last bytes
+	err      error                     // why there are no more frames
 
 	// Cutting lines.
 	line    []byte // the current line, as far as it was read
@@ -48,12 +49,12 @@ type Frames struct {
 	size    int    // bytes since the last frame
 
 	// Putting events together.
-	begun    bool   // the first line is complete: no byte order mark can follow
-	event    []byte // the pending event's name
-	data     []byte // its data
-	hasData  bool   // it has a data field
-	dataEnd  Stamp  // arrival of its last data line
-	returned []byte // memory of the last frame, which is used again
+	begun    bool      // the first line is complete: no byte order mark can follow
+	event    []byte    // the pending event's name
+	data     []byte    // its data
+	hasData  bool      // it has a data field
+	dataEnd  Timestamp // arrival of its last data line
+	returned []byte    // memory of the last frame, which is used again
 }
 
 // NewSSE returns a reader of server-sent events, by the WHATWG standard
@@ -67,14 +68,14 @@ type Frames struct {
 // arrivals is [BodyTracker.Arrival] or a function that does the same. ask is how many bytes to ask the body for at
 // once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for
 // a whole chunk.
-func NewSSE(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
+func NewSSE(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames {
 	const gathered = 512 // bytes of a line that are collected before they are parsed, where they are asked for singly
 	return &Frames{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, gathered))}
 }
 
 // NewLines returns a reader of lines, each with a JSON text (NDJSON). It drops blank lines, and white space around the
 // others. Its parameters are those of [NewSSE].
-func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
+func NewLines(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames {
 	s := NewSSE(body, arrivals, ask)
 	s.lines = true
 	return s
@@ -101,7 +102,7 @@ func (s *Frames) Next() (Frame, error) {
 }
 
 // arrival returns that of the bytes that were consumed so far.
-func (s *Frames) arrival() Stamp {
+func (s *Frames) arrival() Timestamp {
 	return s.arrivals(s.total - int64(len(s.unread)))
 }
 
@@ -203,7 +204,7 @@ func (s *Frames) lineFrame() (Frame, bool) {
 	s.line, s.returned = s.returned[:0], s.line
 	s.size = 0
 	data := bytes.TrimSpace(s.returned)
-	return Frame{Data: data, Stamp: s.arrival()}, len(data) > 0
+	return Frame{Data: data, Timestamp: s.arrival()}, len(data) > 0
 }
 
 // flush returns what the body left without its end, once. If it is incomplete, the error becomes

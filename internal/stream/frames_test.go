@@ -14,14 +14,14 @@ import (
 type event struct{ Name, Data string }
 
 // A reader is [NewSSE] or [NewLines].
-type reader func(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames
+type reader func(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames
 
-// noStamp tells no arrivals.
-func noStamp(int64) Stamp { return Stamp{} }
+// noTimestamp tells no arrivals.
+func noTimestamp(int64) Timestamp { return Timestamp{} }
 
 // all reads every frame of body, asking for ask bytes at once.
 func (r reader) all(body io.Reader, ask int) ([]event, error) {
-	s := r(body, noStamp, ask)
+	s := r(body, noTimestamp, ask)
 	var events []event
 	for {
 		f, err := s.Next()
@@ -136,7 +136,7 @@ func TestErrorsStay(t *testing.T) {
 		{"the end", NewLines, strings.NewReader("{}"), io.EOF},
 		{"the end inside a line", NewLines, strings.NewReader("{}\n{"), io.ErrUnexpectedEOF},
 	} {
-		s := test.reader(test.body, noStamp, 64)
+		s := test.reader(test.body, noTimestamp, 64)
 		if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
 			t.Fatalf("%s, first frame: %q, %v", test.name, f.Data, err)
 		}
@@ -166,7 +166,7 @@ func TestFrameLimit(t *testing.T) {
 		{"a line without end", NewLines, endless("x"), ErrTooLong},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := test.reader(test.body, noStamp, 4096)
+			s := test.reader(test.body, noTimestamp, 4096)
 			_, err := s.Next()
 			for err == nil {
 				_, err = s.Next()
@@ -205,7 +205,7 @@ func TestWaitsForNoByteItDoesNotNeed(t *testing.T) {
 		"data: {}\n\n": NewSSE, "data: {}\r\r": NewSSE, "data: {}\r\n\r": NewSSE, "\xef\xbb\xbfdata: {}\n\n": NewSSE,
 		"{}\n": NewLines, "\n{}\r\n": NewLines,
 	} {
-		if f, err := r(&strict{left: body}, noStamp, 1).Next(); err != nil || string(f.Data) != "{}" {
+		if f, err := r(&strict{left: body}, noTimestamp, 1).Next(); err != nil || string(f.Data) != "{}" {
 			t.Errorf("%q: %q, %v", body, f.Data, err)
 		}
 	}
@@ -223,9 +223,9 @@ func (s *strict) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestStampsTheReadThatCompletedTheFrame cuts two frames at every position, into two reads: a frame has the stamp of
-// the read that brought its last byte.
-func TestStampsTheReadThatCompletedTheFrame(t *testing.T) {
+// TestAFrameHasTheTimestampOfTheReadThatCompletedIt cuts two frames at every position, into two reads: a frame has the
+// timestamp of the read that brought its last byte.
+func TestAFrameHasTheTimestampOfTheReadThatCompletedIt(t *testing.T) {
 	for _, test := range []struct {
 		reader
 		first, second string
@@ -237,16 +237,16 @@ func TestStampsTheReadThatCompletedTheFrame(t *testing.T) {
 	} {
 		body := test.first + test.second
 		for cut := range body {
-			readOf := func(end int64) Stamp {
+			readOf := func(end int64) Timestamp {
 				if end > int64(cut) {
-					return Stamp{Read: 2}
+					return Timestamp{Read: 2}
 				}
-				return Stamp{Read: 1}
+				return Timestamp{Read: 1}
 			}
 			for _, ask := range []int{1, 4096} {
 				s := test.reader(strings.NewReader(body), readOf, ask)
 				for _, end := range []int{test.end, len(body)} {
-					if f, err := s.Next(); err != nil || f.Stamp != readOf(int64(end)) {
+					if f, err := s.Next(); err != nil || f.Timestamp != readOf(int64(end)) {
 						t.Errorf("%q cut at %d, frame that ends at %d: read %d, %v", body, cut, end, f.Read, err)
 					}
 				}

@@ -15,7 +15,7 @@ type BodyTracker struct {
 	framing framing
 
 	mu       sync.Mutex
-	header   Stamp // of the read that completed the response header
+	header   Timestamp // of the read that completed the response header
 	arrivals []arrival
 	current  int   // index in arrivals of the one that was asked for last
 	size     int64 // bytes of the body so far
@@ -24,8 +24,8 @@ type BodyTracker struct {
 
 // An arrival is what one read of the socket brought of a body.
 type arrival struct {
-	stamp Stamp
-	end   int64 // length of the body up to the end of these bytes
+	timestamp Timestamp
+	end       int64 // length of the body up to the end of these bytes
 }
 
 // Track returns a tracker of the responses on conn: of HTTP/2 if two is set, else of HTTP/1.1. The bytes of conn come
@@ -51,7 +51,7 @@ func (t *BodyTracker) Read(p []byte) (int, error) {
 }
 
 // note parses bytes that came with a read of the socket.
-func (t *BodyTracker) note(p []byte, stamp Stamp) {
+func (t *BodyTracker) note(p []byte, timestamp Timestamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found, ok := t.framing.parse(p)
@@ -62,14 +62,14 @@ func (t *BodyTracker) note(p []byte, stamp Stamp) {
 		t.size = 0
 	}
 	if found.header && t.size == 0 { // after the body these are HTTP/2's trailers
-		t.header = stamp
+		t.header = timestamp
 	}
 	if found.body == 0 {
 		return
 	}
 	t.forgetOld()
 	t.size += int64(found.body)
-	t.arrivals = append(t.arrivals, arrival{stamp: stamp, end: t.size})
+	t.arrivals = append(t.arrivals, arrival{timestamp: timestamp, end: t.size})
 }
 
 // forgetOld drops the arrivals that nobody will ask for again, once there are many of them.
@@ -81,7 +81,7 @@ func (t *BodyTracker) forgetOld() {
 }
 
 // Header returns the arrival of the response header.
-func (t *BodyTracker) Header() Stamp {
+func (t *BodyTracker) Header() Timestamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lost || t.header.Read == 0 {
@@ -100,7 +100,7 @@ func (t *BodyTracker) Understands() bool {
 
 // Arrival returns that of the read that completed the first end bytes of the body. These bytes must have been read, and
 // end must never decrease. If the framing is not understood, it returns the arrival of the last read.
-func (t *BodyTracker) Arrival(end int64) Stamp {
+func (t *BodyTracker) Arrival(end int64) Timestamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.current < len(t.arrivals)-1 && t.arrivals[t.current].end < end {
@@ -109,5 +109,5 @@ func (t *BodyTracker) Arrival(end int64) Stamp {
 	if t.lost || t.current == len(t.arrivals) {
 		return t.socket.Last()
 	}
-	return t.arrivals[t.current].stamp
+	return t.arrivals[t.current].timestamp
 }

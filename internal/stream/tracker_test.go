@@ -86,7 +86,7 @@ func check(t *testing.T, sent string, two bool, parts ...string) {
 	f := Track(nil, &Conn{}, two)
 	of := make([]uint64, 0, len(sent)) // the read of each byte
 	for i, part := range parts {
-		f.note([]byte(part), Stamp{Read: uint64(i + 1)})
+		f.note([]byte(part), Timestamp{Read: uint64(i + 1)})
 		for range len(part) {
 			of = append(of, uint64(i+1))
 		}
@@ -138,9 +138,9 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 		"a frame that is too long": {true, "\x00\x00\x00\x04\x00\x00\x00\x00\x00" +
 			"\x00\x40\x01\x00\x00\x00\x00\x00\x01"},
 	} {
-		f := Track(nil, &Conn{last: Stamp{Read: 9}}, test.two)
-		f.note([]byte(test.text), Stamp{Read: 1})
-		f.note([]byte(ok("Content-Length: 1")+"x"), Stamp{Read: 2})
+		f := Track(nil, &Conn{last: Timestamp{Read: 9}}, test.two)
+		f.note([]byte(test.text), Timestamp{Read: 1})
+		f.note([]byte(ok("Content-Length: 1")+"x"), Timestamp{Read: 2})
 		if f.Understands() || f.Header().Read != 9 || f.Arrival(1).Read != 9 {
 			t.Errorf("%s: understood", name)
 		}
@@ -151,10 +151,10 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 // keep their arrivals, and that those which are kept stay right.
 func TestTrackerKeepsLittle(t *testing.T) {
 	f, reads := Track(nil, &Conn{}, false), uint64(0)
-	f.note([]byte(ok(chunked)), Stamp{})
+	f.note([]byte(ok(chunked)), Timestamp{})
 	s := NewSSE(readerFunc(func(p []byte) (int, error) {
 		reads++
-		f.note([]byte(chunkOf(":")), Stamp{Read: reads})
+		f.note([]byte(chunkOf(":")), Timestamp{Read: reads})
 		return copy(p, ":"), nil
 	}), f.Arrival, 4096)
 	for range 10_000 {
@@ -180,11 +180,11 @@ func FuzzTracker(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sent []byte, seed uint64, two bool) {
 		whole, cut := Track(nil, &Conn{}, two), Track(nil, &Conn{}, two)
-		whole.note(sent, Stamp{})
+		whole.note(sent, Timestamp{})
 		random := rand.New(rand.NewPCG(seed, 0))
 		for rest := sent; len(rest) > 0; {
 			n := 1 + random.IntN(len(rest))
-			cut.note(rest[:n], Stamp{})
+			cut.note(rest[:n], Timestamp{})
 			rest = rest[n:]
 		}
 		if whole.lost != cut.lost || whole.size != cut.size {

@@ -55,7 +55,7 @@ func succeeded5() *probe.Result {
 		Usage: wire.Usage{
 			Prompt: wire.Tokens(100), Cached: wire.Tokens(16), Output: wire.Tokens(5), Total: wire.Tokens(105),
 		},
-		Source: probe.FromUsage, Stamp: probe.ByKernel, CertExpiry: day().AddDate(0, 2, 0),
+		Source: probe.FromUsage, Timestamps: probe.ByKernel, CertExpiry: day().AddDate(0, 2, 0),
 		TraceID: "0102030405060708090a0b0c0d0e0f10", SpanID: "1112131415161718",
 	}
 }
@@ -86,7 +86,7 @@ func refused() *probe.Result {
 	r.Due = r.Start
 	r.Elapsed, r.Outcome, r.Err = ms(3), probe.Connect, errors.New("connection refused")
 	r.Usage, r.Status, r.CertExpiry = wire.Usage{}, 0, time.Time{}
-	r.Stamp = ""
+	r.Timestamps = ""
 	r.TraceID = "bb02030405060708090a0b0c0d0e0f10"
 	return r
 }

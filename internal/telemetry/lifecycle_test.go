@@ -115,7 +115,7 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 				"tokenize=unknown,url=http://new": 1,
 		}},
 		"timestamps are those of the last tokens, whatever else is set": {func(r *recording) {
-			r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
+			r.Record(with(stalled(), func(r *probe.Result) { r.Timestamps = probe.ByUser }))
 			r.Set(changed(func(d *probe.Description) { d.Interval = time.Minute }))
 			r.Record(refused())
 		}, "llm_probe_target_info", map[string]float64{

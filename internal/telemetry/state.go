@@ -54,7 +54,7 @@ func (s *targetState) update(r *probe.Result) {
 	if !r.CertExpiry.IsZero() {
 		s.certExpiry = r.CertExpiry
 	}
-	s.target.Stamp = cmp.Or(r.Stamp, s.target.Stamp)
+	s.target.Timestamps = cmp.Or(r.Timestamps, s.target.Timestamps)
 }
 
 // objectiveNames returns the names of a target's objectives as label values.
@@ -92,7 +92,7 @@ func infoLabels() []Label {
 		{
 			Name:      "timestamps",
 			From:      "source of arrival timestamps: `kernel`, or `user` for the prober itself; empty before the first token",
-			infoValue: func(t probe.Description) string { return string(t.Stamp) },
+			infoValue: func(t probe.Description) string { return string(t.Timestamps) },
 		},
 	}
 	for _, a := range (probe.Capabilities{}).Abilities() {

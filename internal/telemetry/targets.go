@@ -60,7 +60,7 @@ func withLearned(t, before probe.Description) probe.Description {
 	t.Model = cmp.Or(t.Model, before.Model)
 	t.API = cmp.Or(t.API, before.API)
 	t.Server = cmp.Or(t.Server, before.Server)
-	t.Stamp = cmp.Or(t.Stamp, before.Stamp)
+	t.Timestamps = cmp.Or(t.Timestamps, before.Timestamps)
 	return t
 }
 

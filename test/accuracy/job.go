@@ -40,9 +40,9 @@ type job struct {
 
 // The clients.
 const (
-	bareReader    = "bare reader"
-	userStamped   = "prober, user timestamps"
-	kernelStamped = "prober, kernel timestamps"
+	bareReader       = "bare reader"
+	userTimestamps   = "prober, user timestamps"
+	kernelTimestamps = "prober, kernel timestamps"
 )
 
 // model is the name of the server's model, and first the time from a request to its first token, at least.

@@ -66,7 +66,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
-	p.clients = []string{bareReader, userStamped, kernelStamped} // in the order in which they are measured
+	p.clients = []string{bareReader, userTimestamps, kernelTimestamps} // in the order in which they are measured
 	if p.itl {
 		p.clients = p.clients[2:]
 	}

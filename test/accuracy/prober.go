@@ -30,7 +30,7 @@ func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 func newTarget(j job, dialect *wire.Dialect) probe.Target {
 	return probe.Target{
 		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober",
-		Transport: probe.NewTransport(probe.Route{UserStamps: j.Client == userStamped}),
+		Transport: probe.NewTransport(probe.Route{UserTimestamps: j.Client == userTimestamps}),
 		Timeout:   j.spans() + time.Minute, Stall: time.Minute,
 	}
 }

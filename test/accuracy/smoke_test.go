@@ -32,7 +32,7 @@ func TestAllFramesAreJoined(t *testing.T) {
 	if err := run(t.Context(), args, &out, &progress); err != nil {
 		t.Fatal(err)
 	}
-	for _, client := range []string{bareReader, userStamped, kernelStamped} {
+	for _, client := range []string{bareReader, userTimestamps, kernelTimestamps} {
 		tables := 2 // of ITL and of arrivals
 		if client == bareReader {
 			tables = 1

@@ -58,7 +58,7 @@ func parseValues(args []string, stderr io.Writer) (p valuesPlan, err error) {
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
-	p.Client, p.Streams = kernelStamped, 1
+	p.Client, p.Streams = kernelTimestamps, 1
 	p.shapes, p.loads = []string{oneWrite, onTime}, strings.Split(*loads, ",")
 	if p.Probes < 1 || p.Tokens < 2 || p.Gap <= 0 || p.First <= 0 {
 		return p, errors.New("want at least 1 probe, 2 tokens, and times above 0")
