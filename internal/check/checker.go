@@ -69,8 +69,6 @@ func (c *checker) discover(ctx context.Context) (passed bool) {
 // modelText says which model is probed, and whether the server lists it.
 func modelText(models []wire.Model, model string) string {
 	switch {
-	case len(models) == 0 && model == "":
-		return "no model is named, and the server lists none"
 	case len(models) == 0:
 		return "model " + model + " (the server lists none)"
 	case !isListed(models, model):

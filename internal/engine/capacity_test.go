@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -42,8 +43,8 @@ func TestMisfit(t *testing.T) {
 		{prompt.Options{Workload: prompt.Dataset, Tokens: 1000}, wire.Limits{Context: 500}, ""},
 	} {
 		j := Job{Prompts: test.asks}
-		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}},
-			test.limits); got != test.want {
+		target := config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}}
+		if got := j.Misfit(target, test.limits); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.limits, got, test.want)
 		}
 	}
@@ -52,6 +53,8 @@ func TestMisfit(t *testing.T) {
 // TestPieces holds what is said of answers that a server generates in pieces.
 func TestPieces(t *testing.T) {
 	tgi := wire.Server{Name: "tgi", Piece: 1024}
+	const whole = "the server generates answers of more than 1,024 tokens in pieces of 1,024: each piece begins with a " +
+		"prefill of its own, so that a gap as long as TTFT follows each 1,024 tokens"
 	for _, test := range []struct {
 		server     wire.Server
 		tokens     int
@@ -59,43 +62,46 @@ func TestPieces(t *testing.T) {
 	}{
 		{wire.Server{}, 1100, "", ""},
 		{tgi, 1024, "", ""},
-		{tgi, 1100, "an answer of 1,100 would become 2,048, and is wrong_length", "--max-tokens 1024 and 2048 are lengths"},
-		{tgi, 2048, "a gap as long as TTFT follows each 1,024 tokens", ""},
+		{tgi, 1100, strings.Replace(whole, ": ", ": an answer of 1,100 would become 2,048, and is wrong_length; ", 1),
+			"--max-tokens 1024 and 2048 are lengths that it can be held to (PROBER_MAX_TOKENS)"},
+		{tgi, 2048, whole, ""},
 	} {
 		text, hint := Pieces(config.Target{Settings: config.Settings{MaxTokens: test.tokens}}, test.server)
-		if !strings.Contains(text, test.text) || !strings.HasPrefix(hint, test.hint) || (text == "") != (test.text == "") ||
-			(hint == "") != (test.hint == "") {
+		if text != test.text || hint != test.hint {
 			t.Errorf("answers of %d: %q, %q", test.tokens, text, hint)
 		}
 	}
 }
 
-// TestSkips holds which slots go without a probe because the one before takes too long, what that leaves of the tokens
-// a day, and which rate is named.
+// TestSkips holds which share of the slots goes without a probe because the one before takes too long, which rate and
+// which number at a time skip none, and what that leaves of the tokens a day.
 func TestSkips(t *testing.T) {
 	for _, test := range []struct {
-		qps     float64
-		flights int
-		took    time.Duration
-		perDay  int
-		want    string
+		qps    float64
+		atOnce int
+		took   time.Duration
+		perDay int
+		text   string // the share, the rate and the number; empty: none is skipped
 	}{
+		{0.1, 1, 0, 182_304_000, ""}, // it is not known how long a probe takes
 		{0.1, 1, 9900 * time.Millisecond, 182_304_000, ""},
 		{0.1, 1, 10 * time.Second, 182_304_000, ""},
-		{0.1, 1, 0, 182_304_000, ""}, // not known
+		{0.1, 1, 11400 * time.Millisecond, 91_152_000, "about 50% --qps 0.087 --max-in-flight 2"},
 		{0.1, 2, 11400 * time.Millisecond, 182_304_000, ""},
-		{0.1, 1, 11400 * time.Millisecond, 91_152_000, "a probe took 11.4 s and one is due every 10 s, with at most 1 at a time: about 50% of the slots are skipped; " +
-			"--qps 0.087 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 2 (PROBER_MAX_IN_FLIGHT)"},
-		{100, 1, 796 * time.Millisecond, 2_278_800_000, "a probe took 796 ms and one is due every 10 ms, with at most 1 at a time: about 99% of the slots are skipped; " +
-			"--qps 1.256 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 80 (PROBER_MAX_IN_FLIGHT)"},
+		{100, 1, 796 * time.Millisecond, 2_278_800_000, "about 99% --qps 1.256 --max-in-flight 80"},
 		{100, 8, 20 * time.Millisecond, 182_304_000_000, ""},
-		{1000, 1, 5 * time.Millisecond, 364_608_000_000, "a probe took 5.00 ms and one is due every 1 ms, with at most 1 at a time: about 80% of the slots are skipped; " +
-			"--qps 200 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 5 (PROBER_MAX_IN_FLIGHT)"},
+		{1000, 1, 5 * time.Millisecond, 364_608_000_000, "about 80% --qps 200 --max-in-flight 5"},
 	} {
-		target := config.Target{Settings: config.Settings{QPS: test.qps, MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}}
-		j := Job{Plan: schedule.Plan{Interval: Interval(target)}, Prompts: prompt.Options{Workload: prompt.Cold, Tokens: 21000}}
-		if got := j.Skips(target, test.took); got != test.want {
-			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.want)
+		target := config.Target{Settings: config.Settings{
+			QPS: test.qps, MaxInFlight: test.atOnce, PromptTokens: 21000, MaxTokens: 100,
+		}}
+		j := Job{
+			Plan:    schedule.Plan{Interval: Interval(target)},
+			Prompts: prompt.Options{Workload: prompt.Cold, Tokens: 21000},
+		}
+		got := strings.Join(numbers.FindAllString(j.Skips(target, test.took), -1), " ")
+		if got != test.text {
+			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.text)
 		}
 		if got := j.TokensPerDay(target, test.took); got != test.perDay {
 			t.Errorf("%v at %v: %d tokens a day, want %d", test.took, test.qps, got, test.perDay)
@@ -103,15 +109,19 @@ func TestSkips(t *testing.T) {
 	}
 }
 
-// TestTokensPerDayOfTheConfiguration holds that the cost which the configuration is limited by is the one that is told.
+// numbers are what is computed in the sentence of [Job.Skips].
+var numbers = regexp.MustCompile(`about \d+%|--[a-z-]+ [\d.]+`)
+
+// TestTokensPerDayOfTheConfiguration holds that the cost which the configuration limits is the one that is shown.
 func TestTokensPerDayOfTheConfiguration(t *testing.T) {
 	for _, workload := range []string{"cold", "warm", "sessions", "canary"} {
-		target := config.Target{Settings: config.Settings{QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100,
-			SessionRounds: 20, MaxInFlight: 1}}
+		target := config.Target{Settings: config.Settings{
+			QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100, SessionRounds: 20, MaxInFlight: 1,
+		}}
 		asks := prompt.Options{Workload: prompt.Workload(workload), Tokens: 21000, Answer: 100, Rounds: 20}
 		j := Job{Plan: schedule.Plan{Interval: Interval(target)}, Prompts: asks}
-		if told, limited := j.TokensPerDay(target, 0), target.TokensPerDay(); told != limited {
-			t.Errorf("%s: %d tokens a day are told, %d are limited", workload, told, limited)
+		if shown, limited := j.TokensPerDay(target, 0), target.TokensPerDay(); shown != limited {
+			t.Errorf("%s: %d tokens a day are shown, %d are limited", workload, shown, limited)
 		}
 	}
 }

@@ -3,52 +3,47 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A receiver is a server that keeps the last request. The model in it says what is answered: "busy" asks for a pause of
-// an hour, "silent" sends nothing, "stalls" a token and nothing after it, any other a whole answer of one token.
-type receiver struct {
-	mu   sync.Mutex
-	last string // as it arrived
-}
+// A receiver is a server that keeps the last request as it arrived. The model in it decides about the answer: "busy"
+// asks for a pause of an hour, "silent" sends nothing, "stalls" sends a token and nothing after it, any other sends a
+// whole answer of one token.
+type receiver struct{ last atomic.Value }
 
 func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || strings.Contains(r.URL.Path, "tokenize") {
 		http.NotFound(w, r)
 		return
 	}
-	request, err := httputil.DumpRequest(r, true)
+	dump, err := httputil.DumpRequest(r, true)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	s.mu.Lock()
-	s.last = string(request)
-	s.mu.Unlock()
-	if strings.Contains(string(request), `"model":"busy"`) {
+	request := string(dump)
+	s.last.Store(request)
+	switch {
+	case strings.Contains(request, `"model":"busy"`):
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
-	}
-	if strings.Contains(string(request), `"model":"silent"`) {
+	case strings.Contains(request, `"model":"silent"`):
 		<-r.Context().Done()
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":" x"}}]}`+"\n\n")
-	if strings.Contains(string(request), `"model":"stalls"`) {
+	if strings.Contains(request, `"model":"stalls"`) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 		return
@@ -57,92 +52,74 @@ func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		`data: {"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":1}}`+"\n\n"+"data: [DONE]\n\n")
 }
 
-// effects probes a receiver in memory once, as settings of the target say. It returns what came of them: the request,
-// the outcome, the plan, and the pause that the prober makes after it.
-func effects(t *testing.T, settings map[string]string) string {
+// effects probes a receiver once, as settings of the target say. It returns what came of them: the request, the number
+// of connections, the outcome, the pause that the prober makes after it, and the plan.
+func effects(t *testing.T, settings ...string) string {
 	t.Helper()
-	environ := map[string]string{
-		"URL": "http://server", "API": "openai-chat", "MODEL": "m", "PROMPT_TOKENS": "20", "MAX_TOKENS": "1",
-	}
-	maps.Copy(environ, settings)
-	variables := map[string]string{}
-	for name, value := range environ {
-		variables["PROBER_TARGETS_0_"+name] = value
-	}
-	loaded, err := config.Load(config.Options{Environ: variables})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	received := &receiver{}
+	received, listener := &receiver{}, memconn.Listen(memconn.Buffer)
 	server := &http.Server{Handler: received, Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
-	listener := memconn.Listen(memconn.Buffer)
 	memconn.ServeOn(t, server, listener)
-
 	connections := 0
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		connections++
 		return listener.Dial(ctx, network, address)
 	}
-	jobs, err := Assemble(loaded.Targets, NewFiles(), dial, "1.2.3")
-	if err != nil {
-		t.Fatal(err)
+
+	variables := []string{"URL=http://server", "API=openai-chat", "MODEL=m", "PROMPT_TOKENS=20", "MAX_TOKENS=1"}
+	variables = append(variables, settings...) // a later one replaces an earlier one
+	for i := range variables {
+		variables[i] = "TARGETS_0_" + variables[i]
 	}
-	j := jobs[0]
-	defer j.Close()
+	j := assembleJob(t, dial, variables...)
 	results, _, err := j.Once(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := results[0]
-	received.mu.Lock()
-	defer received.mu.Unlock()
-	paused := time.Now()
+	pauseBegun := time.Now()
 	for j.Members[0].Skipping() == probe.SkipBackoff {
 		time.Sleep(time.Second)
 	}
+	r := results[0]
 	return fmt.Sprintf("%s\n%d connections\n%s asked %s of %s: %s after %v\npaused for %v\n%s every %v\n",
-		received.last, connections, r.Target, r.Prompt, r.Group, r.Outcome, r.Elapsed, time.Since(paused),
+		received.last.Load(), connections, r.Target, r.Prompt, r.Group, r.Outcome, r.Elapsed, time.Since(pauseBegun),
 		j.Plan.Arrival, j.Plan.Interval)
 }
 
 // TestWhatIsConfiguredArrives holds that each setting has an effect on the request, the probe or the plan, and that
 // there is no such effect without it.
 func TestWhatIsConfiguredArrives(t *testing.T) {
-	for setting, test := range map[string]struct {
-		besides map[string]string // settings that it needs
-		effect  string
-	}{
-		"URL=http://other/base":    {nil, "POST /base/chat/completions HTTP/1.1\r\nHost: other\r\n"},
-		"PATH=/my/chat":            {nil, "POST /my/chat HTTP/1.1\r\n"},
-		"API=openai-completions":   {nil, "POST /v1/completions HTTP/1.1\r\n"},
-		"API_VERSION=2030-01-01":   {map[string]string{"API": "azure-openai"}, "?api-version=2030-01-01 HTTP/1.1\r\n"},
-		"SERVER=litellm":           {nil, `"cache":{"no-cache":true}`},
-		"MODEL=llama":              {nil, `"model":"llama"`},
-		"PRIORITY=-5":              {nil, `"priority":-5`},
-		"MAX_TOKENS=7":             {nil, `"max_completion_tokens":7`},
-		"HEADERS=X-Team=search":    {nil, "\r\nX-Team: search\r\n"},
-		"API_KEY=sk":               {nil, "\r\nAuthorization: Bearer sk\r\n"},
-		"SESSION_HEADER=x-user-id": {map[string]string{"PROMPT": "sessions"}, "\r\nX-User-Id: "},
-		"HTTP_VERSION=2":           {nil, "POST /v1/chat/completions HTTP/2.0\r\n"},
-		"CONNECTION=reuse":         {nil, "\n1 connections\n"},
-		"TIMEOUT=7s":               {map[string]string{"MODEL": "silent"}, "timeout after 7s"},
-		"STALL_TIMEOUT=7s":         {map[string]string{"MODEL": "stalls"}, "stalled after 7s"},
-		"BACKOFF_LIMIT=7s":         {map[string]string{"MODEL": "busy"}, "paused for 7s"},
-		"QPS=4":                    {nil, "constant every 250ms"},
-		"ARRIVAL=poisson":          {nil, "poisson every 10s"},
-		"NAME=a":                   {nil, "\na asked "},
-		"GROUP=g":                  {nil, " of g:"},
-		"PROMPT=warm":              {nil, " asked warm "},
+	for setting, test := range map[string]struct{ effect, needs string }{
+		"URL=http://other/base":    {effect: "POST /base/chat/completions HTTP/1.1\r\nHost: other\r\n"},
+		"PATH=/my/chat":            {effect: "POST /my/chat HTTP/1.1\r\n"},
+		"API=openai-completions":   {effect: "POST /v1/completions HTTP/1.1\r\n"},
+		"API_VERSION=2030-01-01":   {effect: "?api-version=2030-01-01 HTTP/1.1\r\n", needs: "API=azure-openai"},
+		"SERVER=litellm":           {effect: `"cache":{"no-cache":true}`},
+		"MODEL=llama":              {effect: `"model":"llama"`},
+		"PRIORITY=-5":              {effect: `"priority":-5`},
+		"MAX_TOKENS=7":             {effect: `"max_completion_tokens":7`},
+		"HEADERS=X-Team=search":    {effect: "\r\nX-Team: search\r\n"},
+		"API_KEY=sk":               {effect: "\r\nAuthorization: Bearer sk\r\n"},
+		"SESSION_HEADER=x-user-id": {effect: "\r\nX-User-Id: ", needs: "PROMPT=sessions"},
+		"HTTP_VERSION=2":           {effect: "POST /v1/chat/completions HTTP/2.0\r\n"},
+		"CONNECTION=reuse":         {effect: "\n1 connections\n"},
+		"TIMEOUT=7s":               {effect: "timeout after 7s", needs: "MODEL=silent"},
+		"STALL_TIMEOUT=7s":         {effect: "stalled after 7s", needs: "MODEL=stalls"},
+		"BACKOFF_LIMIT=7s":         {effect: "paused for 7s", needs: "MODEL=busy"},
+		"QPS=4":                    {effect: "constant every 250ms"},
+		"ARRIVAL=poisson":          {effect: "poisson every 10s"},
+		"NAME=a":                   {effect: "\na asked "},
+		"GROUP=g":                  {effect: " of g:"},
+		"PROMPT=warm":              {effect: " asked warm "},
 	} {
 		t.Run(setting, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				name, value, _ := strings.Cut(setting, "=")
-				settings := map[string]string{name: value}
-				maps.Copy(settings, test.besides)
-				with, without := effects(t, settings), effects(t, test.besides)
+				var needs []string
+				if test.needs != "" {
+					needs = append(needs, test.needs)
+				}
+				without, with := effects(t, needs...), effects(t, append(needs, setting)...)
 				if !strings.Contains(with, test.effect) || strings.Contains(without, test.effect) {
 					t.Errorf("want %q. With the setting:\n%s\nWithout it:\n%s", test.effect, with, without)
 				}

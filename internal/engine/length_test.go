@@ -4,20 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
-	"github.com/llm-prober/prober/internal/config"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A counting server speaks OpenAI's chat, has no tokenizer, and counts a token a word and those of its chat template.
 type counting struct {
 	template atomic.Int64 // tokens; negative: it does not count
-	short    atomic.Int64 // requests for other than the configured answers
+	short    atomic.Int64 // requests for short answers
 	probes   atomic.Int64 // the others
 }
 
@@ -40,10 +41,9 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.probes.Add(1)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for range asked.Limit {
-		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`+"\n\n")
-	}
-	fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`+"\n\n")
+	const token = `data: {"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}` + "\n\n"
+	fmt.Fprint(w, strings.Repeat(token, asked.Limit)+
+		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`+"\n\n")
 	if template := int(c.template.Load()); template >= 0 {
 		fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`+"\n\n",
 			len(strings.Fields(asked.Messages[0].Content))+template, asked.Limit)
@@ -51,102 +51,83 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// job is the job of servers in one group, with prompts of 1,000 tokens and answers of 20.
-func (c *counting) job(t *testing.T, more ...http.Handler) *Job {
-	t.Helper()
-	var urls []string
-	for i, handler := range append([]http.Handler{c}, more...) {
-		server := httptest.NewServer(handler)
-		t.Cleanup(server.Close)
-		urls = append(urls, fmt.Sprintf("%c=%s", 'a'+i, server.URL))
-	}
-	given := map[string]string{"PROMPT_TOKENS": "1000", "MAX_TOKENS": "20", "GROUP": "g"}
-	loaded, err := config.Load(config.Options{Overrides: given, URLs: urls})
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := Assemble(loaded.Targets, NewFiles(), nil, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return jobs[0]
-}
-
-// turn is a slot of member i: what was recorded, or why nothing was.
-func turn(t *testing.T, j *Job, i int, round uint64) (*probe.Result, probe.Skip) {
+// slot returns what became of a slot of a member, in words.
+func slot(t *testing.T, j *Job, member int, round uint64) string {
 	t.Helper()
 	question := func() probe.Question { return j.question(round) }
-	return j.Group(unrecorded{}).Turn(t.Context(), i, question, round, j.Members[i].Capabilities().Looked)
+	r, reason := j.Group(unrecorded{}).Turn(t.Context(), member, question, round, j.Members[member].Capabilities().Looked)
+	if r == nil {
+		return "skipped: " + string(reason)
+	}
+	text := fmt.Sprintf("%s, prompt of %d tokens", r.Failure(), r.Usage.Prompt.N)
+	for _, o := range []probe.Objective{{Signal: probe.SignalAvailability}, {Signal: probe.SignalTTFT}} {
+		if _, judged := o.Judge(r); judged {
+			text += ", judged by " + string(o.Signal)
+		}
+	}
+	_, hasTTFT := r.TTFT()
+	_, hasE2EL := r.E2EL()
+	if hasTTFT && hasE2EL {
+		text += ", sampled"
+	}
+	return text
 }
 
 // TestUsageThatDrifts holds that requests of their own make the prompts exact, that a probe whose prompt the server
 // counts as more than 1% longer gives no sample, although it is answered, and that the prompts are exact again after
 // two of them.
 func TestUsageThatDrifts(t *testing.T) {
-	server := &counting{}
-	server.template.Store(10)
-	j := server.job(t)
-	r, reason := turn(t, j, 0, 0)
-	if r != nil || reason != probe.SkipWaiting || server.short.Load() == 0 || server.probes.Load() != 0 {
-		t.Errorf("the first slot: %v, skipped for %q; %d probes were sent", r, reason, server.probes.Load())
-	}
-	for round, want := range []struct {
-		template int64
-		prompt   int // tokens of the probe; 0: the slot is skipped
-		sampled  bool
-	}{
-		{10, 1000, true}, {15, 1005, true}, {10, 1000, true},
-		{40, 1030, false}, {40, 1030, false}, {40, 0, false}, {40, 1000, true},
-	} {
-		server.template.Store(want.template)
-		r, reason := turn(t, j, 0, uint64(round+1))
-		if r == nil {
-			if want.prompt > 0 || reason != probe.SkipWaiting {
-				t.Errorf("slot %d was skipped for %q", round, reason)
+	synctest.Test(t, func(t *testing.T) {
+		server := &counting{}
+		j := assembleJob(t, memconn.Serve(t, server).Dial, "TARGETS_0_URL=http://a", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
+		for round, step := range []struct {
+			template int64 // tokens of the chat template from now on
+			want     string
+		}{
+			{10, "skipped: waiting"}, // its length is found out
+			{10, "ok, prompt of 1000 tokens, judged by availability, judged by ttft, sampled"},
+			{15, "ok, prompt of 1005 tokens, judged by availability, judged by ttft, sampled"},
+			{10, "ok, prompt of 1000 tokens, judged by availability, judged by ttft, sampled"},
+			{40, "ok, prompt of 1030 tokens, judged by availability"},
+			{40, "ok, prompt of 1030 tokens, judged by availability"},
+			{40, "skipped: waiting"}, // it is found out again
+			{40, "ok, prompt of 1000 tokens, judged by availability, judged by ttft, sampled"},
+		} {
+			server.template.Store(step.template)
+			if got := slot(t, j, 0, uint64(round)); got != step.want {
+				t.Errorf("slot %d: %s, want %s", round, got, step.want)
 			}
-			continue
+			if round == 0 && (server.short.Load() == 0 || server.probes.Load() > 0) {
+				t.Errorf("%d short requests and %d probes in the first slot", server.short.Load(), server.probes.Load())
+			}
 		}
-		_, ttft := r.TTFT()
-		_, e2el := r.E2EL()
-		asked := r.Outcome == probe.OK && r.Usage.Prompt == wire.Tokens(want.prompt)
-		if !asked || r.OtherLength == want.sampled || (ttft || e2el) && !want.sampled {
-			t.Errorf("slot %d: %s, %d tokens of prompt, TTFT %t, E2EL %t; want %+v",
-				round, r.Outcome, r.Usage.Prompt.N, ttft, e2el, want)
-		}
-		good, judged := probe.Objective{Signal: probe.SignalAvailability}.Judge(r)
-		if _, late := (probe.Objective{Signal: probe.SignalTTFT}).Judge(r); !good || !judged || late && !want.sampled {
-			t.Errorf("slot %d: available %t, an event of TTFT %t", round, good, late)
-		}
-	}
+	})
 }
 
 // TestAServerThatCountsNothingIsProbed holds that it is probed by an estimate, which is said, and that a member that
 // counts makes the prompts exact all the same.
 func TestAServerThatCountsNothingIsProbed(t *testing.T) {
-	silent, counts := &counting{}, &counting{}
-	silent.template.Store(-1)
-	j := silent.job(t, counts)
-	if _, reason := turn(t, j, 0, 0); reason != probe.SkipWaiting {
-		t.Errorf("the first slot was skipped for %q", reason)
-	}
-	r, reason := turn(t, j, 0, 1)
-	if reason != "" || r.Outcome != probe.OK || r.Usage.Prompt.Known {
-		t.Fatalf("skipped for %q, %v", reason, r)
-	}
-	const want = "the server does not count the tokens of prompts: they have about 1,000, by an estimate"
-	if note := j.LengthNote(0); note != want {
-		t.Errorf("noted %q", note)
-	}
-	if line := j.LengthLine(0); line != want { // which check shows
-		t.Errorf("check says %q", line)
-	}
-	if _, reason := turn(t, j, 1, 1); reason != probe.SkipWaiting || counts.probes.Load() != 0 {
-		t.Errorf("the slot of the one that counts was skipped for %q, after %d probes", reason, counts.probes.Load())
-	}
-	if r, _ := turn(t, j, 1, 2); r == nil || r.Usage.Prompt != wire.Tokens(1000) {
-		t.Errorf("not exact on the one that counts: %v", r)
-	}
-	if means, by, _ := j.Means(); means != ByUsage || by != "b" {
-		t.Errorf("exact by %s of %s", means, by)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		hosts := newServers(t)
+		silent := &counting{}
+		silent.template.Store(-1)
+		hosts.instead["silent"], hosts.instead["counts"] = silent.ServeHTTP, (&counting{}).ServeHTTP
+		j := assembleJob(t, hosts.dial, "TARGETS_0_URL=http://silent", "TARGETS_0_GROUP=g",
+			"TARGETS_1_URL=http://counts", "TARGETS_1_GROUP=g", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
+		got := []string{
+			slot(t, j, 0, 0), slot(t, j, 0, 1), j.LengthLine(0),
+			slot(t, j, 1, 1), slot(t, j, 1, 2), j.LengthLine(1),
+		}
+		want := []string{
+			"skipped: waiting",
+			"ok, prompt of 0 tokens, judged by availability, judged by ttft, sampled",
+			"the server does not count the tokens of prompts: they have about 1,000, by an estimate",
+			"skipped: waiting",
+			"ok, prompt of 1000 tokens, judged by availability, judged by ttft, sampled",
+			"prompts are exactly 1,000 tokens, by the usage of 3 requests with short answers, which are recorded nowhere",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
 }

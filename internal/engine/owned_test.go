@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -17,59 +16,49 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one share, that no group is torn, replicas
-// with a group of theirs included, and that each shard logs once what it owns.
+// TestSharesAreWholeAndApart holds that each target is in exactly one share, that the members of a group are in the
+// same one, and that each shard logs once what it owns.
 func TestSharesAreWholeAndApart(t *testing.T) {
-	var targets []config.Target
-	for n := range 700 {
-		name := fmt.Sprintf("vllm-%d:8000", n)
-		targets = append(targets, config.Target{Name: name, Group: name})
+	c := &config.Config{}
+	for n := range 90 {
+		c.Targets = append(c.Targets, config.Target{Name: fmt.Sprint("member ", n), Group: fmt.Sprint("g", n/3)})
 	}
-	for n := range 200 {
-		targets = append(targets, config.Target{Name: fmt.Sprint("pair ", n), Group: fmt.Sprint("g", n/2)})
-	}
-	targets = append(targets,
-		config.Target{Name: "each", URL: "http://each", EachAddress: true},
-		config.Target{Name: "together", Group: "t", URL: "http://together", EachAddress: true})
 	core, logs := observer.New(zapcore.InfoLevel)
-	owned := newOwnedTargets(func(_ context.Context, family, host string) (list []netip.Addr, _ error) {
-		if family == "ip4" {
-			for n := range map[string]byte{"each": 90, "together": 10}[host] {
-				list = append(list, netip.AddrFrom4([4]byte{10, 0, 0, n}))
+	ownerOf := map[string]int{} // by group
+	owned := 0
+	for i := range 4 {
+		c.Shard = config.Shard{Index: i, Of: 4}
+		share := newOwnedTargets(nil, zap.New(core))
+		targets := share.expandAndShard(c)
+		share.expandAndShard(c) // is not logged again
+		for _, target := range targets {
+			owner, isKnown := ownerOf[target.Group]
+			if isKnown && owner != i {
+				t.Errorf("group %s is torn", target.Group)
 			}
+			ownerOf[target.Group] = i
 		}
-		return list, nil
-	}, zap.New(core))
-	owned.refresh(t.Context(), targets)
-	for _, n := range []int{4, 5} {
-		owner, shard := map[string]int{}, map[string]int{}
-		for i := range n {
-			c := &config.Config{Targets: targets, Shard: config.Shard{Index: i, Of: n}}
-			own := owned.expandAndShard(c)
-			owned.expandAndShard(c) // is not logged again
-			for _, target := range own {
-				owner[target.Name]++
-				if of, known := shard[target.Group]; known && of != i {
-					t.Errorf("group %s is torn", target.Group)
-				}
-				shard[target.Group] = i
-			}
-			told := logs.TakeAll()
-			if len(told) != 1 || told[0].ContextMap()["owns"] != int64(len(own)) || told[0].ContextMap()["of"] != int64(1000) {
-				t.Errorf("shard %d of %d owns %d and says %v", i, n, len(own), told)
-			}
+		owned += len(targets)
+		want := map[string]any{"shard": fmt.Sprintf("%d/4", i), "owns": int64(len(targets)), "of": int64(90)}
+		entries := logs.TakeAll()
+		if len(entries) != 1 {
+			t.Fatalf("shard %d logged %v", i, entries)
 		}
-		if twice := slices.ContainsFunc(slices.Collect(maps.Values(owner)), func(n int) bool { return n != 1 }); twice || len(owner) != 1000 {
-			t.Errorf("%d of 1,000 targets are owned; any of them twice: %t", len(owner), twice)
+		if diff := cmp.Diff(want, entries[0].ContextMap()); diff != "" {
+			t.Errorf("shard %d logged (-want +got):\n%s", i, diff)
 		}
+	}
+	if owned != len(c.Targets) || len(ownerOf) != 30 {
+		t.Errorf("the shards own %d targets of %d groups, want 90 of 30", owned, len(ownerOf))
 	}
 }
 
-// TestExpand says what an address makes of a target.
+// TestExpand holds which targets stand for one whose host has several addresses.
 func TestExpand(t *testing.T) {
+	fast := config.Settings{QPS: 2}
 	got := expand([]config.Target{
 		{Name: "plain", Group: "plain", URL: "http://plain"},
-		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, Settings: config.Settings{QPS: 2}},
+		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, Settings: fast},
 		{Name: "b", Group: "g", URL: "https://two", EachAddress: true},
 		{Name: "c", URL: "http://none", EachAddress: true},
 		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
@@ -79,10 +68,11 @@ func TestExpand(t *testing.T) {
 		}
 		return nil
 	})
+	const url = "http://two:8000/v1"
 	want := []config.Target{
 		{Name: "plain", Group: "plain", URL: "http://plain"},
-		{Name: "a/10.0.0.1", Group: "a/10.0.0.1", URL: "http://two:8000/v1", EachAddress: true, Address: "10.0.0.1", Settings: config.Settings{QPS: 2}},
-		{Name: "a/fd00::1", Group: "a/fd00::1", URL: "http://two:8000/v1", EachAddress: true, Address: "fd00::1", Settings: config.Settings{QPS: 2}},
+		{Name: "a/10.0.0.1", Group: "a/10.0.0.1", URL: url, EachAddress: true, Address: "10.0.0.1", Settings: fast},
+		{Name: "a/fd00::1", Group: "a/fd00::1", URL: url, EachAddress: true, Address: "fd00::1", Settings: fast},
 		{Name: "b/10.0.0.1", Group: "g", URL: "https://two", EachAddress: true, Address: "10.0.0.1"},
 		{Name: "b/fd00::1", Group: "g", URL: "https://two", EachAddress: true, Address: "fd00::1"},
 		{Name: "c", Group: "c", URL: "http://none", EachAddress: true},
@@ -93,7 +83,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestPresent holds that the verbs that end see replicas, and a name that does not exist as a target of that name.
+// TestPresent holds that commands that end see each address of a name, and a name that does not exist as one target.
 func TestPresent(t *testing.T) {
 	c, err := config.Load(config.Options{URLs: []string{"here=dns+http://localhost:1", "dns+http://nowhere.invalid"}})
 	if err != nil {

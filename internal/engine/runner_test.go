@@ -2,20 +2,137 @@ package engine
 
 import (
 	"context"
-	"log"
+	"fmt"
+	"io"
 	"net/http"
-	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/golden"
 )
+
+// TestRunner holds what becomes of targets while the configuration, the addresses behind a name, and servers change.
+func TestRunner(t *testing.T) {
+	const minute = time.Minute
+	for name, happens := range map[string]func(d *diary){
+		"reload": func(d *diary) {
+			d.apply("a, b and c are probed", "TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_2_URL=http://c")
+			d.after(minute)
+			d.apply("a is as before, b has another rate, c is left out, d is new",
+				"TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_1_QPS=0.2", "TARGETS_2_URL=http://d")
+			d.after(minute)
+		},
+		"addresses": func(d *diary) {
+			d.servers.addresses = []string{"10.0.0.1", "10.0.0.2"}
+			d.apply("a name has two addresses", "TARGETS_0_NAME=vllm", "TARGETS_0_URL=dns+http://vllm.svc")
+			d.after(minute)
+			d.write("one of them goes and another one comes")
+			d.servers.change(func(s *servers) { s.addresses = []string{"10.0.0.1", "10.0.0.3"} })
+			d.runner.LookUp(d.t.Context())
+			d.after(minute)
+			d.write("the name server does not answer")
+			d.servers.change(func(s *servers) { s.failing = true })
+			d.runner.LookUp(d.t.Context())
+			d.after(minute)
+		},
+		"drain": func(d *diary) {
+			d.apply("a and b are probed", "TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b")
+			d.after(minute)
+			d.write(fmt.Sprintf("a drain begins (%t) and once more (%t)",
+				d.runner.SetDraining(true), d.runner.SetDraining(true)))
+			d.after(minute)
+			d.apply("b has another rate", "TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_1_QPS=0.2")
+			d.after(minute)
+			d.write(fmt.Sprintf("the drain ends (%t)", d.runner.SetDraining(false)))
+			d.after(minute)
+		},
+		"waiting": func(d *diary) {
+			d.servers.down = map[string]bool{"soon": true, "never": true}
+			d.apply("neither soon nor never is there yet", "WAIT_FOR_READY=90s",
+				"TARGETS_0_URL=http://soon", "TARGETS_1_URL=http://never")
+			d.after(minute)
+			d.write("soon is there")
+			d.servers.change(func(s *servers) { delete(s.down, "soon") })
+			d.after(minute)
+		},
+		"budget": func(d *diary) {
+			limited := []string{"TARGETS_0_URL=http://a", "TARGETS_0_TOKEN_BUDGET_PER_DAY=850"}
+			d.apply("a may spend the tokens of ten probes a day", limited...)
+			d.after(2 * minute)
+			d.apply("a is left out", "TARGETS_0_URL=http://b")
+			d.after(minute)
+			d.apply("a is back", limited...)
+			d.after(minute)
+		},
+		"rejected": func(d *diary) {
+			a := "TARGETS_0_URL=http://a"
+			d.apply("the data set of b is not one", a, "TARGETS_1_URL=http://b",
+				"TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
+			d.after(minute)
+			d.apply("it is mended", a, "TARGETS_1_URL=http://b",
+				"TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/prompts.jsonl")
+			d.after(minute)
+			d.apply("the certificate authority of b is not one", a, "TARGETS_1_URL=https://b",
+				"TARGETS_1_CA_FILE=testdata/no.jsonl")
+			d.after(minute)
+			d.apply("b is left out", a)
+			d.after(minute)
+		},
+		"group": func(d *diary) {
+			d.servers.down = map[string]bool{"a": true}
+			d.apply("of a group, a is down", "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g",
+				"TARGETS_1_URL=http://b", "TARGETS_1_GROUP=g")
+			d.after(minute)
+			d.write("a is up")
+			d.servers.change(func(s *servers) { delete(s.down, "a") })
+			d.after(minute)
+		},
+		"tokenizer": func(d *diary) {
+			d.servers.instead["a/tokenize"] = func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, `{"error":"tokenizer broke"}`, http.StatusInternalServerError)
+			}
+			d.servers.instead["a/v1/chat/completions"] = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, strings.Repeat(`data: {"choices":[{"index":0,"delta":{"content":" x"}}]}`+"\n\n", 5)+
+					`data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n")
+			}
+			d.apply("the tokenizer of a is broken, and its answers report no usage", "TARGETS_0_URL=http://a")
+			d.after(minute)
+			d.after(minute)
+			d.write("both work again")
+			d.servers.change(func(s *servers) { clear(s.instead) })
+			d.after(minute)
+		},
+		"stop": func(d *diary) {
+			d.apply("a is probed", "TARGETS_0_URL=http://a")
+			d.after(minute)
+			d.write("a hangs, and the prober is told to stop within three seconds")
+			d.servers.change(func(s *servers) {
+				s.instead["a/v1/chat/completions"] = func(_ http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body) // else net/http does not notice that the client has left
+					<-r.Context().Done()
+				}
+			})
+			time.Sleep(15 * time.Second)
+			begun := time.Now()
+			d.runner.Stop(3 * time.Second)
+			d.write(fmt.Sprintf("it ends after %v", time.Since(begun)))
+			d.after(minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDiary(t)
+				happens(d)
+				golden.Equal(t, filepath.Join("testdata", "runner_"+name+".txt"), d.text.String())
+			})
+		})
+	}
+}
 
 // A standstill is a context whose Err stands still for a while at its first call, as a process without a processor.
 type standstill struct {
@@ -32,48 +149,19 @@ func (s *standstill) Err() error {
 // target of the group. The prober drains, so that the others are skipped as well and no server is asked.
 func TestLateSlotsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		given := map[string]string{"GROUP": "g", "QPS": "100", "PROMPT_TOKENS": "16", "MAX_TOKENS": "1"}
-		loaded, err := config.Load(config.Options{Overrides: given, URLs: []string{"a=http://a", "b=http://b"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		jobs, err := Assemble(loaded.Targets, NewFiles(), nil, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		observers, err := NewObservers(t.Context(), loaded, telemetry.Build{}, zap.NewNop())
-		if err != nil {
-			t.Fatal(err)
-		}
-		j := jobs[0]
+		d := newDiary(t)
+		j := assembleJob(t, nil, "QPS=100", "PROMPT_TOKENS=16", "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g",
+			"TARGETS_1_URL=http://b", "TARGETS_1_GROUP=g")
 		for _, m := range j.Members {
 			m.Draining.Store(true)
 		}
-		r := NewRunner(t.Context(), RunnerOptions{Observers: observers, Log: zap.NewNop()})
 		starts, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		late := &standstill{Context: starts}
-		late.pause.Store(int64(205 * time.Millisecond))
-		r.probe(late, j, j.Group(observers.RecorderFor(j)))
-
-		served := http.NewServeMux()
-		observers.Board.Register(served)
-		served.Handle("/metrics", observers.Metrics.Handler(log.Default()))
-		get := func(path string) string {
-			w := httptest.NewRecorder()
-			served.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-			return w.Body.String()
-		}
-		// a slot each 10 ms, of which those of the last 50 are made up for
-		if json := get("/api/v1/targets"); strings.Count(json, `"late":16`) != 2 {
-			t.Errorf("not 16 late slots of each target: %s", json)
-		}
-		metrics := get("/metrics")
-		for _, target := range []string{"a", "b"} {
-			want := `llm_probe_skipped_total{model="unknown",prompt="cold",reason="late",target="` + target + "\"} 16\n"
-			if !strings.Contains(metrics, want) {
-				t.Errorf("/metrics lacks %s", want)
-			}
-		}
+		paused := &standstill{Context: starts}
+		paused.pause.Store(int64(205 * time.Millisecond))
+		d.runner.probe(paused, j, j.Group(d.runner.Observers.RecorderFor(j)))
+		d.write("a slot is due each 10 ms for a second, and for 205 ms nothing happens")
+		d.after(0)
+		golden.Equal(t, "testdata/runner_late.txt", d.text.String())
 	})
 }

@@ -12,7 +12,7 @@ var anthropic = &Dialect{
 	Path:      v1Path("/messages"),
 	Fields:    []Field{FieldTemperature},
 	body:      messagesBody,
-	read:      readEvent,
+	read:      readMessages,
 	keyHeader: "x-api-key",
 	version:   "2023-06-01",
 	tokenizer: Server.messagesTokenizer,
@@ -53,7 +53,8 @@ func (s Server) messagesTokenizer() Tokenizer {
 	return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
 }
 
-func readEvent(frame []byte) Delta {
+// readMessages reads an event of the Messages API.
+func readMessages(frame []byte) Delta {
 	var d Delta
 	switch string(stringIn(memberOf(frame, "type"))) {
 	case "message_start": // says output_tokens:1 before there is any

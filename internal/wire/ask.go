@@ -65,10 +65,11 @@ const (
 	FieldPriority        Field = "priority"
 	FieldSeed            Field = "seed"
 	FieldTemperature     Field = "temperature"
-	FieldMaxTokens       Field = "max_tokens" // chat only: asked as max_completion_tokens instead
-	FieldDetails         Field = "details"    // TGI
+	FieldDetails         Field = "details" // TGI
 
-	FieldMaxCompletionTokens Field = "max_completion_tokens" // chat only, beside max_tokens
+	// Chat has two names for the limit of an answer. Without max_tokens, max_completion_tokens is always sent.
+	FieldMaxTokens           Field = "max_tokens"
+	FieldMaxCompletionTokens Field = "max_completion_tokens"
 
 	fieldStore   Field = "store"             // Responses: the server is asked not to keep the answer
 	fieldThink   Field = "think"             // Ollama: a model that can think is asked not to do so
@@ -117,7 +118,7 @@ func (a Ask) option(f Field) (value any, ok bool) {
 	switch f {
 	case FieldMinTokens, FieldMaxTokens:
 		return a.MaxTokens, true
-	case FieldMaxCompletionTokens: // a server of unknown type may ignore max_tokens and generate without end
+	case FieldMaxCompletionTokens: // beside max_tokens, which a server of unknown type may ignore
 		return a.MaxTokens, a.Server.Name == ""
 	case FieldTemperature:
 		return 0, true

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"testing"
@@ -17,11 +16,7 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`[{"error":{"message":"m"}}]`, `{"error":null}`, "[DONE]", `{"type":"error"}`} {
 		f.Add(uint8(0), []byte(seed))
 	}
-	paths, err := filepath.Glob("testdata/*/*.txt")
-	if err != nil || len(paths) == 0 {
-		f.Fatal("no fixtures: ", err)
-	}
-	for _, path := range paths {
+	for _, path := range files(f, "*/*.txt") {
 		body, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)

@@ -21,6 +21,7 @@ func llamaBody(a Ask) body {
 	}
 }
 
+// readLlama reads a frame of an answer.
 func readLlama(frame []byte) Delta {
 	var d Delta
 	if memberOf(frame, "prompt_progress") != nil { // there is no token yet, whatever the frame counts

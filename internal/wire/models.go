@@ -92,16 +92,17 @@ type modelEntry struct {
 	Metadata json.RawMessage `json:"metadata"`         // Ray Serve
 }
 
+// models returns the models in the reply.
 func (r modelReply) models() []Model {
 	var models []Model
 	if r.ID != "" && r.MaxTotal != nil {
-		models = append(models, Model{r.ID, Limits{
+		models = append(models, Model{ID: r.ID, Limits: Limits{
 			Context: countIn(r.MaxTotal).N,
 			Input:   cmp.Or(countIn(r.MaxInput).N, countIn(r.OldInput).N),
 		}})
 	}
 	for _, m := range r.Data {
-		models = append(models, Model{m.ID, Limits{Context: m.context()}})
+		models = append(models, Model{ID: m.ID, Limits: Limits{Context: m.context()}})
 	}
 	return models
 }
@@ -117,8 +118,8 @@ func (m modelEntry) context() int {
 	)
 }
 
-// ParseLoaded returns the context of a model in a list of those in memory, such as Ollama's /api/ps; 0 if the model is
-// not in it.
+// ParseLoaded returns the context that a server has given to a model in memory. The reply is a list of the models in
+// memory, as Ollama's /api/ps. It returns 0 if the model is not in it.
 func ParseLoaded(reply []byte, model string) int {
 	var list struct {
 		Models []struct {
@@ -137,9 +138,9 @@ func ParseLoaded(reply []byte, model string) int {
 	return 0
 }
 
-// ParseDescription returns the longest context of a model in its description, such as Ollama's /api/show: what its
-// parameters set, else what the model was trained with; 0 if there is none. Once the model is loaded, the server may
-// give it less.
+// ParseDescription returns the longest context that a model can be given. The reply describes the model, as Ollama's
+// /api/show: its parameters may bound the context, else it is what the model was trained with. It returns 0 if there is
+// neither. Once the model is loaded, the server may give it less.
 func ParseDescription(reply []byte) int {
 	var description struct {
 		Parameters string                     `json:"parameters"` // lines of a name and a value

@@ -10,7 +10,7 @@ var ollama = &Dialect{
 	Fields: []Field{FieldTemperature, FieldSeed, fieldThink},
 	body:   ollamaBody,
 	keys:   map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"},
-	read:   readLine,
+	read:   readOllama,
 }
 
 // ollamaBody returns the request of an answer.
@@ -31,7 +31,8 @@ func ollamaBody(a Ask) body {
 	}
 }
 
-func readLine(frame []byte) Delta {
+// readOllama reads a line of an answer, or of one of /api/chat.
+func readOllama(frame []byte) Delta {
 	var d Delta
 	done := false
 	eachField(frame, func(key, value []byte) {

@@ -10,10 +10,10 @@ import (
 // not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	text := trailingList.Split(string(reply), 2)[0]
-	const second = FieldMaxCompletionTokens
-	sendsSecond := slices.Contains(d.Fields, second) && !slices.Contains(omitted, second)
-	if sendsSecond && duplicateField.MatchString(text) {
-		return []Field{second}
+	const secondLimit = FieldMaxCompletionTokens
+	sendsBoth := slices.Contains(d.Fields, secondLimit) && !slices.Contains(omitted, secondLimit)
+	if sendsBoth && duplicateField.MatchString(text) {
+		return []Field{secondLimit}
 	}
 	c := complaint{text: text, words: wordPattern.FindAllString(text, -1)}
 	var rejected []Field

@@ -33,7 +33,8 @@ func inputBody(a Ask) body {
 	return b
 }
 
-// responseTokenizer returns the server type's own route for conversations if it has one, else the route of the API.
+// responseTokenizer returns the server type's own route for conversations if it has one, else the route of the API. A
+// server of unknown type is not asked as vLLM is.
 func (s Server) responseTokenizer() Tokenizer {
 	own := s.chatTokenizer()
 	if own.Path != "" && s.Tokenize != nil {
@@ -45,6 +46,7 @@ func (s Server) responseTokenizer() Tokenizer {
 	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
 }
 
+// readResponse reads an event of the Responses API.
 func readResponse(frame []byte) Delta {
 	var d Delta
 	event := stringIn(memberOf(frame, "type"))

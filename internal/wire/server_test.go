@@ -1,104 +1,101 @@
 package wire
 
 import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
+// A recognition is a row of recognized.yaml.
+type recognition struct {
+	Case    string
+	Type    string            // the server type; none if it is not known
+	Entry   string            // members of the only model in the list
+	Models  string            // the reply to the list of models, instead of Entry
+	Header  map[string]string // of that reply
+	Replies map[string]string // to other paths
+	Host    string
+	Prefix  string
+	Refused bool
+	Answer  bool
+}
+
+// evidence returns what the server says.
+func (r recognition) evidence() Evidence {
+	e := Evidence{
+		Answer: r.Answer, Header: map[string][]string{}, Models: []byte(r.Models), Refused: r.Refused,
+		Prefix: r.Prefix, Host: r.Host,
+		Get: func(path string) []byte { return []byte(r.Replies[path]) },
+	}
+	if r.Entry != "" {
+		e.Models = []byte(`{"object":"list","data":[{` + r.Entry + `}]}`)
+	}
+	for name, value := range r.Header {
+		e.Header[name] = []string{value}
+	}
+	return e
+}
+
+// TestRecognize holds by what each server type is recognized, and by what none is.
 func TestRecognize(t *testing.T) {
-	list := func(entry string) []byte { return []byte(`{"object":"list","data":[{"id":"m",` + entry + `}]}`) }
-	header := func(name, value string) map[string][]string { return map[string][]string{name: {value}} }
-	routes := func(replies map[string]string) func(string) []byte {
-		return func(path string) []byte { return []byte(replies[path]) }
+	file, err := os.ReadFile("testdata/recognized.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	tests := []struct {
-		want     string // empty: not known
-		evidence Evidence
-	}{
-		{"vllm", Evidence{Models: list(`"owned_by":"vllm"`)}},
-		{"production-stack",
-			Evidence{Models: list(`"owned_by":"vllm"`), Get: routes(map[string]string{"/engines": `[{"engine_id":"a"}]`})}},
-		{"nim",
-			Evidence{Models: list(`"owned_by":"vllm"`),
-				Get: routes(map[string]string{"/v1/metadata": `{"modelInfo":[],"version":"2"}`})}},
-		{"sglang", Evidence{Models: list(`"owned_by":"sglang"`)}},
-		{"trtllm", Evidence{Models: list(`"owned_by":"tensorrt_llm"`)}},
-		{"lmdeploy", Evidence{Models: list(`"owned_by":"lmdeploy"`)}},
-		{"dynamo", Evidence{Models: list(`"owned_by":"nvidia"`)}},
-		{"dynamo", Evidence{
-			Models: list(`"type":"model","display_name":"m","max_input_tokens":32768`),
-			Get:    routes(map[string]string{"/health": `{"status":"healthy","endpoints":["dyn://dynamo.backend.generate"]}`}),
-		}},
-		{"llama-server", Evidence{Models: list(`"owned_by":"llamacpp"`)}},
-		{"llama-server", Evidence{Models: list(`"owned_by":"me"`), Header: header("Server", "llama.cpp")}},
-		{"ollama", Evidence{Models: list(`"owned_by":"library"`)}},
-		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","rayllm_metadata":{}`)}},
-		{"kserve", Evidence{Models: list(`"owned_by":"x"`), Prefix: "/openai"}},
-		{"openrouter", Evidence{Models: list(`"pricing":{},"supported_parameters":[]`)}},
-		{"litellm",
-			Evidence{Models: list(`"created":1677610602,"owned_by":"openai","max_input_tokens":32768,` +
-				`"max_output_tokens":32768`)}},
-		{"litellm", Evidence{Models: list(`"owned_by":"openai"`), Header: header("X-Litellm-Version", "1.80.0")}},
-		{"ray-serve",
-			Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"model_id":"m","input_modality":"text",` +
-				`"max_request_context_length":null}`)}},
-		{"ray-serve",
-			Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"max_request_context_length":32768}`)}},
-		{"", Evidence{Models: list(`"owned_by":"organization-owner","metadata":"none"`)}},
-		{"openai", Evidence{Models: list(`"owned_by":"system"`), Host: "api.openai.com"}},
-		{"openai", Evidence{Models: []byte(`{"error":{}}`), Refused: true, Host: "eu.api.openai.com"}},
-		{"openai", Evidence{Models: list(`"owned_by":"openai"`)}},
-		{"llama-cpp-python",
-			Evidence{Models: list(`"owned_by":"me"`), Header: header("Openai-Processing-Ms", "12"), Host: "127.0.0.1"}},
-		{"", Evidence{Models: list(`"owned_by":"x"`), Header: header("Openai-Processing-Ms", "12"), Host: "notopenai.com"}},
-		{"openai", Evidence{Models: list(`"owned_by":"system"`), Header: header("Apim-Request-Id", "x")}},
-		{"azure-openai",
-			Evidence{Models: []byte(`{"error":{"code":"404","message":"Resource not found"}}`), Refused: true,
-				Header: header("Apim-Request-Id", "x")}},
-		{"anthropic",
-			Evidence{Models: []byte(`{"type": "error", "error": {"type": "authentication_error", "message": "invalid ` +
-				`x-api-key"}}`), Refused: true}},
-		{"anthropic", Evidence{Models: list(`"type":"model","display_name":"M"`)}},
-		{"anthropic",
-			Evidence{Models: list(`"type":"model","display_name":"M","max_input_tokens":200000,"max_tokens":64000`)}},
-		{"tgi",
-			Evidence{Models: list(`"owned_by":"m"`),
-				Get: routes(map[string]string{"/info": `{"model_id":"m","max_total_tokens":4096}`})}},
-		{"tgi",
-			Evidence{Models: []byte(`{"object":"list","data":[{"id":"org/m","object":"model","created":0,` +
-				`"owned_by":"org/m"}]}`)}},
-		{"", Evidence{Models: list(`"created":0,"owned_by":"x"`)}},
-		{"", Evidence{Models: list(`"created":1700000000,"owned_by":"m"`)}},
-		{"", Evidence{Models: []byte(`{"data":[{"id":"","created":0,"owned_by":""}]}`)}},
-		{"tgi", Evidence{Answer: true, Header: header("X-Compute-Type", "gpu+optimized")}},
-		{"triton", Evidence{Refused: true, Get: routes(map[string]string{"/v2": `{"name":"triton","version":"2.60"}`})}},
-		{"", Evidence{Models: list(`"owned_by":"somebody"`)}},
-		{"", Evidence{Models: []byte(`{"error":"Unauthorized"}`), Refused: true}},
-		{"", Evidence{Models: []byte(`<html>"owned_by":"vllm"`)}},
-		{"", Evidence{}},
-		{"litellm",
-			Evidence{Answer: true,
-				Header: header("X-Litellm-Call-Id", "x")}}, // gateways are known by an answer to a probe as well
-		{"litellm", Evidence{Answer: true, Header: header("X-Litellm-Model-Id", "x")}},
-		{"", Evidence{Answer: true, Header: header("Openai-Processing-Ms", "12")}},
-		{"", Evidence{Answer: true, Header: header("Apim-Request-Id", "x")}},
-		{"", Evidence{Answer: true, Header: header("Server", "llama.cpp")}},
+	var rows []recognition
+	strict := yaml.NewDecoder(bytes.NewReader(file))
+	strict.KnownFields(true)
+	err = strict.Decode(&rows)
+	if err != nil {
+		t.Fatal(err)
 	}
-	seen := map[string]bool{}
-	for _, test := range tests {
-		if test.evidence.Get == nil {
-			test.evidence.Get = func(string) []byte { return nil }
+	missing := Servers()
+	for _, row := range rows {
+		s, ok := Recognize(row.evidence())
+		got := "none"
+		if ok {
+			got = s.Name
 		}
-		got, ok := Recognize(test.evidence)
-		if got.Name != test.want || ok != (test.want != "") {
-			t.Errorf("recognized %q in %s, want %q", got.Name, test.evidence.Models, test.want)
+		if got != row.Type {
+			t.Errorf("%s: recognized %s, want %s", row.Case, got, row.Type)
 		}
-		seen[got.Name] = true
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == got })
 	}
-	for _, name := range Servers() {
-		if !seen[name] {
-			t.Errorf("%s is recognized by nothing here", name)
+	if len(missing) > 0 {
+		t.Errorf("no row of recognized.yaml is a server of type %q", missing)
+	}
+}
+
+// TestEveryServerHasAStream holds that testdata has a stream of each row of servers.yaml, by the API that auto takes,
+// and of each dialect.
+func TestEveryServerHasAStream(t *testing.T) {
+	type stream struct{ server, dialect string }
+	streams := map[stream]bool{}
+	dialectsWith := map[string]bool{}
+	for _, path := range files(t, "*/*.want") {
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dialect := string(stringIn(memberOf(bytes.TrimSpace(file), "dialect")))
+		streams[stream{filepath.Base(filepath.Dir(path)), dialect}] = true
+		dialectsWith[dialect] = true
+	}
+	for _, s := range servers {
+		dialect := cmp.Or(s.Dialect, chat).Name
+		if !streams[stream{s.Name, dialect}] {
+			t.Errorf("testdata/%s has no stream of %s", s.Name, dialect)
+		}
+	}
+	for _, d := range dialects {
+		if !dialectsWith[d.Name] {
+			t.Errorf("testdata has no stream of %s", d.Name)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package wire
 
-// sglang is SGLang's native /generate. Every frame counts its tokens. It repeats the whole answer so far, unless the
-// server runs with --incremental-streaming-output; nothing else shows it. The cache keeps prompts apart by
-// extra_key.
+// sglang is SGLang's native /generate. Every frame counts its tokens. It repeats the whole answer so far. A
+// server that runs with --incremental-streaming-output sends only what a frame adds, and nothing in a frame tells which
+// of the two it is. The cache keeps prompts apart by extra_key.
 var sglang = &Dialect{
 	Name:   "sglang",
 	Path:   fixedPath("/generate"),
@@ -27,6 +27,7 @@ func sglangBody(a Ask) body {
 	}
 }
 
+// readSGLang reads a frame of an answer.
 func readSGLang(frame []byte) Delta {
 	var d Delta
 	var ids Count

@@ -20,6 +20,7 @@ func tgiBody(a Ask) body {
 	}
 }
 
+// readTGI reads a frame of an answer.
 func readTGI(frame []byte) Delta {
 	var d Delta
 	eachField(frame, func(key, value []byte) {

@@ -19,20 +19,22 @@ func (t Tokenizer) Body(a Ask) ([]byte, error) { return json.Marshal(t.body(a)) 
 // something else, as on servers without the route, or if another tokenizer than the model's has counted.
 func (t Tokenizer) Read(reply []byte) Count {
 	var r struct {
-		Count     int             `json:"count"`        // vLLM, SGLang
-		Length    int             `json:"length"`       // LMDeploy
-		Input     int             `json:"input_tokens"` // Anthropic, OpenAI
-		Tokens    json.RawMessage `json:"tokens"`       // vLLM, SGLang, llama.cpp
-		InputIDs  json.RawMessage `json:"input_ids"`    // LMDeploy
-		Templated json.RawMessage `json:"tokenize_response"`
-		Source    string          `json:"litellm_count_source"`
+		Count     int             `json:"count"`                // vLLM, SGLang
+		Length    int             `json:"length"`               // LMDeploy
+		Input     int             `json:"input_tokens"`         // Anthropic, OpenAI
+		Tokens    json.RawMessage `json:"tokens"`               // vLLM, SGLang, llama.cpp
+		InputIDs  json.RawMessage `json:"input_ids"`            // LMDeploy
+		Templated json.RawMessage `json:"tokenize_response"`    // TGI, of a conversation
+		Source    string          `json:"litellm_count_source"` // the tokenizer that LiteLLM counted with
 	}
-	list := bytes.TrimSpace(reply)
-	err := json.Unmarshal(reply, &r)
-	if err == nil {
+	if !json.Valid(reply) {
+		return Count{}
+	}
+	list := bytes.TrimSpace(reply) // TGI's reply to a plain prompt is the list itself
+	if json.Unmarshal(reply, &r) == nil {
 		list = bytes.Join([][]byte{r.Tokens, r.InputIDs, r.Templated}, nil) // a server sends one of them
 	}
-	if !json.Valid(reply) || r.Source == "local_estimate" {
+	if r.Source == "local_estimate" {
 		return Count{}
 	}
 	n := cmp.Or(r.Count, r.Length, r.Input, elementCount(list))

@@ -35,6 +35,7 @@ func tritonBody(a Ask) body {
 	}
 }
 
+// readTriton reads a frame of an answer.
 func readTriton(frame []byte) Delta {
 	var d Delta
 	eachField(frame, func(key, value []byte) {

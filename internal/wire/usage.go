@@ -10,11 +10,11 @@ type Count struct {
 func Tokens(n int) Count { return Count{N: n, Known: true} }
 
 // larger returns the larger of two counts. A known count is larger than an unknown one.
-func (c Count) larger(o Count) Count {
-	if !o.Known || c.Known && c.N >= o.N {
-		return c
+func (c Count) larger(other Count) Count {
+	if !c.Known || other.Known && other.N > c.N {
+		return other
 	}
-	return o
+	return c
 }
 
 // Usage is the server's own token counts. All of them grow over one answer.

@@ -22,7 +22,7 @@ type Delta struct {
 	Choice    bool   // the frame carries a choice, so that a growing usage proves a token
 	Role      bool   // the frame names a role and has no text: it is not a token, whatever its usage says
 	Text      []byte // visible output, with tool calls and refusals
-	Whole     bool   // Text is the whole answer so far if it begins with what came before, else what the frame adds to it
+	Whole     bool   // Text may be the whole answer so far: it is if it begins with all text of earlier frames
 	Reasoning []byte // text that the model thought: generated tokens too, so that it counts for TTFT
 	Refusal   bool   // some of Text is a refusal
 	Finish    string // the server's finish reason, on the frame that carries it
@@ -38,7 +38,7 @@ type Dialect struct {
 	Name    string             // the configuration value and the "api" label
 	Path    func(a Ask) string // joined to the base URL by [URL]
 	Fields  []Field            // the optional fields of its requests
-	Endless bool               // a whole answer may have no finish reason: then the clean end of the body is its end
+	Endless bool               // an answer may be whole without a finish reason, if its body ends cleanly
 
 	body      func(a Ask) body         // returns a streaming request without the optional fields
 	keys      map[Field]string         // its own names for some fields
@@ -46,7 +46,7 @@ type Dialect struct {
 	read      func(frame []byte) Delta // reads a frame that is a JSON object
 	keyHeader string                   // header for the API key; empty: Authorization
 	version   string                   // default of the header with the API's version; empty: there is no such header
-	tokenizer func(s Server) Tokenizer // returns the route that counts tokens; nil, or a route without a path: none
+	tokenizer func(s Server) Tokenizer // returns the route that counts tokens; there is none if it is nil or has no path
 }
 
 // Header returns what the API wants in the header of each request: the key, if it is not empty, and the API's version.
