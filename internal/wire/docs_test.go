@@ -25,8 +25,8 @@ func TestTheTableOfServers(t *testing.T) {
 		if rows > len(servers) {
 			t.Fatalf("no such row in servers.yaml: %s", line)
 		}
-		if len(cells) != 8 {
-			t.Fatalf("%d columns, want 8: %s", len(cells), line)
+		if len(cells) != 7 {
+			t.Fatalf("%d columns, want 7: %s", len(cells), line)
 		}
 		checkRow(t, servers[rows-1], cells)
 	}
@@ -65,12 +65,12 @@ func checkRow(t *testing.T, s Server, cells []string) {
 	if claim(FieldContinuousUsage) == string(Always) {
 		says(3, "what tells the tokens of a frame", "usage")
 	}
-	for column, want := range map[int]string{4: claim(FieldIgnoreEOS), 5: string(s.Cached), 6: claim(FieldCacheSalt)} {
+	for column, want := range map[int]string{4: claim(FieldIgnoreEOS), 5: string(s.Cached)} {
 		if got := strings.TrimSpace(cells[column]); got != want {
 			t.Errorf("%s: column %d is %q, want %q", s.Name, column, got, want)
 		}
 	}
-	evidence, _, _ := strings.Cut(strings.TrimSpace(cells[7]), ":")
+	evidence, _, _ := strings.Cut(strings.TrimSpace(cells[6]), ":")
 	if !slices.Contains([]string{"run", "recorded", "documentation"}, evidence) {
 		t.Errorf("%s: the evidence is %q", s.Name, evidence)
 	}
