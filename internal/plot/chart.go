@@ -9,20 +9,20 @@ import (
 	"github.com/go-analyze/charts/chartdraw/drawing"
 )
 
-// The measures of a chart, in half pixels, because the library has whole numbers only. Colours are in the style sheet.
+// The measures of a chart, in half pixels, because the library takes only whole numbers. page.html has the colours.
 const (
 	chartWidth  = 960
 	chartHeight = 500
 	fontSize    = 26
 )
 
-// A picture is a chart as SVG without its end tag, and where in it the points are that have a label.
+// A picture is a drawn chart.
 type picture struct {
-	SVG   template.HTML
-	Spots []Point // X and Y are places in the SVG
+	SVG   template.HTML // without its end tag: the template adds Spots
+	Spots []Point       // those with a label; X and Y are their places in the SVG
 }
 
-// draw draws c. classesOf returns the classes of a series in the style sheet. A chart without points has no SVG.
+// draw draws c, without an SVG if it has no points. classesOf returns the classes of a series in the style sheet.
 func (c Chart) draw(classesOf func(Series) string) (drawn picture, err error) {
 	curves, labelled := c.curves(classesOf)
 	if curves == nil {
@@ -38,7 +38,7 @@ func (c Chart) draw(classesOf func(Series) string) (drawn picture, err error) {
 	x, y := scaleOf(c.X, xs), scaleOf(c.Y, ys)
 	chart := emptyChart(x, y)
 	chart.Series = series
-	// The library calls this when it has decided where the axes are.
+	// The library calls this when it has placed the axes.
 	titleAndSpots := func(r chartdraw.Renderer, box chartdraw.Box, _ chartdraw.Style) {
 		chartdraw.Draw.Text(r, y.title(), 12, fontSize, axisStyle())
 		for _, p := range labelled {
@@ -54,8 +54,8 @@ func (c Chart) draw(classesOf func(Series) string) (drawn picture, err error) {
 	return drawn, err
 }
 
-// curves returns the series of c that have points with a place on its axes, and those of these points that have a
-// label.
+// curves returns the series of c, without points that have no place on its axes and without series that have no other
+// points. It also returns the points that have a label.
 func (c Chart) curves(classesOf func(Series) string) (curves []chartdraw.ContinuousSeries, labelled []Point) {
 	for _, s := range c.Series {
 		var placed []Point
@@ -106,13 +106,12 @@ func gridLines(s *scale) (lines []chartdraw.GridLine) {
 
 // curveOf returns a series, which has points, as the library draws it.
 func curveOf(s Series, classes string) chartdraw.ContinuousSeries {
-	const maxDots = 50 // of more points of a line, dots would hide it
 	curve := chartdraw.ContinuousSeries{YAxis: chartdraw.YAxisSecondary}
 	add := func(x, y float64) {
 		curve.XValues = append(curve.XValues, x)
 		curve.YValues = append(curve.YValues, y)
 	}
-	height := 0.0 // of the step before
+	height := 0.0 // of the previous step
 	for _, p := range s.Points {
 		if s.Style == Step {
 			add(p.X, height)
@@ -120,13 +119,29 @@ func curveOf(s Series, classes string) chartdraw.ContinuousSeries {
 		}
 		add(p.X, p.Y)
 	}
-	curve.Style = chartdraw.Style{ClassName: classes, StrokeWidth: 1, DotWidth: 6}
-	several, crowded := len(s.Points) > 1, len(s.Points) > maxDots
-	if s.Style == Step || s.Style == Dashed && several || s.Style == Line && crowded {
-		curve.Style.DotWidth = 0
+	curve.Style = chartdraw.Style{ClassName: classes, StrokeWidth: chartdraw.Disabled}
+	if s.hasLine() {
+		curve.Style.StrokeWidth = 1
 	}
-	if !slices.Contains([]Style{Line, Dashed, Step}, s.Style) {
-		curve.Style.StrokeWidth = chartdraw.Disabled
+	if s.hasDots() {
+		curve.Style.DotWidth = 6
 	}
 	return curve
+}
+
+// hasLine reports whether a line joins the points of s.
+func (s Series) hasLine() bool { return slices.Contains([]Style{Line, Dashed, Step}, s.Style) }
+
+// hasDots reports whether each point of s is a dot.
+func (s Series) hasDots() bool {
+	const maxDots = 50 // more of them would hide a line
+	switch s.Style {
+	case Step:
+		return false
+	case Dashed:
+		return len(s.Points) == 1
+	case Line:
+		return len(s.Points) <= maxDots
+	}
+	return true
 }

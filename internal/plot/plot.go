@@ -1,12 +1,12 @@
 // Package plot draws series of points as charts, and writes them with tables and texts as one HTML page that loads
 // nothing from elsewhere.
 //
-// What comes in is a [Page]: charts of series of points, and texts. What goes out of [HTML] is the page, with an SVG
-// for each chart. Any text may be in a page: it is escaped, and what does not print is left out. The package knows no
-// probes: internal/report decides what is drawn.
+// What comes in is a [Page]: charts of series of points, and texts. What goes out is HTML with an SVG for each chart.
+// Texts may hold anything: they are escaped, and control characters are left out. The package knows no probes:
+// internal/report decides what is drawn.
 //
-// Start with HTML and page.html, its template. chart.go draws one chart with a library; scale.go decides from where to
-// where an axis goes, and ticks.go which values it names.
+// Start with [HTML] and page.html, its template. chart.go draws one chart with a library. scale.go chooses the ends of
+// an axis, ticks.go the values that have a label on it.
 package plot
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// A Page is charts and what belongs to them.
+// A Page is charts, and texts that explain them.
 type Page struct {
 	Title    string
 	Verdicts []string // what a comparison found, in sentences
@@ -31,22 +31,22 @@ type Page struct {
 	Settings []string // what made the page: versions, times, settings
 }
 
-// A Chart is series on common axes. If there are several, a legend names them.
+// A Chart shows series on common axes. If there are several, a legend names them.
 type Chart struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
 }
 
-// An Axis is what a direction of a chart means.
+// An Axis says what one direction of a chart shows.
 type Axis struct {
-	Label  string // the unit is added to it
+	Label  string // without the unit
 	Unit   Unit
-	Log    bool // logarithmic; points that are not above zero are left out
-	Values bool // the ticks are the values of the points
+	Log    bool // logarithmic, without the points that are not above zero
+	Values bool // its ticks are the values of the points, not round numbers
 }
 
-// A Unit is what the numbers of an axis are.
+// A Unit is the unit of the numbers of an axis.
 type Unit string
 
 // The units. The zero value means plain numbers.
@@ -59,12 +59,12 @@ const (
 // A Series is points of one style. The series of one target have the same colour in all charts.
 type Series struct {
 	Target string
-	Name   string // in the legend; empty: that of the target
+	Name   string // in the legend; if empty, Target stands there
 	Style  Style
 	Points []Point
 }
 
-// A Style is how points are drawn. A single point is always a dot, except in a distribution.
+// A Style is how points are drawn. A single point is always a dot, except with Step.
 type Style string
 
 // The styles.
@@ -76,7 +76,7 @@ const (
 	Step   Style = "step"   // joined by steps from 0, on a linear Y axis: for distributions
 )
 
-// A Point is one value. Its label is shown when somebody points at it.
+// A Point is one value. A browser shows its label when the mouse is over it.
 type Point struct {
 	X, Y  float64
 	Label string
@@ -88,22 +88,20 @@ var pageTemplate string
 // HTML writes a page as one HTML document.
 func HTML(w io.Writer, p Page) error {
 	classes := &seriesClasses{}
-	draw := func(c Chart) (picture, error) { return c.draw(classes.of) }
-	funcs := template.FuncMap{"clean": format.Clean, "classes": classes.of, "draw": draw}
+	draw := func(c Chart) (picture, error) { return c.draw(classes.assign) }
+	funcs := template.FuncMap{"clean": format.Clean, "classes": classes.assign, "draw": draw}
 	page := template.Must(template.New("page").Funcs(funcs).Parse(pageTemplate))
-	err := page.Execute(w, p)
-	if err != nil {
-		return fmt.Errorf("write HTML: %w", err)
-	}
-	return nil
+	return page.Execute(w, p) //nolint:wrapcheck // the caller says what it writes
 }
 
-// seriesClasses are the classes of the style sheet for series: a colour for each target.
-type seriesClasses struct{ targets []string }
+// seriesClasses assigns classes of the style sheet to series: a colour for each target.
+type seriesClasses struct {
+	targets []string // that have a colour, in the order of their colours
+}
 
-// of returns the classes of a series. The style sheet has eight colours; after these they come again, with other
-// dashes.
-func (c *seriesClasses) of(s Series) string {
+// assign returns the classes of a series. A target that is new gets the next colour. The style sheet has eight; after
+// these they come again, with other dashes.
+func (c *seriesClasses) assign(s Series) string {
 	const colours, dashes = 8, 3
 	n := slices.Index(c.targets, s.Target)
 	if n < 0 {

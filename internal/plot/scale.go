@@ -18,18 +18,17 @@ func (a Axis) hasPlace(v float64) bool {
 	return math.Abs(v) <= maxMagnitude && (!a.Log || v >= 1/maxMagnitude)
 }
 
-// A scale is an axis with the range of its values. It is the range that the library asks for; the library's own
-// logarithmic range draws nothing below 1.
+// A scale is an axis with its ends. It implements the library's Range, whose own logarithmic one draws nothing below 1.
 type scale struct {
 	chartdraw.ContinuousRange
 	Axis
-	tickUnit float64   // the unit of the ticks, in that of the values: 0.001 if values are s and ticks ms
+	tickUnit float64   // the unit of the ticks, in that of the values: 0.001 if values are in s and ticks in ms
 	unitName string    // of the ticks, for the title
 	values   []float64 // of the points, ascending
 }
 
 // scaleOf returns the scale for at least one value. An axis of durations becomes logarithmic if the largest is more
-// than ten times the median: otherwise most values would stand in a line.
+// than ten times the median: otherwise most values would be squeezed together.
 func scaleOf(a Axis, values []float64) *scale {
 	s := &scale{Axis: a, values: slices.Sorted(slices.Values(values))}
 	low, median, high := s.values[0], s.values[len(values)/2], s.values[len(values)-1]
@@ -40,17 +39,17 @@ func scaleOf(a Axis, values []float64) *scale {
 	return s
 }
 
-// ends returns from where to where the axis goes for values from low to high: a little further than these.
+// ends returns the ends of the axis for values from low to high: a little further apart than these.
 func (a Axis) ends(low, high float64) (from, to float64) {
 	switch {
 	case a.Log:
 		return logarithmicEnds(low, high)
 	case a.Unit == Share:
 		return 0, 1
-	case a.Unit != Time && low >= 0 && low < high*0.4: // it begins at 0 if that leaves less than 40% empty
+	case a.Unit != Time && low >= 0 && low < high*0.4: // to begin at 0 leaves less than 40% empty
 		return 0, high * 1.04
 	}
-	minLength := max(math.Abs(low), math.Abs(high)) / 5 // or noise would fill the chart
+	minLength := max(math.Abs(low), math.Abs(high)) / 5 // of a shorter axis, noise would fill the chart
 	if a.Unit == Time || minLength < 1/maxMagnitude {
 		minLength = 1
 	}
@@ -81,7 +80,7 @@ func (a Axis) unitOfTicks(most float64) (unit float64, name string) {
 	return 1, string(a.Unit)
 }
 
-// title returns what the axis means, with its unit. An axis of time has its first day in it.
+// title returns the label of the axis with its unit, and for an axis of time with its first day.
 func (s *scale) title() string {
 	title := format.Clean(s.Label)
 	if s.unitName != "" {

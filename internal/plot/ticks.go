@@ -9,7 +9,7 @@ import (
 	"github.com/go-analyze/charts/chartdraw"
 )
 
-// GetTicks returns the values that the axis names.
+// GetTicks returns the values that have a label on the axis.
 func (s *scale) GetTicks(chartdraw.ValueFormatter) []chartdraw.Tick {
 	if s.Values {
 		return s.ticksApart(s.values)
@@ -23,7 +23,7 @@ func (s *scale) GetTicks(chartdraw.ValueFormatter) []chartdraw.Tick {
 	return s.evenTicks()
 }
 
-// ticksApart returns ticks at those values, ascending, that are far enough from the tick before.
+// ticksApart returns ticks at values, which ascend, without those that are too near to the previous tick.
 func (s *scale) ticksApart(values []float64) (ticks []chartdraw.Tick) {
 	const minDistance = 0.1 // of the axis
 	for _, v := range values {
@@ -66,8 +66,8 @@ func (s *scale) evenTicks() (ticks []chartdraw.Tick) {
 	return ticks
 }
 
-// roundStep returns the least round step of which up to seven multiples are in a range of this length. A round step is
-// 1, 2 or 5 times a power of ten, or a round time.
+// roundStep returns the least round step that fits at most 6.5 times in a length. A round step is 1, 2 or 5 times a
+// power of ten, or a round time.
 func (s *scale) roundStep(length float64) float64 {
 	const maxSteps = 6.5
 	power := math.Pow10(int(math.Floor(math.Log10(length / 6))))
@@ -84,7 +84,7 @@ func (s *scale) roundStep(length float64) float64 {
 	return steps[slices.IndexFunc(steps, isLongEnough)]
 }
 
-// tickText writes a tick: as a number, or as a time in the precision of a step.
+// tickText writes a tick as a number, or as a time in the precision of a step.
 func (s *scale) tickText(v, step float64) string {
 	const minute, day = 60, 86400
 	layout := "15:04"

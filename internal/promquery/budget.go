@@ -2,8 +2,6 @@ package promquery
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -14,13 +12,13 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// objectiveHours are an objective of a series, and its events in each hour of the window of its error budget.
+// objectiveHours are an objective of a series, and its requests in each hour of the window of its error budget.
 type objectiveHours struct {
 	objective probe.Objective // without its signal, which is not stored
 	hours     []report.BadHour
 }
 
-// newBudget returns the error budget of an objective in a window of so many hours, each of which may have data or not.
+// newBudget returns the error budget of an objective from all hours of its window, with and without data.
 //
 // The budget is what may be bad in the whole window, at the mean rate of the hours with data:
 //
@@ -63,69 +61,67 @@ func worstHours(hours []report.BadHour) []report.BadHour {
 	return slices.Clip(worst[:min(len(worst), maxHours)])
 }
 
-// readObjectives reads the objectives of the records, and the events of each hour of the window.
-func (r reader) readObjectives(ctx context.Context, found recordsBySeries) {
-	r.readGoals(ctx, found)
-	const some = " >= 0.5" // the many zeros of a month stay in Prometheus
-	hours := int(r.window.Hours())
-	events := r.increase(objectiveEvents, time.Hour, "objective", "verdict") + some
-	r.eachPeriod(ctx, events, time.Hour, hours, func(v periodValue) {
+// addGoals adds an objective for each goal. Goals of series without requests count for nothing and are left out.
+func (s recordSet) addGoals(goals model.Vector) {
+	for _, goal := range goals {
+		one := s.bySeries[seriesOf(goal.Metric)]
+		if one == nil {
+			continue
+		}
+		objective := probe.Objective{Name: string(goal.Metric["objective"]), Goal: float64(goal.Value)}
+		one.objectives = append(one.objectives, &objectiveHours{objective: objective, hours: s.emptyHours()})
+	}
+}
+
+// addLimits adds the limits of the objectives, in seconds.
+func (s recordSet) addLimits(limits model.Vector) {
+	for _, limit := range limits {
+		for _, o := range s.objectivesOf(limit.Metric) {
+			o.objective.Limit = time.Duration(math.Round(float64(limit.Value) * 1e9))
+		}
+	}
+}
+
+// addEvents adds how many requests of each hour were good and bad.
+func (s recordSet) addEvents(events []periodValue) {
+	for _, v := range events {
 		n := int(math.Round(v.value))
-		for _, o := range found.objectivesOf(v.labels) {
+		for _, o := range s.objectivesOf(v.labels) {
 			hour := &o.hours[v.period]
 			hour.Judged += n
 			if v.labels["verdict"] == "bad" {
 				hour.Bad += n
 			}
 		}
-	})
-	outcomes := r.increase(probesTotal, time.Hour, "outcome") + some
-	r.eachPeriod(ctx, outcomes, time.Hour, hours, func(v periodValue) {
+	}
+}
+
+// addFailures adds the outcomes of each hour: how many requests failed, without refusals.
+func (s recordSet) addFailures(outcomes []periodValue) {
+	for _, v := range outcomes {
 		outcome := probe.Outcome(v.labels["outcome"])
 		if outcome == probe.OK || outcome.Refusal() {
-			return
+			continue
 		}
-		for _, o := range found.objectivesOf(v.labels) {
+		for _, o := range s.objectivesOf(v.labels) {
 			o.hours[v.period].Outcomes[outcome] = int(math.Round(v.value))
 		}
-	})
-}
-
-// readGoals reads the names, goals and limits of the objectives. If a prober runs now, its values count, whatever an
-// earlier one has reported.
-func (r reader) readGoals(ctx context.Context, found recordsBySeries) {
-	r.eachRecord(ctx, found, r.lastValue(objectiveGoal), func(one *record, goal *model.Sample) {
-		objective := probe.Objective{Name: string(goal.Metric["objective"]), Goal: float64(goal.Value)}
-		one.objectives = append(one.objectives, &objectiveHours{objective: objective, hours: r.emptyHours()})
-	})
-	r.eachRecord(ctx, found, r.lastValue(objectiveLimit), func(_ *record, limit *model.Sample) {
-		for _, o := range found.objectivesOf(limit.Metric) {
-			o.objective.Limit = time.Duration(math.Round(float64(limit.Value) * 1e9))
-		}
-	})
-}
-
-// lastValue returns the expression of a gauge of objectives: as it is now or, if no prober reports it, as it was last
-// in the window.
-func (r reader) lastValue(metric string) string {
-	const largest = "max by (target, model, prompt, objective) "
-	selector := r.selector(metric)
-	return fmt.Sprintf("%s(%s) or %[1]s(last_over_time(%[2]s[%dms]))", largest, selector, r.window.Milliseconds())
+	}
 }
 
 // emptyHours returns the hours of the window, without requests.
-func (r reader) emptyHours() []report.BadHour {
-	hours := make([]report.BadHour, int(r.window.Hours()))
+func (s recordSet) emptyHours() []report.BadHour {
+	hours := make([]report.BadHour, int(s.window.Hours()))
 	for i := range hours {
-		start := r.span.to.Add(time.Duration(i-len(hours)) * time.Hour)
+		start := s.span.to.Add(time.Duration(i-len(hours)) * time.Hour)
 		hours[i] = report.BadHour{Start: start, Outcomes: map[probe.Outcome]int{}}
 	}
 	return hours
 }
 
 // objectivesOf returns the objectives of the series that labels name: the one that they name, or all if they name none.
-func (s recordsBySeries) objectivesOf(labels model.Metric) []*objectiveHours {
-	one := s[seriesOf(labels)]
+func (s recordSet) objectivesOf(labels model.Metric) []*objectiveHours {
+	one := s.bySeries[seriesOf(labels)]
 	if one == nil {
 		return nil
 	}

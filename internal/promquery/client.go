@@ -14,25 +14,25 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// maxAnswerBytes is how long an answer of Prometheus may be.
+// maxAnswerBytes is the longest answer of Prometheus that is read.
 const maxAnswerBytes = 256 << 20
 
-// A client asks one Prometheus, up to the first error. It is not safe for concurrent use.
+// A client asks one Prometheus. After its first error it asks nothing more. It is not safe for concurrent use.
 type client struct {
 	base     string // URL, without user and password
 	api      promv1.API
-	warnings []string // that came with answers, each once
-	err      error    // of the first query that failed: what was asked, of whom, and what to do
+	warnings []string // of Prometheus about its answers, each once
+	err      error    // of the query that failed: which server, which query, and what to do
 }
 
-// newClient returns a client of the Prometheus at a valid base URL.
+// newClient returns a client of the Prometheus at base, which must be a valid URL.
 func newClient(base string, t transport) (*client, error) {
 	connection, err := api.NewClient(api.Config{
 		Address: base,
 		Client: &http.Client{
 			Transport: t,
 			CheckRedirect: func(*http.Request, []*http.Request) error {
-				return http.ErrUseLastResponse // it would lose the query, and leads to a login page
+				return http.ErrUseLastResponse // a redirect drops the query, and mostly leads to a login page
 			},
 		},
 	})
@@ -42,13 +42,13 @@ func newClient(base string, t transport) (*client, error) {
 	return &client{base: base, api: promv1.NewAPI(authClient{connection})}, nil
 }
 
-// A transport adds a bearer token to requests, and bounds the length of answers.
+// A transport adds a bearer token to requests, and limits the length of answers.
 type transport struct {
 	token    string // none if empty
 	maxBytes int64  // of an answer
 }
 
-// RoundTrip sends a request.
+// RoundTrip sends a request. Reading more than maxBytes of its answer is an error.
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if t.token != "" {
 		request = request.Clone(request.Context())
@@ -62,7 +62,7 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// An authClient returns an authError for an answer 401 or 403. Otherwise the API would ask again with GET, and its
+// An authClient turns an answer 401 or 403 into an authError. Without it, the API would ask again with GET, and its
 // error would have the status only in its text.
 type authClient struct{ api.Client }
 
@@ -103,8 +103,8 @@ func (c *client) matrix(ctx context.Context, expr string, over promv1.Range) mod
 	})
 }
 
-// query calls ask, unless a query has failed before, and keeps its warnings and its error. A value of another type than
-// V is an error, too.
+// query calls ask, unless an earlier query failed, and keeps its warnings and its error. It is an error, too, if the
+// value is not a V.
 func query[V model.Value](
 	ctx context.Context, c *client, expr string,
 	ask func(context.Context) (model.Value, promv1.Warnings, error),
@@ -125,7 +125,7 @@ func query[V model.Value](
 	return result
 }
 
-// addWarnings keeps warnings that came with an answer, each once.
+// addWarnings keeps warnings of Prometheus, each once.
 func (c *client) addWarnings(warnings promv1.Warnings) {
 	for _, w := range warnings {
 		text := "Prometheus says: " + format.Shorten(format.Clean(w), maxErrorLength)

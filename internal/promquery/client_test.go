@@ -8,45 +8,88 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 )
 
-// TestErrors checks what is said when there is no answer: what was asked, of whom, why, and what to do.
+// clientOf returns a client with a token of an HTTP server.
+func clientOf(t *testing.T, serve http.HandlerFunc) *client {
+	t.Helper()
+	server := httptest.NewServer(serve)
+	t.Cleanup(server.Close)
+	c, err := newClient(server.URL, transport{token: "s3cret", maxBytes: 1000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestAnswers holds that values are read, that the token is sent, and that a warning is kept once, without what
+// terminals obey.
+func TestAnswers(t *testing.T) {
+	c := clientOf(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer s3cret" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		result := `"vector","result":[{"metric":{"target":"a"},"value":[1,"2.5"]}]`
+		if strings.HasSuffix(r.URL.Path, "/query_range") {
+			result = `"matrix","result":[{"metric":{"target":"a"},"values":[[1,"2.5"]]}]`
+		}
+		_, _ = io.WriteString(w,
+			`{"status":"success","warnings":["store 1 is\u001b[2J down"],"data":{"resultType":`+result+`}}`)
+	})
+	vector := c.vector(t.Context(), "up", midnight)
+	matrix := c.matrix(t.Context(), "up", promv1.Range{Start: midnight, End: midnight, Step: time.Second})
+	if c.err != nil || len(vector) != 1 || len(matrix) != 1 {
+		t.Fatalf("%v and %v, error %v", vector, matrix, c.err)
+	}
+	if vector[0].Value != 2.5 || matrix[0].Values[0].Value != 2.5 {
+		t.Errorf("%v and %v, want values 2.5", vector, matrix)
+	}
+	if diff := cmp.Diff([]string{"Prometheus says: store 1 is down"}, c.warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// TestErrors holds what is said of an answer without a result: which server, why, and what to do. After it, nothing
+// more is asked.
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		body   string
 		want   []string
 	}{
-		"no Prometheus":  {404, "404 page not found", []string{"404", "without /api/v1 or /graph"}},
-		"no credentials": {401, "Unauthorized", []string{"401", "--prometheus-token-file"}},
-		"wrong ones":     {403, "<html>no</html>", []string{"403", "--prometheus-token-file"}},
-		"a login page":   {200, "<html>log in</html>", []string{"not from a Prometheus", "login page"}},
-		"too many": {422, `{"status":"error","errorType":"execution","error":"too many samples"}`,
+		"a path that does not exist": {404, "404 page not found", []string{"404", "without /api/v1 or /graph"}},
+		"a token is missing":         {401, "Unauthorized", []string{"401", "--prometheus-token-file"}},
+		"a token is refused":         {403, "<html>no</html>", []string{"403", "--prometheus-token-file"}},
+		"a login page":               {200, "<html>log in</html>", []string{"not from a Prometheus", "login page"}},
+		"a redirect":                 {302, "", []string{"302", "login page"}},
+		"a proxy without a server":   {502, "<html>bad gateway</html>", []string{"502", "try again later", "proxy"}},
+		"too many samples": {422, `{"status":"error","errorType":"execution","error":"too many samples"}`,
 			[]string{"too many samples", "shorter range"}},
-		"wrong question": {400, `{"status":"error","errorType":"bad_data","error":"parse\u001b[2J error"}`,
-			[]string{"bad_data: parse error"}},
-		"another thing": {200, `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`,
+		"a query that is not PromQL": {400, `{"status":"error","errorType":"bad_data","error":"parse\u001b[2J error"}`,
+			[]string{`query "c{a=\"b\"}": bad_data: parse error`}},
+		"a result of another type": {200, `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`,
 			[]string{"not from a Prometheus"}},
-		"elsewhere":  {302, "", []string{"302", "login page"}},
-		"a redirect": {307, "", []string{"307", "login page"}},
-		"too slow": {503, `{"status":"error","errorType":"timeout","error":"query timed out"}`,
+		"a query that takes too long": {503, `{"status":"error","errorType":"timeout","error":"query timed out"}`,
 			[]string{"timeout: query timed out", "shorter range"}},
-		"starting": {503, "Service Unavailable", []string{"503", "try again later"}},
-		"a proxy":  {502, "<html>bad gateway</html>", []string{"502", "proxy in front of it"}},
-		"too long": {200, `{"data":"` + strings.Repeat("x", 1000_000), []string{"too large", "shorter range"}},
+		"an answer that is too long": {200, `{"data":"` + strings.Repeat("x", 1000_000),
+			[]string{"too large", "shorter range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fake{handler: func(w http.ResponseWriter, _ *http.Request) {
+			requests := 0
+			c := clientOf(t, func(w http.ResponseWriter, _ *http.Request) {
+				requests++
 				w.Header().Set("Location", "https://sso.example.com/login?token=s3cret")
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.body)
-			}}
-			c := f.client(t)
-			for range 2 { // the second asks nothing, after an error
+			})
+			for range 2 {
 				c.vector(t.Context(), `c{a="b"}`, midnight)
 			}
-			if c.err == nil || f.token != "Bearer s3cret" || len(f.asked) != 1 {
-				t.Fatalf("%v, %q, asked %q", c.err, f.token, f.asked)
+			if c.err == nil || requests != 1 {
+				t.Fatalf("%d requests, error %v", requests, c.err)
 			}
 			err := c.err.Error()
 			for _, want := range append(test.want, "Prometheus at "+c.base) {
@@ -61,28 +104,11 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers checks what is said where nothing listens.
-func TestNobodyAnswers(t *testing.T) {
-	server := httptest.NewServer(nil)
-	server.Close()
-	c, err := newClient(server.URL, transport{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.vector(t.Context(), "up", midnight)
-	address := strings.TrimPrefix(server.URL, "http://")
-	want := "Prometheus at " + server.URL + " does not answer: dial tcp " + address +
-		": connect: connection refused; check --prometheus, and whether it is running"
-	if c.err == nil || c.err.Error() != want {
-		t.Errorf("got  %v\nwant %s", c.err, want)
-	}
-}
-
-// TestQueryEnds checks that a query ends with its context, and says what to do.
-func TestQueryEnds(t *testing.T) {
+// TestQueriesEndWithTheirContext holds that a query ends with its context, and says what to do.
+func TestQueriesEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	c := (&fake{}).client(t)
+	c := clientOf(t, nil)
 	c.vector(ctx, "up", midnight)
 	if c.err == nil || !strings.Contains(c.err.Error(), "shorter range") {
 		t.Error(c.err)

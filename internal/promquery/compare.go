@@ -11,8 +11,8 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// Prometheus has no single requests. So the range is divided into periods, and a pair is the means of both sides in a
-// period. Example: six hours with 400 requests are 20 periods of 18 minutes, with 20 requests each.
+// Prometheus has no single requests. So a comparison divides the range into periods. A pair is the means of both sides
+// in one period. Example: six hours with 400 requests are 20 periods of 18 minutes, with 20 requests each.
 const (
 	maxPeriods       = 20
 	requestsInPeriod = 10 // on average, at least
@@ -40,18 +40,18 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 		result.Pair += " and " + duration(b.span.length()/time.Duration(n))
 	}
 	var all []report.Pairs
-	empty := 0 // the most periods of a quantity without a sample on one side
-	for i, l := range latencyMetrics {
-		if a.latencies[i].Count == 0 || b.latencies[i].Count == 0 {
+	mostEmpty := 0 // periods of a quantity without a sample on one side
+	for _, q := range report.Quantities() {
+		if q.InSummary(&a.summary).Count == 0 || q.InSummary(&b.summary).Count == 0 {
 			continue
 		}
-		pairs := report.Pairs{Metric: l.name, Values: pairMeans(r.means(ctx, a, i, n), r.means(ctx, b, i, n))}
+		pairs := report.Pairs{Metric: q.Name, Values: pairMeans(r.means(ctx, a, q, n), r.means(ctx, b, q, n))}
 		all = append(all, pairs)
-		empty = max(empty, n-len(pairs.Values))
+		mostEmpty = max(mostEmpty, n-len(pairs.Values))
 	}
-	if empty > 0 {
+	if mostEmpty > 0 {
 		result.Warnings = append(result.Warnings,
-			fmt.Sprintf("%d of %d periods have no sample on one side, and are left out", empty, n))
+			fmt.Sprintf("%d of %d periods have no sample on one side, and are left out", mostEmpty, n))
 	}
 	return report.Compare(result, all)
 }
@@ -87,16 +87,16 @@ func tooLittleData(a, b *record) string {
 
 // means returns the mean of a latency in each of n periods of a record, in seconds. It is NaN in a period without a
 // sample.
-func (r reader) means(ctx context.Context, of *record, latency, n int) []float64 {
+func (r reader) means(ctx context.Context, of *record, q report.Quantity, n int) []float64 {
 	width := (of.span.length() / time.Duration(n)).Truncate(time.Millisecond)
 	r.targets = []string{of.target}
-	r.match = append([]string{"model" + equals(of.model), "prompt" + equals(of.prompt)}, r.match...)
+	r.matchers = append([]string{"model" + equals(of.model), "prompt" + equals(of.prompt)}, r.matchers...)
 	r.span = of.span
 	means := slices.Repeat([]float64{math.NaN()}, n)
-	r.eachPeriod(ctx, r.mean(latencyMetrics[latency].metric, width), width, n, func(v periodValue) {
+	for _, v := range r.atPeriods(ctx, r.mean(histogramOf(q), width), width, n) {
 		if !math.IsInf(v.value, 0) {
 			means[v.period] = v.value
 		}
-	})
+	}
 	return means
 }

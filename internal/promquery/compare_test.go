@@ -2,88 +2,74 @@ package promquery
 
 import (
 	"fmt"
-	"math"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/report"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
+
+	"github.com/llm-prober/prober/internal/golden"
 )
 
-// sides returns a Prometheus with targets a and b, which have a mean in each of 20 periods of 18 minutes; b is 5%
-// slower, and has none in the first two periods.
-func sides() *fake {
-	means := func(step time.Duration, from, to int, scale float64, target string) sample {
-		var values [][]any
-		for i := from; i < to; i++ {
-			end := midnight.Add(time.Duration(i+1) * step)
-			mean := 0.1 * scale * (1 + 0.01*float64(i%7))
-			values = append(values, []any{end.Unix(), fmt.Sprint(mean)})
-		}
-		return sample{"metric": point(0, "target="+target)["metric"], "values": values}
+// periodMeans returns the means of a target in periods of 18 minutes, from a first one to the 20th.
+func periodMeans(first int, target string, scale float64) model.Matrix {
+	stream := &model.SampleStream{Metric: sample(0, "target="+target).Metric}
+	for i := first; i <= 20; i++ {
+		end := midnight.Add(time.Duration(i) * 18 * time.Minute)
+		stream.Values = append(stream.Values, model.SamplePair{
+			Timestamp: model.TimeFromUnix(end.Unix()), Value: model.SampleValue(scale * float64(100+i)),
+		})
 	}
-	return &fake{warnings: []string{"store 10.0.0.1 is\x1b[2J down"}, answers: []answer{
-		{"histogram_avg ttft [1080000ms]", []sample{
-			means(18*time.Minute, 0, 20, 1, "a"), means(18*time.Minute, 2, 20, 1.05, "b"),
-		}},
-		{"histogram_avg ttft [300000ms]", []sample{means(5*time.Minute, 0, 72, 1, "a")}},
-		{"histogram_quantile(0.5, ttft", []sample{point(0.1), point(0.2, "target=b")}},
-		{"histogram_quantile", nil},
-		{"ttft_seconds_bucket", []sample{native(), native("target=b")}},
-		{"over_time", nil},
-		{"probes_total", []sample{point(400, "outcome=ok"), point(400, "target=b", "outcome=ok")}},
-	}}
+	return model.Matrix{stream}
 }
 
+// TestCompare compares two targets, of which b is 5% slower and has no sample in the first two of 20 periods; and a
+// target with itself a day earlier, of which there is too little data: too few requests, or too short a time.
 func TestCompare(t *testing.T) {
-	q, err := run(t, sides(), Request{Targets: []string{"a"}, Versus: "b"})
-	if err != nil {
-		t.Fatal(err)
+	const latency = "sum by (target, model, prompt) (increase(llm_probe_ttft_seconds{target="
+	s := &stored{
+		vectors: map[string]model.Vector{
+			counted + `target="a"`: {sample(400, "outcome=ok")},
+			counted + `target="b"`: {sample(400, "outcome=ok", "target=b")},
+			counted + `target="c"`: {sample(79, "outcome=ok", "target=c")},
+			latency + `"a"`:        {sample(400, "le=+Inf")},
+			latency + `"b"`:        {sample(400, "le=+Inf", "target=b")},
+		},
+		matrices: map[string]model.Matrix{
+			"histogram_avg(" + latency + `"a"`: periodMeans(1, "a", 1e-3),
+			"histogram_avg(" + latency + `"b"`: periodMeans(3, "b", 1.05e-3),
+		},
 	}
-	d := q.Document
-	c := d.Comparisons[0]
-	if c.A != "a" || c.B != "b" || c.Pair != "period of 18m" || len(c.Lines) != 1 || !slices.Equal(c.Warnings, []string{
-		"2 of 20 periods have no sample on one side, and are left out",
-	}) || !slices.Equal(d.Warnings, []string{"Prometheus says: store 10.0.0.1 is down"}) {
-		t.Fatalf("%+v", d)
-	}
-	// The columns are what is compared, means of periods, and not the medians of the whole ranges, 0.1 and 0.2.
-	l := c.Lines[0]
-	if l.Metric != "TTFT" || !l.Shown || l.Pairs != 18 || c.Columns != report.PeriodMeans {
-		t.Errorf("%s: %+v", c.Columns, l)
-	}
-	for want, got := range map[float64]report.Number{1.05: l.Ratio.Center, 0.103: l.A, 0.103 * 1.05: l.B,
-		0.103 * 0.05: l.Difference.Center} {
-		if math.Abs(float64(got)-want) > 1e-9 {
-			t.Errorf("%g, want %g", got, want)
-		}
-	}
-}
-
-// TestCompareRanges checks a target against itself, earlier, of which there is too little: too few requests, or too
-// short a time.
-func TestCompareRanges(t *testing.T) {
-	const needed = "too little data to compare: 8 periods of at least 5m and 10 requests are " +
-		"needed; both have 7 of them in "
-	for to, test := range map[string]struct {
-		requests float64
-		has      string
-	}{
-		"06:00:00": {79, "6h with 79 successful requests"},
-		"00:39:00": {400, "39m with 400 successful requests"},
+	var texts []string
+	for _, r := range []Request{
+		{Targets: []string{"a"}, Versus: "b"},
+		{Targets: []string{"c"}, Versus: "1d"},
+		{Targets: []string{"a"}, Versus: "1d", To: "2026-11-01T00:39:00Z"},
 	} {
-		f := &fake{answers: []answer{{"probes_total sum", []sample{point(test.requests, "outcome=ok")}}}}
-		q, err := run(t, f, Request{Targets: []string{"a"}, To: "2026-11-01T" + to + "Z", Versus: "1d"})
+		q := s.query(t, r)
+		err := q.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := q.Document.Comparisons[0]
-		if c.A != "a, from 2026-10-31 00:00:00 UTC to 2026-10-31 "+to+" UTC" || // the earlier
-			c.B != "a, from 2026-11-01 00:00:00 UTC to 2026-11-01 "+to+" UTC" || len(c.Lines) > 0 {
-			t.Errorf("%+v", c)
+		text := q.Document.Comparisons[0].Text(120)
+		for _, s := range q.Document.Summaries {
+			text += fmt.Sprintf("summary of %s, %q\n", s.Target, s.Load)
 		}
-		if !slices.Equal(c.Warnings, []string{needed + test.has}) {
-			t.Errorf("%q", c.Warnings)
-		}
+		texts = append(texts, text)
+	}
+	golden.Equal(t, "testdata/comparisons.txt", strings.Join(texts, "\n"))
+}
+
+// TestSidesAreOneSeriesEach holds that a target with two models is not compared: which one is meant must be said.
+func TestSidesAreOneSeriesEach(t *testing.T) {
+	s := &stored{vectors: map[string]model.Vector{
+		counted: {sample(400, "outcome=ok"), sample(400, "outcome=ok", "model=n")},
+	}}
+	err := s.query(t, Request{Targets: []string{"a"}, Versus: "7d"}).Run(t.Context())
+	const want = "a (model m, prompt cold) and a (model n, prompt cold) have data " +
+		"from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC: choose one with --match model=… or --match prompt=…"
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// What to do about errors.
+// The hints that errors end with.
 const (
 	shorterRangeHint = "choose a shorter range (--from, --to, --budget-window) or one target (--target)"
 
@@ -21,13 +21,13 @@ const (
 		"and check whether a login page is in front of it"
 )
 
-// maxErrorLength is how much is shown of what a server says, in characters.
+// maxErrorLength is how many characters of a server's text are shown.
 const maxErrorLength = 500
 
-// errNotPrometheus is the error of an answer that does not belong to Prometheus' API.
+// errNotPrometheus says that an answer does not belong to Prometheus' API.
 var errNotPrometheus = errors.New(notPrometheusHint)
 
-// fail keeps the error of a query, if it is one, with what to do.
+// fail keeps the error of a query, with what to do about it. It does nothing if err is nil.
 func (c *client) fail(expr string, err error) {
 	if err == nil {
 		return
@@ -50,7 +50,7 @@ func (c *client) fail(expr string, err error) {
 	}
 }
 
-// answerError returns what an answer other than a result says, and what to do. It has the query if that may be the
+// answerError returns what an answer without a result says, and what to do. It names the query if that may be the
 // reason.
 func answerError(expr string, answer *promv1.Error) string {
 	kind, text := answer.Type, answer.Msg

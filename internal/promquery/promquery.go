@@ -6,6 +6,7 @@
 // internal/report.
 //
 // A record is what is stored of one series: a target with its model and prompt. Start with Query.Run, then
-// reader.records, which reads the counters, latencies and error budgets of all records. reader.go has the PromQL,
-// client.go the HTTP, compare.go the comparison of two records by periods.
+// reader.records, which asks for the counters, latencies and error budgets of all records. reader.go and expression.go
+// have the PromQL, client.go the HTTP. What the answers mean is in record.go, latency.go and budget.go, whose functions
+// need no Prometheus. compare.go compares two records by periods.
 package promquery

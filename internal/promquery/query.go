@@ -13,7 +13,7 @@ type Query struct {
 	Document report.Document
 
 	reader reader
-	other  *reader // of what to compare with, another range or another target; nil: nothing
+	other  *reader // of the other side of a comparison, another range or another target; nil if there is none
 }
 
 // Run asks Prometheus, and fills the document.
@@ -43,8 +43,8 @@ func (q *Query) Run(ctx context.Context) error {
 	return q.reader.err
 }
 
-// addOther returns both records that are compared. If one is of an earlier range, it is the first, because a difference
-// is new − old.
+// addOther reads the other side of a comparison, and returns both records. If one is of an earlier range, it comes
+// first, because a difference is new − old.
 func (q *Query) addOther(ctx context.Context, records []*record) ([]*record, error) {
 	others, err := q.other.records(ctx)
 	if err != nil {

@@ -2,12 +2,9 @@ package promquery
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -35,21 +32,9 @@ type record struct {
 
 	span       timeRange
 	summary    report.Summary
-	latencies  [len(latencyMetrics)]storedLatency
 	objectives []*objectiveHours
 	tainted    int           // requests that were read late
 	present    time.Duration // how much of the range has data
-}
-
-// recordsBySeries are records by what they are of.
-type recordsBySeries map[series]*record
-
-// newRecord returns a record without requests.
-func newRecord(id series, span timeRange) *record {
-	return &record{series: id, span: span, summary: report.Summary{
-		Target: id.target, Model: id.model, Start: span.from, Duration: span.length(),
-		Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
-	}}
 }
 
 // warn adds a warning to the summary.
@@ -57,28 +42,58 @@ func (r *record) warn(format string, args ...any) {
 	r.summary.Warnings = append(r.summary.Warnings, fmt.Sprintf(format, args...))
 }
 
-// records returns the records of the selection, sorted by target. It is an error if a target that was asked for has no
-// data, or if there is none at all; the error says what there is.
-func (r reader) records(ctx context.Context) (records []*record, err error) {
-	found := r.readCounters(ctx)
-	present := found.targets()
-	isPresent := func(target string) bool { return slices.Contains(present, target) }
-	missing := slices.DeleteFunc(slices.Clone(r.targets), isPresent)
-	if len(missing) > 0 || len(found) == 0 {
-		return nil, r.noDataError(ctx, missing)
+// A recordSet gathers records by their series. Its methods add what Prometheus answered.
+type recordSet struct {
+	span     timeRange
+	window   time.Duration // of error budgets, whole hours
+	bySeries map[series]*record
+}
+
+// newRecordSet returns a set without records.
+func newRecordSet(span timeRange, window time.Duration) recordSet {
+	return recordSet{span: span, window: window, bySeries: map[series]*record{}}
+}
+
+// of returns the record of the series that labels name. If there is none yet, it adds one without requests.
+func (s recordSet) of(labels model.Metric) *record {
+	id := seriesOf(labels)
+	if s.bySeries[id] == nil {
+		s.bySeries[id] = &record{series: id, span: s.span, summary: report.Summary{
+			Target: id.target, Model: id.model, Start: s.span.from, Duration: s.span.length(),
+			Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
+		}}
 	}
-	r.readLatencies(ctx, found)
-	r.readPresence(ctx, found)
-	r.readObjectives(ctx, maps.Clone(found)) // a clone: a series that has only objectives is not reported
-	seriesWithRequests := map[string]int{}   // of each target
-	for id, one := range found {
+	return s.bySeries[id]
+}
+
+// targets returns the names of all targets, sorted.
+func (s recordSet) targets() (targets []string) {
+	for id := range s.bySeries {
+		targets = append(targets, id.target)
+	}
+	slices.Sort(targets)
+	return slices.Compact(targets)
+}
+
+// missing returns those of these targets that have no record.
+func (s recordSet) missing(targets []string) []string {
+	present := s.targets()
+	isPresent := func(target string) bool { return slices.Contains(present, target) }
+	return slices.DeleteFunc(slices.Clone(targets), isPresent)
+}
+
+// reported returns the records that are reported, complete and sorted by target. A series without requests is left out
+// if another one of its target has some: it is of a model that was not known yet, or is no longer asked.
+func (s recordSet) reported() (records []*record) {
+	seriesWithRequests := map[string]int{} // of each target
+	for id, one := range s.bySeries {
 		if one.summary.Sent() > 0 {
 			seriesWithRequests[id.target]++
 		}
 	}
-	for id, one := range found {
+	for id, one := range s.bySeries {
 		if one.summary.Sent() == 0 && seriesWithRequests[id.target] > 0 {
-			continue // of a model that was not known yet, or is no longer asked
+			continue
 		}
 		if seriesWithRequests[id.target] > 1 {
 			one.summary.Target = fmt.Sprintf("%s (model %s, prompt %s)", id.target, id.model, id.prompt)
@@ -90,29 +105,7 @@ func (r reader) records(ctx context.Context) (records []*record, err error) {
 		records = append(records, one)
 	}
 	slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.summary.Target, b.summary.Target) })
-	return records, r.err
-}
-
-// targets returns the names of all targets, sorted.
-func (s recordsBySeries) targets() (targets []string) {
-	for id := range s {
-		targets = append(targets, id.target)
-	}
-	slices.Sort(targets)
-	return slices.Compact(targets)
-}
-
-// noDataError returns the error that these targets, or if there are none all, have no data. It says what there is.
-func (r reader) noDataError(ctx context.Context, targets []string) error {
-	r.targets = targets
-	selector := r.selector(probesTotal)
-	r.targets = nil
-	hint := "check that this Prometheus scrapes a prober or receives its OTLP"
-	present := r.readCounters(ctx).targets()
-	if present != nil {
-		hint = "in this range there is data of " + strings.Join(present, ", ")
-	}
-	return cmp.Or(r.err, fmt.Errorf("no data %s in Prometheus at %s (looked for %s); %s", r.span, r.base, selector, hint))
+	return records
 }
 
 // A counterMetric is a counter that is read, by one of its labels.
@@ -136,45 +129,33 @@ var counterMetrics = []counterMetric{
 	}},
 }
 
-// readCounters reads everything that is not a latency. It finds all series, because each has a counter of every outcome
-// from its start.
-func (r reader) readCounters(ctx context.Context) recordsBySeries {
-	found := recordsBySeries{}
-	for _, metric := range counterMetrics {
-		expr := r.increase(metric.name, r.span.length(), metric.label)
-		r.eachRecord(ctx, found, expr, func(one *record, sample *model.Sample) {
-			n := int(math.Round(float64(sample.Value)))
-			if n != 0 {
-				metric.add(one, string(sample.Metric[model.LabelName(metric.label)]), n)
-			}
-		})
+// addCounter adds the increases of a counter.
+func (s recordSet) addCounter(metric counterMetric, increases model.Vector) {
+	for _, sample := range increases {
+		one := s.of(sample.Metric)
+		n := int(math.Round(float64(sample.Value)))
+		if n != 0 {
+			metric.add(one, string(sample.Metric[model.LabelName(metric.label)]), n)
+		}
 	}
-	return found
 }
 
-// minPresenceWindow is the time for which Prometheus looks back for a sample.
-const minPresenceWindow = 5 * time.Minute
+// addPresence adds in how many windows of the range there is data.
+func (s recordSet) addPresence(window time.Duration, windowsWithData model.Vector) {
+	for _, sample := range windowsWithData {
+		s.of(sample.Metric).present = window * time.Duration(sample.Value)
+	}
+}
 
-// readPresence reads how much of the range has data, and from how many sources it comes at once. It divides the range
-// into windows, and counts the sources in each.
-func (r reader) readPresence(ctx context.Context, found recordsBySeries) {
-	const windows = 500
-	length := r.span.length()
-	step := length / windows
-	inWindow := fmt.Sprintf("count by (target, model, prompt) (present_over_time(%s[%dms]))",
-		r.selector(probesTotal, `outcome="ok"`), max(step, minPresenceWindow).Milliseconds())
-	sources := fmt.Sprintf("%s[%dms:%dms]", inWindow, length.Milliseconds(), step.Milliseconds())
-	r.eachRecord(ctx, found, "count_over_time("+sources+")", func(one *record, windowsWithData *model.Sample) {
-		one.present = step * time.Duration(windowsWithData.Value)
-	})
-	// Not the maximum: for a moment there are two sources when a prober is replaced.
-	r.eachRecord(ctx, found, "quantile_over_time(0.9, "+sources+")", func(one *record, n *model.Sample) {
-		if n.Value > 1 {
-			one.warn("%.0f jobs or instances report this target and are added up: "+
+// addSources warns of series that come from several sources at once.
+func (s recordSet) addSources(sources model.Vector) {
+	for _, sample := range sources {
+		if sample.Value > 1 {
+			s.of(sample.Metric).warn("%.0f jobs or instances report this target and are added up: "+
 				"if they are one prober that is scraped twice, select one with --match job=NAME",
-				math.Ceil(float64(n.Value)))
+				math.Ceil(float64(sample.Value)))
 		}
-	})
+	}
 }
 
 // addWarnings says what is missing in the data.

@@ -2,128 +2,172 @@ package promquery
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/probe"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
+
+	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/report"
 )
 
-// TestRecords checks what is made of 44 requests of target a, 4 of which failed, in native histograms of TTFT and
-// classic ones of E2EL.
-func TestRecords(t *testing.T) {
-	f := &fake{answers: []answer{
-		{"count_over_time", []sample{point(500)}}, {"quantile_over_time", nil},
-		{"histogram_quantile(0.5, ttft", []sample{point(0.2)}},
-		{"histogram_quantile(0.99, ttft", []sample{point(0.5)}},
-		{"histogram_quantile(0.5, e2el", []sample{point(0.6)}},
-		{"histogram_quantile(0.99, e2el", []sample{point(1)}},
-		{"histogram_quantile", nil},
-		{"histogram_avg ttft", []sample{point(0.25)}},
-		{"histogram_avg e2el_seconds_sum / e2el_seconds_count", []sample{point(0.65)}},
-		{"ttft_seconds_bucket", []sample{native()}},
-		{"e2el_seconds_bucket le", []sample{point(40, "le=+Inf"), point(10, "le=0.5"), point(39, "le=1")}},
-		{"probes_total", []sample{point(40.2, "outcome=ok"), point(3.9, "outcome=timeout"), point(0, "outcome=dns")}},
-		{"skipped_total", []sample{point(2, "reason=late")}},
-		{"tainted_total", []sample{point(7, "reason=late")}},
-		{"tokens_total", []sample{point(4000, "kind=prompt"), point(400, "kind=output"), point(99, "kind=cached")}},
-	}}
-	q, err := run(t, f, Request{Targets: []string{"a"}, Match: []string{"job=prober"}})
-	if err != nil || len(q.Document.Summaries) != 1 {
-		t.Fatalf("%+v, %v", q.Document, err)
-	}
-	s := q.Document.Summaries[0]
-	if s.Target != "a" || s.Model != "m" || s.Input != 4000 || s.Output != 400 {
-		t.Errorf("%+v", s)
-	}
-	if s.Outcomes[probe.OK] != 40 || s.Outcomes[probe.Timeout] != 4 || s.Skipped[probe.SkipLate] != 2 {
-		t.Errorf("outcomes %v, skipped %v", s.Outcomes, s.Skipped)
-	}
-	if s.Start != midnight || s.Duration != 6*time.Hour {
-		t.Errorf("%v from %v", s.Duration, s.Start)
-	}
-	if s.TTFT.Count != 40 || s.TTFT.Mean != 0.25 || s.E2EL.Count != 40 || s.E2EL.Mean != 0.65 || s.ITL.Count != 0 {
-		t.Errorf("TTFT %+v, ITL %+v, E2EL %+v", s.TTFT, s.ITL, s.E2EL)
-	}
-	// For a quantile above the last finite bound, Prometheus returns that bound.
-	const want = "[{0.5 0.2 0 0.25} {0.99 0.5 0.25 0.5}] [{0.5 0.6 0.5 1} {0.99 1 1 +Inf}]"
-	if got := fmt.Sprint(s.TTFT.Quantiles, s.E2EL.Quantiles); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if !slices.EqualFunc(s.Warnings, []string{"7 of the 44 requests were read too late"}, strings.HasPrefix) {
-		t.Error(s.Warnings)
-	}
-	// The native form is taken if there is one.
-	const selection = `{target="a",job="prober"}[21600000ms]`
-	const either = `sum by (target, model, prompt) (increase(llm_probe_ttft_seconds` + selection + `))` +
-		` or on (target, model, prompt) ` +
-		`sum by (target, model, prompt, le) (increase(llm_probe_ttft_seconds_bucket` + selection + `))`
-	for _, want := range []string{either, "histogram_quantile(0.5, " + either + ")"} {
-		if !slices.Contains(f.asked, want) {
-			t.Errorf("not asked: %s", want)
-		}
-	}
+// countedSet returns a set of records for six hours with these increases of llm_probe_probes_total.
+func countedSet(increases ...*model.Sample) recordSet {
+	s := newRecordSet(sixHours, 30*24*time.Hour)
+	s.addCounter(counterMetrics[0], increases)
+	return s
 }
 
-// TestModels checks that several models of a target are told apart.
-func TestModels(t *testing.T) {
-	const both = "a (model m, prompt cold) 40+0, a (model n, prompt cold) 0+4"
-	counted := func(n float64, outcome, model string) sample { return point(n, "outcome="+outcome, "model="+model) }
-	for want, stored := range map[string][]sample{
-		both:     {counted(40, "ok", "m"), counted(4, "timeout", "n")},
-		"a 0+4":  {counted(4, "timeout", "unknown")},
-		"a 40+0": {counted(40, "ok", "m"), counted(0, "ok", "idle")},
+// TestRecords holds what is made of the answers about two targets. Target a has native histograms, and an objective
+// that missed the hour before the last of the range. The other has classic histograms, whose buckets come in any order.
+// Its last quantile is above the last finite bound, and Prometheus returns that bound. Series without requests add
+// nothing.
+func TestRecords(t *testing.T) {
+	s := countedSet(sample(40.2, "outcome=ok"), sample(3.9, "outcome=timeout"), sample(0, "outcome=dns"),
+		sample(40, "outcome=ok", "target=classic"))
+	for i, increases := range []model.Vector{
+		{sample(2, "reason=late")},
+		{sample(4, "reason=late"), sample(3, "reason=batched")},
+		{sample(4000, "kind=prompt"), sample(400, "kind=output"), sample(99, "kind=cached")},
+	} {
+		s.addCounter(counterMetrics[1+i], increases)
+	}
+	native, unused := sample(0), sample(0, "model=unused")
+	native.Histogram = &model.SampleHistogram{Buckets: model.HistogramBuckets{
+		{Lower: -0.25, Upper: 0.25, Count: 30}, {Lower: 0.25, Upper: 0.5, Count: 10},
+	}}
+	unused.Histogram = &model.SampleHistogram{}
+	seconds := func(native, classic float64) model.Vector {
+		return model.Vector{
+			sample(native), sample(classic, "target=classic"), sample(math.NaN(), "model=unused"),
+		}
+	}
+	s.addLatency(report.Quantities()[3], storedLatency{
+		histograms: model.Vector{
+			native, unused,
+			sample(40, "target=classic", "le=+Inf"), sample(10, "target=classic", "le=0.5"),
+			sample(39, "target=classic", "le=1"),
+		},
+		means: seconds(0.25, 0.65),
+		quantiles: []model.Vector{
+			seconds(0.2, 0.6), seconds(0.25, 0.8), seconds(0.3, 0.9), seconds(0.4, 0.97), seconds(0.5, 1),
+		},
+	})
+	addObjectives(s)
+	s.addPresence(time.Hour, model.Vector{sample(6), sample(6, "target=classic")})
+	var d report.Document
+	for _, r := range s.reported() {
+		d.Summaries = append(d.Summaries, r.summary)
+	}
+	var text strings.Builder
+	if err := d.Write(&text, "json", 0); err != nil {
+		t.Fatal(err)
+	}
+	golden.Equal(t, "testdata/records.json", text.String())
+}
+
+// addObjectives adds two objectives of target a, and one of a target without requests.
+func addObjectives(s recordSet) {
+	s.addGoals(model.Vector{
+		sample(0.75, "objective=ttft"), sample(0.99, "objective=availability"), sample(0.9, "target=gone", "objective=ttft"),
+	})
+	s.addLimits(model.Vector{sample(2, "objective=ttft"), sample(2, "target=gone", "objective=ttft")})
+	hour := func(fromEnd int, value float64, labels ...string) periodValue {
+		return periodValue{labels: sample(0, labels...).Metric, period: 30*24 - 1 - fromEnd, value: value}
+	}
+	s.addEvents([]periodValue{
+		hour(1, 40, "objective=ttft", "verdict=bad"), hour(1, 320, "objective=ttft", "verdict=good"),
+		hour(0, 359.2, "objective=ttft", "verdict=good"),
+	})
+	s.addFailures([]periodValue{
+		hour(1, 29.9, "outcome=timeout"), hour(1, 330, "outcome=ok"), hour(1, 5, "outcome=unauthorized"),
+	})
+}
+
+// TestModelsOfATarget holds which series of a target are reported, and by which name.
+func TestModelsOfATarget(t *testing.T) {
+	for _, test := range []struct {
+		about string
+		set   recordSet
+		want  []string
+	}{
+		{
+			"two models have requests",
+			countedSet(sample(4, "outcome=timeout", "model=n"), sample(40, "outcome=ok")),
+			[]string{"a (model m, prompt cold): 40 + 0", "a (model n, prompt cold): 0 + 4"},
+		},
+		{
+			"one model has none",
+			countedSet(sample(0, "outcome=ok", "model=idle"), sample(40, "outcome=ok")),
+			[]string{"a: 40 + 0"},
+		},
+		{"the only model has none", countedSet(sample(0, "outcome=ok", "model=unknown")), []string{"a: 0 + 0"}},
 	} {
 		var got []string
-		f := &fake{answers: []answer{{"probes_total sum", stored}}}
-		q, _ := run(t, f, Request{})
-		for _, s := range q.Document.Summaries {
-			got = append(got, fmt.Sprintf("%s %d+%d", s.Target, s.Succeeded(), s.Failed()))
+		for _, r := range test.set.reported() {
+			s := r.summary
+			got = append(got, fmt.Sprintf("%s: %d + %d", s.Target, s.Succeeded(), s.Failed()))
 		}
-		if text := strings.Join(got, ", "); text != want {
-			t.Errorf("%s, want %s", text, want)
-		}
-		_, err := run(t, f, Request{Targets: []string{"a"}, Versus: "7d"})
-		const words = "a (model m, prompt cold) and a (model n, prompt cold) have data"
-		several := err != nil && strings.HasPrefix(err.Error(), words)
-		if several != (want == both) {
-			t.Error(err)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.about, diff)
 		}
 	}
 }
 
-func TestPresence(t *testing.T) {
-	for want, stored := range map[string]struct{ windows, sources float64 }{
-		"": {451, 1},
-		"2 jobs or instances report this target and are added up: ": {500, 1.9},
-		"there is no data for 3h of the range's 6h":                 {250, 1},
+func TestWarningsOfMissingData(t *testing.T) {
+	const window = 43_200 * time.Millisecond // a 500th of six hours
+	for _, test := range []struct {
+		about            string
+		windows, sources float64
+		latencies        int // of 40 requests
+		tainted          int
+		want             string
+	}{
+		{"nine tenths of the range have data", 451, 1, 40, 0, ""},
+		{"half of the range has data", 250, 1, 40, 0, "there is no data for 3h of the range's 6h"},
+		{
+			"two sources add up, mostly", 500, 1.9, 40, 0,
+			"2 jobs or instances report this target and are added up: if they are one prober that is scraped twice, " +
+				"select one with --match job=NAME",
+		},
+		{"four fifths have a latency", 500, 1, 32, 0, ""},
+		{
+			"less than four fifths have a latency", 500, 1, 31, 0, "latencies are of 31 of the 40 successful requests: " +
+				"the others are stored only as the other kind of histogram (native or classic)",
+		},
+		{"some were late", 500, 1, 40, 7, "7 of the 40 requests were read too late by the prober: excluded from ITL"},
 	} {
-		const sources = `(present_over_time(llm_probe_probes_total{outcome="ok"}[300000ms]))[21600000ms:43200ms])`
-		q, _ := run(t, &fake{answers: []answer{
-			{"quantile_over_time(0.9, " + sources, []sample{point(stored.sources)}},
-			{"count_over_time(count " + sources, []sample{point(stored.windows)}},
-			{"probes_total", []sample{point(0, "outcome=ok")}},
-		}}, Request{})
-		got := strings.Join(q.Document.Summaries[0].Warnings, "\n")
-		if !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("%q, want %q", got, want)
+		s := countedSet(sample(40, "outcome=ok"))
+		s.addPresence(window, model.Vector{sample(test.windows)})
+		s.addSources(model.Vector{sample(test.sources)})
+		one := s.of(sample(0).Metric)
+		one.summary.E2EL.Count = test.latencies
+		one.tainted = test.tainted
+		got := strings.Join(s.reported()[0].summary.Warnings, "\n")
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.about, diff)
 		}
 	}
 }
 
-func TestAbsent(t *testing.T) {
-	for want, stored := range map[string][]answer{
-		"in this range there is data of a":            {{"probes_total", []sample{point(1, "outcome=ok")}}},
-		"check that this Prometheus scrapes a prober": nil,
+func TestNoData(t *testing.T) {
+	for _, test := range []struct {
+		about  string
+		stored model.Vector // of all targets
+		want   string
+	}{
+		{"another target has some", model.Vector{sample(1, "outcome=ok")}, "in this range there is data of a"},
+		{"no target has any", nil, "check that this Prometheus scrapes a prober or receives its OTLP"},
 	} {
-		_, err := run(t, &fake{answers: stored}, Request{Targets: []string{"b"}, Match: []string{"prompt=cold"}})
-		const where = "no data from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://"
-		const looked = `(looked for llm_probe_probes_total{target="b",prompt="cold"}); `
-		for _, want := range []string{where, looked + want} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v\nhas no %q", err, want)
-			}
+		s := &stored{vectors: map[string]model.Vector{counted + `prompt="cold"`: test.stored}}
+		err := s.query(t, Request{Targets: []string{"b"}, Match: []string{"prompt=cold"}}).Run(t.Context())
+		want := "no data from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://prometheus:9090 " +
+			`(looked for llm_probe_probes_total{target="b",prompt="cold"}); ` + test.want
+		if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.about, diff)
 		}
 	}
 }

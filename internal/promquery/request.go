@@ -14,26 +14,25 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A Request is what the command line asks for, as it was typed.
+// A Request is the flags of the command line, as they were typed.
 type Request struct {
-	Prometheus string // base URL
-	TokenFile  string // with a bearer token; empty: none
-	Match      []string
+	Prometheus string   // base URL
+	TokenFile  string   // with a bearer token; empty if there is none
+	Match      []string // label=value
 
-	From, To     string
+	From, To     string   // see timeFormats
 	Targets      []string // nil for all
-	Versus       string   // what to compare with; empty: nothing
-	BudgetWindow string
+	Versus       string   // how much earlier, FROM/TO, or a target; empty if nothing is compared
+	BudgetWindow string   // 30d
 }
 
-// Parse checks a request. The problems are everything that is wrong with it.
+// Parse checks a request, and returns its query. The problems are all that is wrong with it.
 func (r Request) Parse(now time.Time) (*Query, usage.Problems) {
 	var problems usage.Problems
 	q := &Query{reader: reader{
-		client:  r.parseClient(&problems),
-		targets: r.Targets,
-		match:   r.parseMatch(&problems),
-		window:  r.parseWindow(&problems),
+		client:    r.parseClient(&problems),
+		selection: selection{targets: r.Targets, matchers: r.parseMatch(&problems)},
+		window:    r.parseWindow(&problems),
 	}}
 	now = now.UTC().Truncate(time.Second)
 	q.reader.span = r.parseSpan(now, &problems)
@@ -74,7 +73,7 @@ func isBaseURL(u *url.URL) bool {
 	return isHTTP && u.Host != "" && u.RawQuery == "" && u.Fragment == ""
 }
 
-// readToken reads the file with the token. The token is empty if there is no file.
+// readToken reads the file with the token. It returns an empty token if no file is named.
 func (r Request) readToken(problems *usage.Problems) string {
 	if r.TokenFile == "" {
 		return ""
@@ -92,7 +91,7 @@ func (r Request) readToken(problems *usage.Problems) string {
 	return token
 }
 
-// parseMatch reads the matchers of series, and returns them as PromQL writes them.
+// parseMatch reads the matchers of series, and returns them in PromQL.
 func (r Request) parseMatch(problems *usage.Problems) (matchers []string) {
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
@@ -130,7 +129,8 @@ func (r Request) parseSpan(now time.Time, problems *usage.Problems) timeRange {
 	return span
 }
 
-// parseVersus reads what to compare with: how much earlier, another range, or else the name of another target.
+// parseVersus returns the reader of what to compare reference with. The flag says how much earlier, another range, or
+// else the name of another target.
 func (r Request) parseVersus(reference reader, now time.Time, problems *usage.Problems) *reader {
 	place := usage.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {

@@ -1,9 +1,10 @@
 package promquery
 
 import (
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestVersus holds what the words after --vs mean.
@@ -11,24 +12,31 @@ func TestVersus(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) timeRange { return timeRange{now.Add(-d - 24*time.Hour), now.Add(-d)} }
 	for vs, want := range map[string]reader{
-		"7d":                    {targets: []string{"a"}, span: ago(7 * 24 * time.Hour)},
-		"2026-11-01/2026-11-02": {targets: []string{"a"}, span: ago((19*24 + 12) * time.Hour)},
-		"2d/24h":                {targets: []string{"a"}, span: ago(24 * time.Hour)},
-		"vllm-b":                {targets: []string{"vllm-b"}, span: ago(0)},
-		"host/v1":               {targets: []string{"host/v1"}, span: ago(0)},
-		"2026-11-01/soon":       {targets: []string{"2026-11-01/soon"}, span: ago(0)},
+		"7d":                    sideOf("a", ago(7*24*time.Hour)),
+		"2026-11-01/2026-11-02": sideOf("a", ago((19*24+12)*time.Hour)),
+		"2d/24h":                sideOf("a", ago(24*time.Hour)),
+		"vllm-b":                sideOf("vllm-b", ago(0)),
+		"host/v1":               sideOf("host/v1", ago(0)),
+		"2026-11-01/soon":       sideOf("2026-11-01/soon", ago(0)),
 	} {
 		request := Request{
 			Prometheus: "http://x", From: "24h", To: "now", Versus: vs, Targets: []string{"a"}, BudgetWindow: "30d",
 		}
-		q, err := request.Parse(now)
-		if err != nil {
-			t.Fatalf("%s: %v", vs, err)
+		q, problems := request.Parse(now)
+		if problems != nil {
+			t.Fatalf("%s: %v", vs, problems)
 		}
-		if q.reader.span != ago(0) || q.other.span != want.span || !slices.Equal(q.other.targets, want.targets) {
-			t.Errorf("%s: %+v", vs, q)
+		q.other.client, q.other.window = nil, 0 // as of the reader
+		unexported := cmp.AllowUnexported(reader{}, selection{}, timeRange{})
+		if diff := cmp.Diff(want, *q.other, unexported); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", vs, diff)
 		}
 	}
+}
+
+// sideOf returns a reader of one target.
+func sideOf(target string, span timeRange) reader {
+	return reader{selection: selection{targets: []string{target}}, span: span}
 }
 
 func TestParseTime(t *testing.T) {

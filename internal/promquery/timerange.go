@@ -6,18 +6,18 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// A timeRange is a range of stored time: after from, up to to.
+// A timeRange is a range of stored time. It begins after from and ends with to.
 type timeRange struct{ from, to time.Time }
 
-// length returns how long r is.
+// length returns the length of r.
 func (r timeRange) length() time.Duration { return r.to.Sub(r.from) }
 
-// earlier returns the range of the same length that lies so long before r.
+// earlier returns r moved back by some time.
 func (r timeRange) earlier(by time.Duration) timeRange {
 	return timeRange{from: r.from.Add(-by), to: r.to.Add(-by)}
 }
 
-// String returns r as sentences have it.
+// String returns r as part of a sentence: "from 2026-11-01 00:00:00 UTC to 2026-11-02 00:00:00 UTC".
 func (r timeRange) String() string { return "from " + timestamp(r.from) + " to " + timestamp(r.to) }
 
 // timestamp writes a time in UTC.

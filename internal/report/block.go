@@ -19,7 +19,7 @@ func Block(s Summary) string {
 	b.requests(s)
 	b.throughput(s)
 	for _, q := range quantities {
-		b.latency(q, *q.inSummary(&s))
+		b.latency(q, *q.InSummary(&s))
 	}
 	b.section("", "=")
 	for _, f := range s.shownFailures() {
@@ -28,8 +28,9 @@ func Block(s Summary) string {
 			b.wrap("  ", f.Hint)
 		}
 	}
-	for _, text := range bucketNotes(s) {
-		b.wrap("", text)
+	note := bucketNote(s)
+	if note != "" {
+		b.wrap("", note)
 	}
 	for _, budget := range s.Budgets {
 		b.WriteString(budget.text())
@@ -68,13 +69,13 @@ func (s Summary) failureText(f Failures) string {
 // A block gathers the lines of a [Block].
 type block struct{ strings.Builder }
 
-// wrap adds what follows the block. Its width does not depend on the terminal, because that of the block does not.
+// wrap adds a label and a text below the block. Like the block, it does not depend on the width of the terminal.
 func (b *block) wrap(label, text string) {
 	const width = 80 // columns
 	b.WriteString(format.Wrap(label, text, width))
 }
 
-// section adds a title in the middle of a line of 50 columns. Of an odd fill, more is on the right: so does Python.
+// section adds a title in the middle of a line of 50 columns. If the fill is odd, the right gets more, as in Python.
 func (b *block) section(title, fill string) {
 	free := 50 - len(title)
 	left := free / 2
@@ -124,16 +125,16 @@ func (b *block) throughput(s Summary) {
 }
 
 // latency adds the section of a quantity.
-func (b *block) latency(q quantity, d Distribution) {
+func (b *block) latency(q Quantity, d Distribution) {
 	b.section(q.title, "-")
 	mean := d.Mean
 	if d.Quantiles == nil {
 		mean = noValue
 	}
-	b.row("Mean "+q.name+" (ms):", twoDecimals(mean*1e3))
-	b.row("Median "+q.name+" (ms):", twoDecimals(d.At(0.5)*1e3))
+	b.row("Mean "+q.Name+" (ms):", twoDecimals(mean*1e3))
+	b.row("Median "+q.Name+" (ms):", twoDecimals(d.At(0.5)*1e3))
 	for _, share := range Shares() {
-		b.row(percentile(share)+" "+q.name+" (ms):", twoDecimals(d.At(share)*1e3))
+		b.row(percentile(share)+" "+q.Name+" (ms):", twoDecimals(d.At(share)*1e3))
 	}
 }
 
@@ -148,33 +149,33 @@ func decimals(n int, v Number) string {
 // twoDecimals writes a figure as vLLM does: nan if there is none.
 func twoDecimals(v Number) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
 
-// bucketNotes says how exact the quantiles are that come from histograms. It is empty if all are exact.
-func bucketNotes(s Summary) []string {
+// bucketNote says how exact the quantiles are that come from histograms. It is empty if all are exact.
+func bucketNote(s Summary) string {
 	const wide = 0.1 // classic buckets; native ones are ±4.4%
 	var parts []string
 	var widest Number
 	for _, quantity := range quantities {
 		var largest Number // relative error of the quantiles of this quantity
-		for _, q := range quantity.inSummary(&s).Quantiles {
+		for _, q := range quantity.InSummary(&s).Quantiles {
 			distance := max(q.High-q.Value, q.Value-q.Low)
 			switch {
 			case math.IsInf(float64(q.High), 1):
-				parts = append(parts, quantity.name+" "+percentile(q.Share)+" above "+secondsOrNone(q.Low))
+				parts = append(parts, quantity.Name+" "+percentile(q.Share)+" above "+secondsOrNone(q.Low))
 			case distance > 0:
 				largest = max(largest, distance/q.Value)
 			}
 		}
 		if largest > 0 {
-			parts = append(parts, quantity.name+" ±"+format.Percent(float64(largest)))
+			parts = append(parts, quantity.Name+" ±"+format.Percent(float64(largest)))
 			widest = max(widest, largest)
 		}
 	}
 	if parts == nil {
-		return nil
+		return ""
 	}
 	note := "Quantiles come from histogram buckets: " + strings.Join(parts, ", ")
 	if widest > wide {
 		note += "; scrape native histograms for ±4.4%"
 	}
-	return []string{note}
+	return note
 }

@@ -72,7 +72,7 @@ func readDocument(path string) (Document, usage.Problems) {
 	return Document{}, usage.Problems{problem}
 }
 
-// sourceOfFile says in a line what a file is of.
+// sourceOfFile returns a line with the name of a file, and what wrote it when.
 func sourceOfFile(name string, d Document) string {
 	started := d.Started.UTC().Format(time.RFC3339)
 	version := cmp.Or(d.Version, "unknown")
@@ -105,10 +105,10 @@ type stepPair struct{ a, b Summary }
 
 // commonSteps returns the steps that two runs have in common.
 func commonSteps(a, b []Summary) (steps []stepPair) {
-	anyName := ofOneTarget(a) && ofOneTarget(b)
+	ignoreNames := ofOneTarget(a) && ofOneTarget(b)
 	for _, x := range a {
 		for _, y := range b {
-			sameTarget := anyName || x.Target == y.Target
+			sameTarget := ignoreNames || x.Target == y.Target
 			if sameTarget && x.Load == y.Load && x.PromptTokens == y.PromptTokens {
 				steps = append(steps, stepPair{x, y})
 			}
@@ -122,13 +122,13 @@ func ofOneTarget(steps []Summary) bool {
 	return !slices.ContainsFunc(steps, func(s Summary) bool { return s.Target != steps[0].Target })
 }
 
-// compareSteps compares a step of two runs, which have inCommon steps in common. Rounds of two runs have nothing to do
-// with each other, so the first request of A is paired with the first of B, and so on.
-func compareSteps(nameA, nameB string, step stepPair, inCommon int) Comparison {
+// compareSteps compares one of the steps that two runs have in common. Rounds of two runs have nothing to do with each
+// other, so the first request of A is paired with the first of B, and so on.
+func compareSteps(nameA, nameB string, step stepPair, steps int) Comparison {
 	a, b := step.a, step.b
 	c := Comparison{
 		A: nameA, B: nameB, Load: headline(a), Pair: "request",
-		ComparisonsInRun: inCommon,
+		ComparisonsInRun: steps,
 		RequestsInPair:   a.AtOnce,
 		Warnings: nonEmpty(
 			differenceText("models differ", a.Model, b.Model),

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,76 +11,54 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// A contest is two simulated targets that answer the same prompts.
-type contest struct {
-	rounds  int
-	factor  float64 // by which B takes longer in everything
-	noise   float64 // of each request, a share of the value
-	outlier float64 // share of requests that take up to several times as long
-}
-
-// pairs returns those of one run, in which both targets share what is hard about a round.
-func (c contest) pairs(seed uint64) (list []Pairs) {
+// drawnPairs returns pairs of each quantity. In a pair, B takes factor times as long as A. Each value has noise, a
+// share of it, and both share what is hard about the prompt.
+func drawnPairs(n int, factor, noise float64, seed uint64) (list []Pairs) {
 	r := rand.New(rand.NewPCG(seed, 20260301))
-	draw := func(mean float64) float64 {
-		v := mean * math.Exp(c.noise*r.NormFloat64())
-		if r.Float64() < c.outlier {
-			v *= 1 + 2*r.ExpFloat64()
-		}
-		return v
-	}
 	for _, q := range quantities {
-		p := Pairs{Metric: q.name}
-		for range c.rounds {
-			hard := math.Exp(0.1 * r.NormFloat64())
-			p.Values = append(p.Values, [2]float64{hard * draw(0.8), c.factor * hard * draw(0.8)})
+		p := Pairs{Metric: q.Name}
+		for range n {
+			a := 0.8 * math.Exp(0.1*r.NormFloat64())
+			b := factor * a
+			p.Values = append(p.Values, [2]float64{a * math.Exp(noise*r.NormFloat64()), b * math.Exp(noise*r.NormFloat64())})
 		}
 		list = append(list, p)
 	}
 	return list
 }
 
+// anyShown reports whether c shows a difference of any quantity.
 func anyShown(c Comparison) bool {
 	return slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Shown })
 }
 
-// TestRunsShowWhatIsThere holds that at most 5% of runs show any difference of equals, since
-// the confidence is of all lines together, and 95% show in each line one that is there.
-func TestRunsShowWhatIsThere(t *testing.T) {
-	for _, c := range []contest{
-		{rounds: 10, factor: 1, noise: 0.05, outlier: 0.05},
-		{rounds: 60, factor: 1, noise: 0.05, outlier: 0.05},
-		{rounds: 8, factor: 1, noise: 0.5},
-		{rounds: 10, factor: 1.05, noise: 0.01},
-		{rounds: 40, factor: 1.05, noise: 0.05 / math.Sqrt2}, // 5% is the noise of a pair's difference
-		{rounds: 25, factor: 2.6, noise: 0.05, outlier: 0.05},
+// TestPairsThatFindADifference holds cells of the table in docs/bench.md: how many pairs show, in 95% of runs, a
+// difference of so many standard deviations of a pair's differences. The runs are too few to tell 95% from 93%.
+func TestPairsThatFindADifference(t *testing.T) {
+	const runs, least = 500, 500 * 93 / 100
+	for _, c := range []struct {
+		deviations         float64
+		comparisons, pairs int
+	}{
+		{3, 1, 8}, {1, 1, 31}, {0.5, 1, 116}, {2, 5, 14}, {1, 5, 44}, {1, 24, 50},
 	} {
-		const runs = 400
-		claims, found := 0, map[string]int{}
+		found := 0
 		for seed := range uint64(runs) {
-			compared := Compare(Comparison{}, c.pairs(seed))
-			if anyShown(compared) {
-				claims++
-			}
-			for _, l := range compared.Lines {
-				if l.Shown && l.Difference.Low > 0 {
-					found[l.Metric]++
-				}
+			const noise = 0.001 // of each side; a pair's differences have √2 times as much
+			pairs := drawnPairs(c.pairs, 1+c.deviations*noise*math.Sqrt2, noise, seed)
+			l := Compare(Comparison{ComparisonsInRun: c.comparisons}, pairs).Lines[0]
+			if l.Difference.Low > 0 {
+				found++
 			}
 		}
-		if c.factor == 1 && claims > runs*5/100 {
-			t.Errorf("%+v: %d of %d runs claim a difference", c, claims, runs)
-		}
-		for _, q := range quantities {
-			if c.factor > 1 && found[q.name] <= runs*95/100 {
-				t.Errorf("%+v: %s found in %d of %d runs", c, q.name, found[q.name], runs)
-			}
+		if found < least {
+			t.Errorf("%+v: found in %d of %d runs", c, found, runs)
 		}
 	}
 }
 
-// ladderPairs returns those of a step of a ladder, in which two identical builds answer the same prompts. As of real
-// servers latencies are skewed, some are several times as long, and what makes a request slow is seen in several
+// ladderPairs returns the pairs of a step of a ladder, in which two identical builds answer the same prompts. As those
+// of real servers, latencies are skewed, and some are several times as long. What makes a request slow shows in several
 // quantities: E2EL is TTFT and all tokens, ITL is the median of what TPOT is the mean of, and prompts are hard or easy
 // for both. Requests that are under way together share a batch, which is quick or slow for all of them.
 func ladderPairs(r *rand.Rand, requests, concurrency int) []Pairs {
@@ -113,54 +90,60 @@ func ladderPairs(r *rand.Rand, requests, concurrency int) []Pairs {
 	return list
 }
 
-// TestLadderOfIdenticalBuilds holds that a ladder of five steps has the confidence of one comparison: at most 5% of
+// TestLadderOfIdenticalBuilds holds that a ladder of five steps has the confidence of one comparison. At most 5% of
 // runs of identical builds show any difference, which Bonferroni's inequality bounds whatever the steps have in common,
-// and so no more fail. Neither a confidence of each step alone nor pairs of requests that share a batch do: the runs
-// are such that this is seen.
+// and no more fail. The runs are such that this holds neither with a confidence of each step alone, nor with pairs of
+// single requests that share a batch.
 func TestLadderOfIdenticalBuilds(t *testing.T) {
-	const runs, most = 200, 200 * 5 / 100
-	const requests = 30
-	ladder := []int{1, 2, 4, 8, 16}
-	for test, want := range map[struct {
+	for _, test := range []struct {
+		about    string
 		inRun    int
 		together bool
-	}]bool{{len(ladder), true}: true, {1, true}: false, {len(ladder), false}: false} {
+		sure     bool
+	}{
+		{"the ladder shares its confidence, and batches are averaged", len(ladderSteps), true, true},
+		{"each step has the whole confidence", 1, true, false},
+		{"pairs are single requests", len(ladderSteps), false, false},
+	} {
+		const runs, most = 200, 200 * 5 / 100
 		shown, failed := 0, 0
 		for seed := range uint64(runs) {
-			r := rand.New(rand.NewPCG(seed, 20261124))
-			var differences, regressions bool
-			for _, concurrency := range ladder {
-				c := Comparison{A: "old", B: "new", Pair: "prompt", ComparisonsInRun: test.inRun}
-				if test.together {
-					c.RequestsInPair = concurrency
-				}
-				c = Compare(c, ladderPairs(r, requests*concurrency, concurrency))
-				slower, notes := Gate{Regression: true}.Regressions(c)
-				if len(notes) > 0 {
-					t.Fatal(notes)
-				}
-				differences = differences || anyShown(c)
-				regressions = regressions || len(slower) > 0
+			differs, regressed := runOfIdenticalBuilds(seed, test.inRun, test.together)
+			if differs {
+				shown++
 			}
-			shown += one(differences)
-			failed += one(regressions)
+			if regressed {
+				failed++
+			}
 		}
-		t.Logf("%+v: of %d runs %d show a difference, %d fail", test, runs, shown, failed)
-		if sure := shown <= most; sure != want || failed > shown {
-			t.Errorf("%+v: of %d runs %d show a difference, %d fail", test, runs, shown, failed)
+		if sure := shown <= most; sure != test.sure || failed > shown {
+			t.Errorf("%s: of %d runs %d show a difference, %d fail", test.about, runs, shown, failed)
 		}
 	}
 }
 
-func one(is bool) int {
-	if is {
-		return 1
+// ladderSteps are the requests under way together, in each step.
+var ladderSteps = []int{1, 2, 4, 8, 16}
+
+// runOfIdenticalBuilds reports whether a ladder shows a difference in any step, and whether it fails for it.
+func runOfIdenticalBuilds(seed uint64, comparisonsInRun int, together bool) (differs, regressed bool) {
+	const pairs = 30 // in each step
+	r := rand.New(rand.NewPCG(seed, 20261124))
+	for _, concurrency := range ladderSteps {
+		c := Comparison{A: "old", B: "new", Pair: "prompt", ComparisonsInRun: comparisonsInRun}
+		if together {
+			c.RequestsInPair = concurrency
+		}
+		c = Compare(c, ladderPairs(r, pairs*concurrency, concurrency))
+		slower, _ := Gate{Regression: true}.Regressions(c)
+		differs = differs || anyShown(c)
+		regressed = regressed || len(slower) > 0
 	}
-	return 0
+	return differs, regressed
 }
 
-// TestPairsNeeded holds that so many pairs show a difference, and one less none, however many comparisons share the
-// confidence.
+// TestPairsNeeded holds how many pairs show a difference, and that one less shows none, however many comparisons share
+// the confidence.
 func TestPairsNeeded(t *testing.T) {
 	for comparisons, want := range map[int]int{0: 8, 1: 8, 2: 9, 5: 10, 12: 11, 24: 12} {
 		n := PairsNeeded(comparisons)
@@ -171,7 +154,7 @@ func TestPairsNeeded(t *testing.T) {
 			p := Pairs{Values: slices.Repeat([][2]float64{{1, 2}}, pairs)}
 			c := Compare(Comparison{ComparisonsInRun: comparisons}, slices.Repeat([]Pairs{p}, len(quantities)))
 			if l := c.Lines[0]; l.Shown != shown || l.Needed != n {
-				t.Errorf("%d comparisons, %d pairs: %+v", comparisons, pairs, l)
+				t.Errorf("%d comparisons, %d pairs of %d needed: shown %t", comparisons, pairs, l.Needed, l.Shown)
 			}
 		}
 	}
@@ -186,9 +169,10 @@ func near() gocmp.Option {
 	}
 }
 
+// TestSwappingFlipsSigns holds that B against A is the mirror image of A against B.
 func TestSwappingFlipsSigns(t *testing.T) {
 	for seed := range uint64(300) {
-		pairs := contest{rounds: 1 + int(seed%45), factor: 0.9 + float64(seed%20)/100, noise: 0.03, outlier: 0.05}.pairs(seed)
+		pairs := drawnPairs(1+int(seed%45), 0.9+float64(seed%20)/100, 0.03, seed)
 		there := Compare(Comparison{}, pairs)
 		for _, p := range pairs {
 			for i, v := range p.Values {
@@ -212,6 +196,7 @@ func TestSwappingFlipsSigns(t *testing.T) {
 	}
 }
 
+// TestCompare holds when a difference is shown, and what is said if there are too few pairs.
 func TestCompare(t *testing.T) {
 	pairs := func(n int, a, b float64) []Pairs {
 		p := Pairs{Metric: "TTFT"}
@@ -220,69 +205,78 @@ func TestCompare(t *testing.T) {
 		}
 		return []Pairs{p}
 	}
-	four := func(n int) []Pairs { return contest{rounds: n, factor: 2, noise: 0.01}.pairs(1) }
 	const nothing = "no round was answered by both: nothing to compare"
+	round, period := Comparison{Pair: "round"}, Comparison{Pair: "period of 1h0m0s"}
+	ladder, groups := Comparison{Pair: "round", ComparisonsInRun: 5}, Comparison{Pair: "prompt", RequestsInPair: 16}
 	for name, test := range map[string]struct {
 		c       Comparison
 		pairs   []Pairs
 		shown   bool
 		warning string
 	}{
-		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false,
+		"six are enough for one line":       {round, pairs(6, 2, 1), true, ""},
+		"a tie at the edge of the interval": {round, pairs(6, 1, 1), false, ""},
+		"five rounds are too few": {round, pairs(5, 2, 1), false,
 			"too few rounds to show any difference: 5 of 6 needed"},
-		"six are enough for one": {Comparison{}, pairs(6, 2, 1), true, ""},
-		"one": {Comparison{}, pairs(1, 2, 1), false,
-			"too few rounds to show any difference: 1 of 6 needed"},
-		"seven are too few for four lines": {Comparison{}, four(7), false,
-			"too few rounds to show any difference: 7 of 8 needed"},
-		"eight are enough for four": {Comparison{}, four(8), true, ""},
-		"periods": {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false,
+		"five periods are too few": {period, pairs(5, 2, 1), false,
 			"too few periods of 1h0m0s to show any difference: 5 of 6 needed"},
-		"a tie at the edge of the interval": {Comparison{}, pairs(6, 1, 1), false, ""},
-		"no time":                           {Comparison{}, pairs(1, 0, 1), false, nothing},
-		"no numbers":                        {Comparison{}, pairs(3, math.NaN(), 1), false, nothing},
-		"a ladder": {Comparison{ComparisonsInRun: 5}, four(9), false,
-			"too few rounds to show any difference: 9 of 10 needed in a run of 5 comparisons"},
-		"nothing": {Comparison{}, nil, false, nothing},
+		"a ladder needs more": {ladder, pairs(7, 2, 1), false,
+			"too few rounds to show any difference: 7 of 8 needed in a run of 5 comparisons"},
+		"requests that share a batch are one": {groups, pairs(16*6-1, 2, 1), false,
+			"too few groups of 16 prompts to show any difference: 5 of 6 needed"},
+		"a value is 0":         {round, pairs(1, 0, 1), false, nothing},
+		"a value is not known": {round, pairs(3, math.NaN(), 1), false, nothing},
+		"no round has both":    {round, nil, false, nothing},
 	} {
-		test.c.Pair = cmp.Or(test.c.Pair, "round")
 		c := Compare(test.c, test.pairs)
-		warnings := c.Warnings
-		if anyShown(c) != test.shown || strings.Join(warnings, "|") != test.warning {
-			t.Errorf("%s: shown %t, warnings %q, want %t, %q", name, anyShown(c), warnings, test.shown, test.warning)
+		if anyShown(c) != test.shown {
+			t.Errorf("%s: shown %t, want %t", name, anyShown(c), test.shown)
+		}
+		if diff := gocmp.Diff(test.warning, strings.Join(c.Warnings, "\n")); diff != "" {
+			t.Errorf("%s: warnings (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// TestRegressions holds that only B can be one, that what cannot be judged at all is one, and what is a note.
+// withoutPrefix returns the lines of a gate without what all of them begin with.
+func withoutPrefix(lines []string) (list []string) {
+	for _, line := range lines {
+		list = append(list, strings.TrimPrefix(line, "regression, 0.1 QPS: "))
+	}
+	return list
+}
+
+// TestRegressions holds that only a slower B is a regression, by at least what the gate asks for, and that a run in
+// which nothing can be judged is one, too.
 func TestRegressions(t *testing.T) {
-	slower := []string{"TTFT: b is 2.0 times slower", "TPOT: b is 2.0", "ITL: b is 2.0", "E2EL: b is 2.0"}
-	for name, test := range map[string]struct {
-		c     contest
-		least float64
-		few   int // pairs of TTFT; 0: as many as rounds
-		want  []string
-		notes []string
+	all := []string{"TTFT", "TPOT", "ITL", "E2EL"}
+	const tooFew = "too few rounds to show any difference: 7 of 8 needed"
+	for _, test := range []struct {
+		about  string
+		rounds int
+		factor float64 // of B to A
+		least  float64 // per cent
+		want   []string
 	}{
-		"slower":  {contest{rounds: 20, factor: 2, noise: 0.001}, 0, 0, slower, nil},
-		"by more": {contest{rounds: 20, factor: 2, noise: 0.001}, 98.5, 0, slower, nil},
-		"by less": {contest{rounds: 20, factor: 2, noise: 0.001}, 99.99, 0, nil, nil}, // where the interval begins
-		"faster":  {contest{rounds: 20, factor: 0.5, noise: 0.001}, 0, 0, nil, nil},
-		"equal":   {contest{rounds: 20, factor: 1, noise: 0.1}, 0, 0, nil, nil},
-		"too few": {contest{rounds: 7, factor: 2}, 0, 0,
-			[]string{"nothing was judged: too few rounds to show any difference: 7 of 8 needed"}, nil},
-		"too few of one": {contest{rounds: 20, factor: 2, noise: 0.001}, 0, 3, slower[1:],
-			[]string{"TTFT was not judged: too few rounds, 3 of 8 needed"}},
-		"no pair of all four": {contest{}, 0, 0,
-			[]string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
+		{"slower", 20, 2, 0, all},
+		{"slower, and by enough", 20, 2, 98.5, all},
+		{"slower, but the interval begins below what counts", 20, 2, 99.99, nil},
+		{"faster", 20, 0.5, 0, nil},
+		{"too few rounds", 7, 2, 0, []string{"nothing was judged: " + tooFew}},
+		{"no round", 0, 2, 0, []string{"nothing was judged: no round was answered by both: nothing to compare"}},
 	} {
-		g := Gate{Regression: true, MinSlowdown: test.least}
-		pairs := test.c.pairs(1)
-		pairs[0].Values = pairs[0].Values[:cmp.Or(test.few, test.c.rounds)]
-		got, notes := g.Regressions(Compare(Comparison{A: "a", B: "b", Load: "1 QPS", Pair: "round"}, pairs))
-		equal := func(got, want string) bool { return strings.HasPrefix(got, "regression, 1 QPS: "+want) }
-		if !slices.EqualFunc(got, test.want, equal) || !slices.EqualFunc(notes, test.notes, equal) {
-			t.Errorf("%s: %q and %q, want %q and %q", name, got, notes, test.want, test.notes)
+		pairs := drawnPairs(test.rounds, test.factor, 0.001, 1)
+		c := Compare(Comparison{A: "a", B: "b", Load: "0.1 QPS", Pair: "round"}, pairs)
+		got, notes := Gate{Regression: true, MinSlowdown: test.least}.Regressions(c)
+		got = withoutPrefix(got)
+		for i, line := range got {
+			metric, verdict, _ := strings.Cut(line, ": ")
+			if strings.HasPrefix(verdict, "b is 2.0 times slower than a") {
+				got[i] = metric
+			}
+		}
+		if diff := gocmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" || notes != nil {
+			t.Errorf("%s: notes %q, regressions (-want +got):\n%s", test.about, notes, diff)
 		}
 	}
 }
@@ -297,51 +291,47 @@ func TestWhatIsNotJudged(t *testing.T) {
 		b    []Sample
 		want []string
 	}{
-		"nothing": {b, nil},
-		"bursts":  {with(b, batched), []string{"ITL was not judged: token frames arrive in bursts"}},
-		"a cache": {with(b, cached), []string{
+		"everything is judged":    {b, nil},
+		"frames arrive in bursts": {with(b, batched), []string{"ITL was not judged: token frames arrive in bursts"}},
+		"a cache had all prompts": {with(b, cached), []string{
 			"TTFT was not judged: a cache had 0 of 10 prompts of a and 10 of 10 of b",
 			"E2EL was not judged: a cache had 0 of 10 prompts of a and 10 of 10 of b",
 		}},
-		"a cache, sometimes": {with(b, cached, 0, 1, 2, 3, 4), []string{
+		"a cache had half of the prompts": {with(b, cached, 0, 1, 2, 3, 4), []string{
 			"TTFT was not judged: " + tooFew, "E2EL was not judged: " + tooFew,
 		}},
-		"no ITL on one side": {with(b, func(s *Sample) { s.ITL = noValue }),
+		"one side has no ITL": {with(b, func(s *Sample) { s.ITL = noValue }),
 			[]string{"ITL was not judged: no pair has a value on both sides"}},
 	} {
 		slower, notes := Gate{Regression: true}.Regressions(compared(a, test.b))
-		equal := func(got, want string) bool { return got == "regression, 0.1 QPS: "+want }
-		if slower != nil || !slices.EqualFunc(notes, test.want, equal) {
-			t.Errorf("%s: %q and %q, want %q", name, slower, notes, test.want)
+		if slower != nil {
+			t.Errorf("%s: regressions %q of equals", name, slower)
+		}
+		if diff := gocmp.Diff(test.want, withoutPrefix(notes), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// TestGroupMeans holds that no request is lost or counted twice, and that the last group is not smaller than the
-// others.
+// TestGroupMeans holds that no request is lost or counted twice, that the last group is not smaller than the others,
+// and that pairs without two positive numbers do not count.
 func TestGroupMeans(t *testing.T) {
 	values := [][2]float64{{1, 10}, {3, 30}, {5, 50}, {7, 70}, {12, 120}}
-	for n, want := range map[int][][2]float64{
-		1: values,
-		2: {{2, 20}, {8, 80}},
-		3: {{28.0 / 5, 56}},
-		9: {{28.0 / 5, 56}},
+	some := slices.Clone(values)
+	some[0][1], some[2][0], some[3][0] = math.NaN(), 0, math.Inf(1)
+	for _, test := range []struct {
+		size         int
+		values, want [][2]float64
+	}{
+		{1, values, values},
+		{2, values, [][2]float64{{2, 20}, {8, 80}}},
+		{3, values, [][2]float64{{28.0 / 5, 56}}},
+		{9, values, [][2]float64{{28.0 / 5, 56}}},
+		{2, some, [][2]float64{{3, 30}, {12, 120}}},
+		{5, some, [][2]float64{{7.5, 75}}},
 	} {
-		if diff := gocmp.Diff(want, groupMeans(values, n), near()); diff != "" {
-			t.Errorf("groups of %d (-want +got):\n%s", n, diff)
+		if diff := gocmp.Diff(test.want, groupMeans(test.values, test.size), near()); diff != "" {
+			t.Errorf("groups of %d of %v (-want +got):\n%s", test.size, test.values, diff)
 		}
-	}
-	missing := slices.Clone(values)
-	missing[0][1], missing[2][0], missing[3][0] = math.NaN(), 0, math.Inf(1)
-	for n, want := range map[int][][2]float64{1: {{3, 30}, {12, 120}}, 2: {{3, 30}, {12, 120}}, 5: {{7.5, 75}}} {
-		if diff := gocmp.Diff(want, groupMeans(missing, n), near()); diff != "" {
-			t.Errorf("groups of %d, some without a value (-want +got):\n%s", n, diff)
-		}
-	}
-	c := Compare(Comparison{A: "a", B: "b", Pair: "prompt", RequestsInPair: 16},
-		contest{rounds: 16 * 7, factor: 2, noise: 0.01}.pairs(1))
-	const want = "too few groups of 16 prompts to show any difference: 7 of 8 needed"
-	if c.Lines[0].Pairs != 7 || len(c.Warnings) != 1 || c.Warnings[0] != want {
-		t.Errorf("%d pairs, %q", c.Lines[0].Pairs, c.Warnings)
 	}
 }

@@ -8,14 +8,15 @@ import (
 )
 
 // Text returns c as a table with a verdict for each quantity, what they mean, and warnings. Its lines have at most
-// width columns, unless a single word is longer. If the names of the targets are too long for the table, it calls them
-// A and B.
+// width columns, unless a single word is longer. If the names of the targets are too long for the table, or do not tell
+// them apart, it calls them A and B.
 func (c Comparison) Text(width int) string {
 	p := &printer{width: width}
 	a, b := format.Clean(c.A), format.Clean(c.B)
 	table := comparisonTable(c, a, b).text()
 	lineWidth := columnsOf(table) / (len(c.Lines) + 1) // lines are of equal length, with their end
-	useLetters := a == b || a == "" || b == "" || lineWidth > p.width+1
+	areNames := a != b && a != "" && b != ""
+	useLetters := !areNames || lineWidth > p.width+1
 	if useLetters {
 		a, b = "A", "B"
 		table = comparisonTable(c, a, b).text()

@@ -2,7 +2,7 @@ package report
 
 import (
 	"errors"
-	"math"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,56 +16,45 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// document returns a document with all that may be unknown, infinite or hostile.
+// document returns a document with everything that may be unknown, infinite or hostile.
 func document() Document {
-	wide := stored(0.5)
-	wide.Target, wide.TTFT.Quantiles[4].High = `pipe\|"comma", <b>`, Number(math.Inf(1))
-	failed := Summarize([]Sample{failure("gateway", 0, probe.Connect)})
-	failed.Load, failed.AtOnce = "1 at once", 1
-	untold := stored(0.02)
-	untold.Output, untold.Warnings = 0, []string{"a\x1b[31m warning\nof two lines"}
-	wide.Budgets = budgets()
-	first := step32()
-	first.Requests = first.Requests[:2]
+	measured := step32()
+	measured.Requests = measured.Requests[:2]
+	hostile := stored()
+	hostile.Target, hostile.Budgets = `pipe\|"comma", <b>`, budgets()
+	hostile.Warnings = []string{"a\x1b[31m warning\nof two lines"}
 	return Document{
-		Source: "prober bench", Started: noon(), Summaries: []Summary{first, failed, untold, wide},
+		Source: "prober bench", Started: noon(), Summaries: []Summary{measured, hostile, Summarize(nil)},
 		Comparisons: []Comparison{
 			comparison("vllm_a", "ray-serve", 10),
-			comparison("vllm_a", "ray-serve", 5),
 			Compare(Comparison{A: "x", B: "y", Pair: "round"}, nil),
 		},
 		Warnings: []string{"the clock of this machine was set back"},
 	}
 }
 
-// budgets returns budgets of 30 days: with some bad hours, with one, and without data.
+// budgets returns budgets of 30 days, one with bad hours and one without data.
 func budgets() []Budget {
 	const month = 30 * 86400
 	hour := func(after, bad int, outcomes map[probe.Outcome]int) BadHour {
 		return BadHour{Start: noon().Add(time.Duration(after) * time.Hour), Bad: bad, Judged: 360, Outcomes: outcomes}
 	}
-	none := map[probe.Outcome]int{}
 	return []Budget{
 		{
 			Attainment: Attainment{Objective: "ttft<2.05s@95%", Goal: 0.95, Good: 2120, Judged: 2160}, Limit: 2.05,
 			Window: month, Covered: 6 * 3600, Due: 259_200, Spent: 0.00308642, Left: 0.99691358,
 			Hours: []BadHour{
 				hour(2, 17, map[probe.Outcome]int{probe.Timeout: 2, probe.Connect: 12}),
-				hour(5, 9, none), hour(4, 9, none), hour(0, 3, none), hour(3, 2, none),
+				hour(5, 9, map[probe.Outcome]int{}),
 			},
 		},
 		{
-			Attainment: Attainment{Objective: "availability@99%", Goal: 0.99, Good: 260, Judged: 360},
-			Window:     month, Covered: 3600, Due: 259_200, Spent: 0.038580247, Left: 0.961419753,
-			Hours: []BadHour{hour(0, 100, map[probe.Outcome]int{probe.Timeout: 2, probe.Connect: 95})},
-		},
-		{
-			Attainment: Attainment{Objective: "tpot<50ms@90%", Goal: 0.9}, Limit: 0.05,
-			Window: month, Left: 1, Hours: []BadHour{},
+			Attainment: Attainment{Objective: "availability@99%", Goal: 0.99}, Window: month, Left: 1, Hours: []BadHour{},
 		},
 	}
 }
 
+// TestDocuments holds both forms of a document. That in Markdown has the blocks of its summaries.
 func TestDocuments(t *testing.T) {
 	golden.Equal(t, "testdata/document.json", document().json())
 	golden.Equal(t, "testdata/document.md", document().markdown())
@@ -79,11 +68,11 @@ func TestEmptyDocuments(t *testing.T) {
 	}
 }
 
-// saved writes d as JSON to a file, and returns its path.
-func saved(t *testing.T, name string, d Document) string {
+// saved writes a file, and returns its path.
+func saved(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(d.json()), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -99,6 +88,7 @@ func runOf(version, maxTokens string, samples []Sample) Document {
 	}
 }
 
+// TestCompareFiles compares two runs, the first of a prober that wrote schema 1.
 func TestCompareFiles(t *testing.T) {
 	before, after := answers("old", 10, 0.7961, 0.0028, 0.004, 1), answers("new", 10, 0.8226, 0.00736, 0.004, 2)
 	a, b := runOf("1.0", "100", before), runOf("1.1", "200", after)
@@ -107,13 +97,15 @@ func TestCompareFiles(t *testing.T) {
 		b.Summaries[0].Requests[i].Round += 3
 	}
 	b.Summaries[0].Requests[4].TTFT = noValue
-	d, err := CompareFiles(saved(t, "a.json", a), saved(t, "b.json", b))
+	earlier := strings.Replace(a.json(), `"schema": 2`, `"schema": 1`, 1)
+	d, err := CompareFiles(saved(t, "a.json", earlier), saved(t, "b.json", b.json()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden.Equal(t, "testdata/comparison_files.txt", d.text(80))
 }
 
+// TestStepsOfFilesAreMatched holds that steps of equal target and prompt length are compared, and no others.
 func TestStepsOfFilesAreMatched(t *testing.T) {
 	two := func(first, second string) Document {
 		d := runOf("1.0", "100", answers(first, 10, 0.8, 0.003, 0.01, 1))
@@ -123,75 +115,46 @@ func TestStepsOfFilesAreMatched(t *testing.T) {
 	other := two("y", "z")
 	other.Summaries = append(other.Summaries, other.Summaries[0])
 	other.Summaries[2].PromptTokens = 80
-	d, err := CompareFiles(saved(t, "run.json", two("x", "y")), saved(t, "run.json", other))
+	d, err := CompareFiles(saved(t, "run.json", two("x", "y").json()), saved(t, "run.json", other.json()))
 	if err != nil || len(d.Comparisons) != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	c := d.Comparisons[0]
 	if !strings.HasPrefix(c.Load, "y, ") || c.A == c.B {
-		t.Errorf("%+v", c)
+		t.Errorf("%+v is not of target y in two files of the same name", c)
 	}
-	const want = "9 of 9 requests of A and 10 of 10 requests of B succeeded: the first ones are compared"
-	if warnings := strings.Join(c.Warnings, "|"); warnings != want {
-		t.Error(warnings)
-	}
-	_, err = CompareFiles(saved(t, "a.json", two("x", "y")), saved(t, "b.json", two("v", "w")))
-	if err == nil || !strings.Contains(err.Error(), "a.json and b.json have no step in common") {
-		t.Error(err)
+	want := Texts{"9 of 9 requests of A and 10 of 10 requests of B succeeded: the first ones are compared"}
+	if diff := cmp.Diff(want, c.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 
-// TestFilesOfAnEarlierSchema holds that what a prober wrote before differences were B − A is still compared.
-func TestFilesOfAnEarlierSchema(t *testing.T) {
-	now := runOf("1.0", "100", answers("old", 10, 0.8, 0.003, 0.01, 1)).json()
-	path := filepath.Join(t.TempDir(), "earlier.json")
-	earlier := strings.Replace(now, `"schema": 2`, `"schema": 1`, 1)
-	if err := os.WriteFile(path, []byte(earlier), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	later := runOf("1.0", "100", answers("old", 10, 1.2, 0.003, 0.01, 2))
-	d, err := CompareFiles(path, saved(t, "later.json", later))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l, _ := d.Comparisons[0].line("TTFT"); !l.Shown || !(l.Difference.Low > 0) {
-		t.Errorf("%+v", l)
-	}
-}
-
-func TestStoredDataIsNotCompared(t *testing.T) {
-	path := saved(t, "week.json", Document{Source: "Prometheus", Summaries: []Summary{stored(0.02)}})
-	d, err := CompareFiles(path, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := d.Comparisons[0]
-	if len(c.Lines) != 0 || !strings.HasPrefix(c.Warnings[0], "data from Prometheus has no single requests") {
-		t.Errorf("%+v", c)
-	}
-}
-
-func TestFilesThatAreNoReports(t *testing.T) {
-	dir := t.TempDir()
-	for name, test := range map[string]struct{ text, want string }{
-		"text": {"it was the best of times",
+// TestFilesThatCannotBeCompared holds what is wrong with files: with one, or with both together.
+func TestFilesThatCannotBeCompared(t *testing.T) {
+	run := func(target string) string { return runOf("1.0", "100", answers(target, 9, 0.8, 0.003, 0.01, 1)).json() }
+	week := Document{Source: "Prometheus", Summaries: []Summary{stored()}}.json()
+	longer := strings.Replace(run("a"), `"prompt_tokens": 21000`, `"prompt_tokens": 80`, 1)
+	for name, test := range map[string]struct{ text, other, want string }{
+		"a text": {"it was the best of times", week,
 			"not a report; want a file that prober bench or prober report wrote with --format json"},
-		"other": {`{"a": 1}`, "not a report"},
-		"later": {`{"schema": 3}`, "unknown schema 3; this prober reads schemas 1 to 2"},
+		"another JSON file":  {`{"a": 1}`, week, "not a report"},
+		"a later schema":     {`{"schema": 3}`, week, "unknown schema 3; this prober reads schemas 1 to 2"},
+		"no step in common":  {run("a"), longer, "a.json and b.json have no step in common"},
+		"data of histograms": {week, week, "data from Prometheus has no single requests"},
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-			t.Fatal(err)
+		a, b := saved(t, "a.json", test.text), saved(t, "b.json", test.other)
+		d, err := CompareFiles(a, b)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strings.Join(d.Comparisons[0].Warnings, "\n")
 		}
-		_, err := CompareFiles(path, filepath.Join(dir, "none"))
-		problems, ok := errors.AsType[usage.Problems](err)
-		if !ok || len(problems) != 2 {
-			t.Fatalf("%s: %v", name, err)
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s, want %q", name, got, test.want)
 		}
-		for _, want := range []string{path + ": " + test.want, "none: no such file"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", name, err, want)
-			}
-		}
+	}
+	_, err := CompareFiles("none", saved(t, "b.json", "{}"))
+	problems, ok := errors.AsType[usage.Problems](err)
+	if !ok || len(problems) != 2 || !strings.Contains(err.Error(), "none: no such file") {
+		t.Errorf("%v, want a problem with each file", err)
 	}
 }

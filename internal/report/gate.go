@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ErrMissed is returned after it was printed which objective was missed, or what is slower.
+// ErrMissed says that a gate failed. Which objective was missed, or what is slower, was printed before.
 var ErrMissed = errors.New("missed")
 
-// A Gate is what a run fails on.
+// A Gate says what lets a run fail: an objective that is missed, or a regression.
 type Gate struct {
 	Objective, Regression bool
 
@@ -19,16 +19,16 @@ type Gate struct {
 
 // Regressions returns a line for each quantity in which B of c is certainly slower than A, and by at least
 // g.MinSlowdown. Notes are lines about quantities that were not judged, with the reason. If no quantity was judged,
-// that is a regression, too: what was not measured does not pass.
+// it returns that as a regression: what was not measured does not pass.
 func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 	prefix := "regression, " + c.Load + ": "
 	for _, q := range quantities {
-		reason := c.whyNotJudged(q.name)
+		reason := c.whyNotJudged(q.Name)
 		if reason != "" {
-			notes = append(notes, prefix+q.name+" was not judged: "+reason)
+			notes = append(notes, prefix+q.Name+" was not judged: "+reason)
 			continue
 		}
-		l, _ := c.line(q.name)
+		l, _ := c.line(q.Name)
 		leastSlowdown := 100 * (float64(l.Ratio.Low) - 1) // per cent; NaN, and so not too small, if unknown
 		tooSmall := leastSlowdown < g.MinSlowdown
 		if l.Difference.Low > 0 && !tooSmall {

@@ -79,7 +79,7 @@ func (h *histogram) distribution() Distribution {
 	return d
 }
 
-// quantile interpolates between two ranks, as [QuantileOf] does.
+// quantile returns the quantile of a share. It interpolates between two ranks, as [QuantileOf] does.
 func (h *histogram) quantile(share float64) Quantile {
 	rank := float64(h.count-1) * share
 	rankBelow := int(rank)
@@ -106,7 +106,7 @@ func (h *histogram) valueAt(rank int) Quantile {
 	return Quantile{Value: Number((low + high) / 2), Low: Number(low), High: Number(high)}
 }
 
-// boundsOf returns the bounds of a bucket, no further than the least and the most of all values.
+// boundsOf returns the bounds of a bucket. They lie between the least and the most of all values.
 func (h *histogram) boundsOf(bucket int) (low, high float64) {
 	low, high = bucketBounds(bucket)
 	if bucket == len(h.buckets)-1 {

@@ -16,8 +16,8 @@ import (
 //	B − A    50   40   45   60   45   45   55   40
 //
 // Prompts are hard or easy: A alone takes from 700 to 950 ms, much more than the targets differ by. In a round both got
-// the same prompt, so the differences within rounds vary little. They, and not the two columns, are looked at: that is
-// what "paired" means. Their median is 45 ms.
+// the same prompt, so the differences within rounds vary little. A paired comparison looks only at these differences,
+// not at the two columns. Their median is 45 ms.
 //
 // Is that chance? If A and B were equal, each difference would be above or below 0 like heads or tails, and all eight
 // would be on one side in 2 of 2⁸ cases, which is 0.8%. In the same way, the true median lies between the smallest and
@@ -47,18 +47,19 @@ func confidenceOfEach(intervals int) float64 {
 	return 1 - (1-confidenceOfRun)/float64(max(intervals, 1))
 }
 
-// PairsNeeded returns how many pairs are needed to show any difference in a run of so many comparisons.
+// PairsNeeded returns how many pairs a run of some comparisons needs to show any difference.
 func PairsNeeded(comparisons int) int {
 	return pairsForIntervals(max(comparisons, 1) * len(quantities))
 }
 
-// pairsForIntervals returns the least number n of pairs, for which an interval from the smallest to the largest
-// difference has the confidence that each of so many intervals needs: 2 / 2ⁿ ≤ 1 − confidence.
+// pairsForIntervals returns the least number n of pairs for which an interval from the smallest to the largest
+// difference has the confidence that each of some intervals needs: 2 / 2ⁿ ≤ 1 − confidence.
 func pairsForIntervals(intervals int) int {
 	return int(math.Ceil(math.Log2(2 / (1 - confidenceOfEach(intervals)))))
 }
 
-// An Interval is a median, and bounds of the true one. If there are too few pairs, its bounds are infinite or NaN.
+// An Interval is a median of pairs, and bounds of the true median. If the pairs are too few, the bounds are infinite or
+// NaN.
 type Interval struct {
 	Center Number `json:"center"`
 	Low    Number `json:"low"`
@@ -68,7 +69,7 @@ type Interval struct {
 // medianInterval returns the interval of the median of values, which it sorts.
 //
 // If an interval of order statistics cannot be symmetric, that of benchmath leans to the left. This one is the union of
-// it and of its mirror image, so that A and B may change places. It is never narrower than it has to be.
+// it and of its mirror image, so that exchanging A and B only changes its sign. It is never narrower than it has to be.
 func medianInterval(values []float64, confidence float64) Interval {
 	mirrored := make([]float64, len(values))
 	for i, v := range values {

@@ -33,7 +33,7 @@ func (d Document) json() string {
 		d.Settings = map[string]string{}
 	}
 	var text strings.Builder
-	_ = Encode(&text, "  ", documentJSON{Schema: currentSchema, Document: d}) // neither can fail
+	_ = Encode(&text, "  ", documentJSON{Schema: currentSchema, Document: d}) // neither this writer nor this type can fail
 	return text.String()
 }
 
@@ -49,7 +49,7 @@ func Encode(w io.Writer, indent string, v any) error {
 // summaryFields are the fields of a Summary without its methods, so that encoding them does not call MarshalJSON again.
 type summaryFields Summary
 
-// summaryJSON is a Summary in JSON: its fields, and what they come to.
+// summaryJSON is the JSON form of a Summary: its fields, and what is computed from them.
 type summaryJSON struct {
 	summaryFields
 
@@ -63,7 +63,7 @@ type summaryJSON struct {
 	Requests []Request `json:"requests"`
 }
 
-// MarshalJSON writes the fields of s and what they come to: its duration, counts of requests and throughput.
+// MarshalJSON writes the fields of s, and what is computed from them: its duration, counts of requests and throughput.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	s.Start = s.Start.UTC()
 	s.Failures = append([]Failures{}, s.Failures...) // an empty list instead of null
@@ -83,8 +83,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// A Number is a figure that may be unknown (NaN) or infinite. In JSON these two are null; all others are exact to the
-// ninth decimal.
+// A Number is a figure that may be unknown (NaN) or infinite. Both are null in JSON, where other numbers have nine
+// decimals.
 type Number float64
 
 // noValue stands for what is unknown, or does not exist.
@@ -113,7 +113,8 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 // finite reports whether v is a number: neither NaN nor infinite.
 func finite[T ~float64](v T) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
 
-// Texts are sentences. In JSON they are never null, and free of what terminals obey: JSON ends up there, too.
+// Texts are sentences. In JSON they are never null, and without control characters, because JSON is printed to
+// terminals.
 type Texts []string
 
 // MarshalJSON writes a list, empty if t is nil. It never fails.

@@ -54,7 +54,7 @@ func bullets(texts []string) string {
 	return list.String()
 }
 
-// inline makes a text harmless within a table or a line of Markdown.
+// inline escapes a text for a table or a line of Markdown.
 func inline(s string) string {
 	escaper := strings.NewReplacer(
 		`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`,

@@ -9,13 +9,13 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Judgement is what an objective says of one request.
+// A Judgement is the verdict of an objective about one request.
 type Judgement struct {
 	Good, Bad int    // events: see [probe.Objective.Events]
 	Value     Number // seconds; NaN without a sample of the objective's signal
 }
 
-// Judge returns what o says of r.
+// Judge returns the judgement of o about r.
 func Judge(o probe.Objective, r *probe.Result) Judgement {
 	j := Judgement{Value: noValue}
 	if r.Outcome == probe.OK {
@@ -31,16 +31,16 @@ type Attainment struct {
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
 
-	// Judged counts all requests but refusals, and those that succeeded without a sample of the signal. Slots that a
-	// request which failed has blocked are counted, too.
+	// Judged counts good and bad requests, and as bad also the slots that a failed request blocked. It counts neither
+	// refusals nor requests that succeeded without a sample of the objective's signal.
 	Judged int `json:"judged_requests"`
 
 	// Worst is the highest value of a request that succeeded: NaN without any, 0 of stored data.
 	Worst Number `json:"worst_seconds,omitzero"`
 }
 
-// addObjectives adds to s how far samples met the objectives, in whose order they were judged. It warns if there are so
-// few requests that even good ones would prove nothing.
+// addObjectives adds to s how far samples met the objectives, by which they were judged in this order. It warns if
+// there are so few requests that they would prove nothing even if all were good.
 func (s *Summary) addObjectives(samples []Sample, objectives []probe.Objective) {
 	var tooFew []string
 	for i, o := range objectives {
@@ -59,7 +59,7 @@ func (s *Summary) addObjectives(samples []Sample, objectives []probe.Objective) 
 	s.Met = countIf(samples, missedNone)
 }
 
-// attainmentOf sums up what samples say of an objective, which is the one at index in their judgements.
+// attainmentOf sums up the judgements of samples by an objective. It stands at index in their judgements.
 func attainmentOf(o probe.Objective, index int, samples []Sample) Attainment {
 	a := Attainment{Objective: o.Title(), Goal: Number(o.Goal), Worst: noValue}
 	for _, sample := range samples {
@@ -80,7 +80,7 @@ func requestsToProve(goal float64) float64 {
 	return math.Ceil(math.Log(1-confidenceOfRun) / math.Log(goal))
 }
 
-// missedNone reports whether a request missed no objective. A refused request met none, either.
+// missedNone reports whether a request was judged and missed no objective. Refused requests are not judged.
 func missedNone(s Sample) bool {
 	isBad := func(j Judgement) bool { return j.Bad > 0 }
 	return !s.Outcome.Refusal() && !slices.ContainsFunc(s.Judged, isBad)
@@ -101,7 +101,7 @@ func (a Attainment) share() string {
 	return fmt.Sprintf("%s (%s of %s)", percentage, format.Grouped(a.Good), format.Grouped(a.Judged))
 }
 
-// Attained says in a line how far s met one of its objectives.
+// Attained says in a line how far s met an objective, one of its own.
 func (s Summary) Attained(a Attainment) string {
 	verdict := "met"
 	if a.Missed() {

@@ -12,10 +12,10 @@ type overviewColumn struct {
 	cell func(Summary) string
 }
 
-// Overview returns a table with a line for each summary: what the steps of a ladder came to.
+// Overview returns a table with a line for each summary, for example the steps of a ladder.
 func Overview(summaries []Summary) string { return overview(summaries).text() }
 
-// overview returns the table of [Overview]. Columns in which all lines would be alike, or empty, are left out.
+// overview returns the table of [Overview]. It leaves out columns that would be alike or empty in all lines.
 func overview(summaries []Summary) table {
 	t := table{wordColumns: 2, rows: make([][]string, len(summaries)+1)}
 	var columns []overviewColumn

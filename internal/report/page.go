@@ -39,7 +39,8 @@ func pageWarnings(d Document) []string {
 		for _, f := range s.shownFailures() {
 			list = append(list, prefix+strings.Join(nonEmpty(s.failureText(f), f.Hint), "; "))
 		}
-		for _, note := range bucketNotes(s) {
+		note := bucketNote(s)
+		if note != "" {
 			list = append(list, prefix+note)
 		}
 		for _, warning := range s.Warnings {
@@ -49,7 +50,7 @@ func pageWarnings(d Document) []string {
 	return list
 }
 
-// pageSettings says what made d: the prober, the targets and the settings.
+// pageSettings returns lines about what made d: the prober, the targets and the settings.
 func pageSettings(d Document) []string {
 	started := d.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	list := []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), started)}

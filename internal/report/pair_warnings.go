@@ -32,7 +32,8 @@ func (s pairSide) failed() string {
 	return nOfTotal(len(s.sent)-len(s.good), len(s.sent), "request")
 }
 
-// PairWarnings says in what the samples of two targets in one run differ besides speed. Neither list may be empty.
+// PairWarnings returns warnings of what differs between the samples of two targets besides speed. Neither list may be
+// empty.
 func PairWarnings(samplesOfA, samplesOfB []Sample) []string {
 	a, b := pairSideOf(samplesOfA), pairSideOf(samplesOfB)
 	list := nonEmpty(
@@ -54,7 +55,7 @@ func PairWarnings(samplesOfA, samplesOfB []Sample) []string {
 
 // unpairedWarning says how many rounds are not compared because only one side answered. It is empty if there are none.
 func unpairedWarning(a, b pairSide) string {
-	unpaired := map[uint64]bool{}
+	unpaired := map[uint64]bool{} // first all rounds
 	for _, s := range slices.Concat(a.sent, b.sent) {
 		unpaired[s.Round] = true
 	}

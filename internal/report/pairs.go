@@ -68,7 +68,7 @@ func pairByRound(a, b []Request) (list []requestPair) {
 func pairsOf(both []requestPair) []Pairs {
 	var list []Pairs
 	for _, q := range quantities {
-		p := Pairs{Metric: q.name}
+		p := Pairs{Metric: q.Name}
 		for _, pair := range both {
 			a, b := *q.ofRequest(&pair.a), *q.ofRequest(&pair.b)
 			p.Values = append(p.Values, [2]float64{float64(a), float64(b)})

@@ -1,50 +1,56 @@
 package report
 
-// A quantity is one of the latencies that summaries and comparisons have.
-type quantity struct {
-	name      string // "TTFT"
-	title     string // of its part of a [Block]
+// A Quantity is one of the latencies that summaries and comparisons have.
+type Quantity struct {
+	Name      string                       // "TTFT"
+	InSummary func(*Summary) *Distribution // returns the field of a summary that holds it
+
+	title     string // of its section in a [Block]
 	ofRequest func(*Request) *Number
-	inSummary func(*Summary) *Distribution
 }
 
-// ITL is the one quantity that tokens have; the others are of requests.
+// quantityCount is the number of quantities.
+const quantityCount = 4
+
+// ITL is the only quantity of tokens. The others are of requests.
 const (
-	quantityCount = 4
-	indexITL      = 2
-	nameITL       = "ITL"
+	indexITL = 2
+	nameITL  = "ITL"
 )
 
 // quantities are all quantities, in the order in which they are reported.
-var quantities = [quantityCount]quantity{
+var quantities = [quantityCount]Quantity{
 	{
-		name:      "TTFT",
+		Name:      "TTFT",
+		InSummary: func(s *Summary) *Distribution { return &s.TTFT },
 		title:     "Time to First Token",
 		ofRequest: func(r *Request) *Number { return &r.TTFT },
-		inSummary: func(s *Summary) *Distribution { return &s.TTFT },
 	},
 	{
-		name:      "TPOT",
+		Name:      "TPOT",
+		InSummary: func(s *Summary) *Distribution { return &s.TPOT },
 		title:     "Time per Output Token (excl. 1st token)",
 		ofRequest: func(r *Request) *Number { return &r.TPOT },
-		inSummary: func(s *Summary) *Distribution { return &s.TPOT },
 	},
 	indexITL: {
-		name:      nameITL,
+		Name:      nameITL,
+		InSummary: func(s *Summary) *Distribution { return &s.ITL },
 		title:     "Inter-token Latency",
 		ofRequest: func(r *Request) *Number { return &r.ITL },
-		inSummary: func(s *Summary) *Distribution { return &s.ITL },
 	},
 	{
-		name:      "E2EL",
+		Name:      "E2EL",
+		InSummary: func(s *Summary) *Distribution { return &s.E2EL },
 		title:     "End-to-end Latency",
 		ofRequest: func(r *Request) *Number { return &r.E2EL },
-		inSummary: func(s *Summary) *Distribution { return &s.E2EL },
 	},
 }
 
+// Quantities returns all quantities, in the order in which they are reported.
+func Quantities() [quantityCount]Quantity { return quantities }
+
 // values returns the quantity of each sample that has it, in seconds.
-func (q quantity) values(samples []Sample) (values []float64) {
+func (q Quantity) values(samples []Sample) (values []float64) {
 	for _, s := range samples {
 		v := float64(*q.ofRequest(&s.Request))
 		if finite(v) {

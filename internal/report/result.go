@@ -11,7 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A ResultJSON is a [probe.Result] as JSON has it. All durations are seconds; absent values are null.
+// A ResultJSON is the JSON form of a [probe.Result]. All durations are in seconds. Absent values are null.
 type ResultJSON struct {
 	Target string  `json:"target"`
 	Group  string  `json:"group"`
@@ -77,7 +77,7 @@ type usageJSON struct {
 	Reasoning *int `json:"reasoning"`
 }
 
-// JSONOf returns r as JSON has it, with what to do about a failure. It shares nothing with r.
+// JSONOf returns the JSON form of r, with what to do about a failure. It shares no memory with r.
 func JSONOf(r *probe.Result) ResultJSON {
 	j := ResultJSON{
 		Target: r.Target,
@@ -144,7 +144,7 @@ func (j *ResultJSON) addFrames(r *probe.Result) {
 	}
 }
 
-// phasesOf returns the phases of a probe as JSON has them.
+// phasesOf returns the JSON form of the phases of a probe.
 func phasesOf(p probe.Phases) phasesJSON {
 	return phasesJSON{
 		DNS:     secondsOrNull(p.DNS, p.DNS > 0),
@@ -155,7 +155,7 @@ func phasesOf(p probe.Phases) phasesJSON {
 	}
 }
 
-// usageOf returns the token counts of a server as JSON has them.
+// usageOf returns the JSON form of the token counts of a server.
 func usageOf(u wire.Usage) usageJSON {
 	return usageJSON{
 		Prompt:    countOrNull(u.Prompt),

@@ -24,7 +24,7 @@ func RunCharts(steps []*Step) []plot.Chart {
 			distribution.Series = append(distribution.Series,
 				plot.Series{Target: target, Style: plot.Step, Points: step.distributionPoints(q, good)})
 			course.Series = append(course.Series, plot.Series{Target: target, Points: pointsOverTime(good, q)})
-			if q.name == "E2EL" {
+			if q.Name == "E2EL" {
 				course.Series = append(course.Series, plot.Series{
 					Target: target, Name: target + ", failed", Style: plot.Hollow, Points: pointsOverTime(failed, q),
 				})
@@ -36,18 +36,18 @@ func RunCharts(steps []*Step) []plot.Chart {
 }
 
 // emptyCharts returns charts of a quantity without series: its distribution over requests or tokens, and its course.
-func emptyCharts(q quantity) (distribution, course plot.Chart) {
-	of, label := "requests", q.name
-	if q.name == nameITL {
+func emptyCharts(q Quantity) (distribution, course plot.Chart) {
+	of, label := "requests", q.Name
+	if q.Name == nameITL {
 		of, label = "tokens", "ITL, median of a request"
 	}
 	distribution = plot.Chart{
-		Title: q.name + " distribution (CDF)",
-		X:     plot.Axis{Label: q.name, Unit: plot.Second},
+		Title: q.Name + " distribution (CDF)",
+		X:     plot.Axis{Label: q.Name, Unit: plot.Second},
 		Y:     plot.Axis{Label: "share of " + of, Unit: plot.Share},
 	}
 	course = plot.Chart{
-		Title: q.name + " over time",
+		Title: q.Name + " over time",
 		X:     plot.Axis{Label: "time", Unit: plot.Time},
 		Y:     plot.Axis{Label: label, Unit: plot.Second},
 	}
@@ -63,7 +63,7 @@ func (s *Step) byStart() (good, failed []Sample) {
 }
 
 // pointsOverTime returns a quantity of each request by its start. A request that failed has the time until it did.
-func pointsOverTime(list []Sample, q quantity) []plot.Point {
+func pointsOverTime(list []Sample, q Quantity) []plot.Point {
 	var points []plot.Point
 	for _, s := range list {
 		value, prefix := float64(*q.ofRequest(&s.Request)), ""
@@ -83,8 +83,8 @@ func pointsOverTime(list []Sample, q quantity) []plot.Point {
 }
 
 // distributionPoints returns the distribution of a quantity: over the good requests, or over the tokens of all of them.
-func (s *Step) distributionPoints(q quantity, good []Sample) []plot.Point {
-	if q.name == nameITL {
+func (s *Step) distributionPoints(q Quantity, good []Sample) []plot.Point {
+	if q.Name == nameITL {
 		return s.itlDistributionPoints()
 	}
 	return cumulativePoints(q.values(good))

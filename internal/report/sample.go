@@ -44,7 +44,7 @@ type Sample struct {
 	ITLs         []float64  // seconds, once for each token; nil without any, and after [Step.Add]
 	Timed        int        // tokens with an ITL; [Step.Add] sets it
 
-	Warnings []probe.Warning // of the result, without those that the fields above already say
+	Warnings []probe.Warning // of the result, without those that follow from the fields above
 
 	Judged []Judgement // by the objectives, in their order
 
@@ -52,9 +52,9 @@ type Sample struct {
 	Hint  string // what to do about it; empty if there is nothing to say
 }
 
-// SampleOf returns what summaries need of r, judged by the objectives. Its rules are those of the metrics: a request
-// that failed has no latency; a TTFT needs a prompt that was as cold as it was meant to be and a token that was seen;
-// an ITL needs gaps that the prober did not cause itself.
+// SampleOf returns what summaries need of r, judged by the objectives. Its rules are those of the metrics. A request
+// that failed has no latency. A TTFT needs a first token that a frame showed, and a prompt that no cache had if it was
+// meant to be cold. An ITL needs gaps that the prober did not cause itself.
 func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 	s := Sample{
 		Request:      Request{Round: r.Round, TTFT: noValue, TPOT: noValue, ITL: noValue, E2EL: noValue},
@@ -116,7 +116,7 @@ func secondsOrNoValue(d time.Duration, known bool) Number {
 	return Number(d.Seconds())
 }
 
-// notCanceled reports whether s counts: the prober itself did not stop it.
+// notCanceled reports whether s counts: a request that the prober itself stopped does not.
 func notCanceled(s Sample) bool { return s.Outcome != probe.Canceled }
 
 // succeeded reports whether s has an answer that is complete and right.
@@ -125,33 +125,33 @@ func succeeded(s Sample) bool { return s.Outcome == probe.OK }
 // contaminated reports whether a cache had the prompt of s, which should be cold.
 func contaminated(s Sample) bool { return s.Contaminated }
 
-// partition parts samples into those for which is returns true, and the others. Both parts are only to be read: if all
-// samples are in one of them, it shares their memory.
-func partition(samples []Sample, is func(Sample) bool) (are, not []Sample) {
-	if countIf(samples, is) == len(samples) {
+// partition divides samples into those that match, and the others. Do not change the elements of either: if all samples
+// match, they share memory.
+func partition(samples []Sample, matches func(Sample) bool) (matching, others []Sample) {
+	if countIf(samples, matches) == len(samples) {
 		return slices.Clip(samples), nil
 	}
 	for _, s := range samples {
-		if is(s) {
-			are = append(are, s)
+		if matches(s) {
+			matching = append(matching, s)
 		} else {
-			not = append(not, s)
+			others = append(others, s)
 		}
 	}
-	return are, not
+	return matching, others
 }
 
-// countIf counts the samples for which is returns true, without a copy: there may be many.
-func countIf(samples []Sample, is func(Sample) bool) (n int) {
+// countIf returns how many samples match.
+func countIf(samples []Sample, matches func(Sample) bool) (n int) {
 	for _, s := range samples {
-		if is(s) {
+		if matches(s) {
 			n++
 		}
 	}
 	return n
 }
 
-// RequestLine returns one request in one line without its end. The line of a successful request has at most 80 columns.
+// RequestLine describes a request in a line, without a line end. If the request succeeded, it has at most 80 columns.
 func RequestLine(s Sample) string {
 	const targetWidth = 16 // columns
 	const errorWidth = 80  // columns

@@ -37,22 +37,42 @@ func TestSampleOf(t *testing.T) {
 	}
 }
 
+// TestSamplesLackWhatResultsLack holds which latencies a sample has, and what says why others are missing.
 func TestSamplesLackWhatResultsLack(t *testing.T) {
-	cached, hidden := answered(3, 1), answered(3, 1)
+	cached, hidden, late := answered(3, 1), answered(3, 1), answered(3, 1)
 	cached.Cache, hidden.Hidden = probe.CacheContaminated, true
-	for _, r := range []*probe.Result{cached, hidden} {
-		if s := SampleOf(r); s.TTFT > 0 || !(s.E2EL > 0) || s.Contaminated != (r == cached) || s.Hidden != (r == hidden) {
-			t.Errorf("%+v", s)
+	late.Taint, late.Timestamps = probe.TaintLate, probe.ByUser
+	for name, test := range map[string]struct {
+		result *probe.Result
+		want   string
+	}{
+		"complete":       {answered(3, 1), "TTFT, TPOT, ITL, E2EL"},
+		"in a cache":     {cached, "TPOT, ITL, E2EL, contaminated"},
+		"with reasoning": {hidden, "TPOT, ITL, E2EL, hidden"},
+		"read late":      {late, "TTFT, TPOT, E2EL, tainted, by user"},
+		"stalled":        {stalled(), "stall limit reached after 37 token frames"},
+	} {
+		s := SampleOf(test.result)
+		got := nonEmpty(
+			wordIf(finite(s.TTFT), "TTFT"), wordIf(finite(s.TPOT), "TPOT"), wordIf(s.ITLs != nil, "ITL"),
+			wordIf(finite(s.E2EL), "E2EL"), wordIf(s.Contaminated, "contaminated"), wordIf(s.Hidden, "hidden"),
+			wordIf(s.Tainted, "tainted"), wordIf(s.ByUser, "by user"), s.Error,
+		)
+		if diff := cmp.Diff(test.want, strings.Join(got, ", ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if s.Hint != test.result.Hint() {
+			t.Errorf("%s: hint %q, want %q", name, s.Hint, test.result.Hint())
 		}
 	}
-	late := answered(3, 1)
-	late.Taint, late.Timestamps = probe.TaintLate, probe.ByUser
-	if s := SampleOf(late); !s.Tainted || !s.ByUser || s.ITLs != nil || !(s.TTFT > 0) || !(s.TPOT > 0) || !(s.E2EL > 0) {
-		t.Errorf("a request that was read late: %+v", s)
+}
+
+// wordIf returns a word if it applies, or nothing.
+func wordIf(applies bool, word string) string {
+	if !applies {
+		return ""
 	}
-	if s := SampleOf(stalled()); s.TTFT > 0 || s.TPOT > 0 || s.E2EL > 0 || s.ITLs != nil || s.Frames != 37 {
-		t.Errorf("a failed request has numbers: %+v", s)
-	}
+	return word
 }
 
 // noon returns when the first request of tests starts.
@@ -132,26 +152,6 @@ func TestPairUp(t *testing.T) {
 	slices.Reverse(a)
 	if diff := cmp.Diff(want, PairUp(a, b), near()); diff != "" {
 		t.Errorf("the order of samples matters:\n%s", diff)
-	}
-}
-
-// A median of gaps that are mostly 0 would say that who gathers tokens is faster. And two
-// targets in front of one server warm its cache for each other: what one of them saves by that
-// is no difference.
-func TestOnlyWhatMayBeComparedIs(t *testing.T) {
-	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, noValue }
-	for want, change := range map[string]func(*Sample){"TTFT TPOT E2EL": batched, "TPOT ITL": cached} {
-		changed := with(b, change)
-		for _, pairs := range [][]Pairs{PairUp(a, changed), PairUp(changed, a)} {
-			var metrics []string
-			for _, l := range Compare(Comparison{}, pairs).Lines {
-				metrics = append(metrics, l.Metric)
-			}
-			if got := strings.Join(metrics, " "); got != want {
-				t.Errorf("%s are compared, want %s", got, want)
-			}
-		}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// maxExactITLs is up to how many tokens of a [Step] every ITL is kept, which takes 8 MB. Of more tokens there is only a
-// [histogram].
+// maxExactITLs is the number of tokens of a [Step] up to which it keeps every ITL, in 8 MB. Of more tokens it keeps
+// only a [histogram].
 const maxExactITLs = 1_000_000
 
 // A Step collects the requests to one target in one step of a bench. Its memory grows with the requests, not with their
@@ -25,7 +25,7 @@ type Step struct {
 	output     int
 }
 
-// Add adds a request. Its ITLs go to those of the step; of the sample, all else is kept.
+// Add adds a request. The step keeps the sample without its ITLs, which it counts for all requests together.
 func (s *Step) Add(sample Sample) {
 	itls := sample.ITLs
 	sample.Timed = len(itls)
@@ -42,7 +42,7 @@ func (s *Step) Add(sample Sample) {
 	s.output += sample.Output.N
 	for i, q := range quantities {
 		v := float64(*q.ofRequest(&sample.Request))
-		if q.name != nameITL && finite(v) {
+		if q.Name != nameITL && finite(v) {
 			s.histograms[i].add(v)
 		}
 	}
@@ -91,12 +91,12 @@ func (s *Step) itl() Distribution {
 	return s.histograms[indexITL].distribution()
 }
 
-// Interim sums up what there is so far. It takes a few milliseconds, however much that is: quantiles are those of
-// histograms, and there are no objectives, failures, warnings and single requests.
+// Interim sums up the requests so far. It takes a few milliseconds, however many they are: its quantiles come from
+// histograms, and it has no objectives, failures, warnings and single requests.
 func (s *Step) Interim() Summary {
 	summary := s.totals()
 	for i, q := range quantities {
-		*q.inSummary(&summary) = s.histograms[i].distribution()
+		*q.InSummary(&summary) = s.histograms[i].distribution()
 	}
 	return summary
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -37,54 +36,8 @@ func long(round, n int, r *rand.Rand) Sample {
 	return s
 }
 
-// heap returns how many bytes are in use.
-func heap() int {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc) //nolint:gosec // not that many
-}
-
-// TestMemoryOfAStep holds that it grows with requests and not with tokens, of which these are nine million (72 MB of
-// ITLs), and that the quantiles of all of them are as exact as is said.
-func TestMemoryOfAStep(t *testing.T) {
-	const requests, tokens, repeated = 90, 4000, 25
-	const most = 16 << 20 // bytes: the exact ITLs with room to grow, as long as they are kept, and the buckets
-	r := rand.New(rand.NewPCG(1, 2))
-	var all []float64
-	var distinct []Sample
-	for round := range requests {
-		distinct = append(distinct, long(round, tokens, r))
-		all = append(all, distinct[round].ITLs...)
-	}
-	want := DistributionOf(all)
-	var step Step
-	before := heap()
-	for range repeated {
-		for _, s := range distinct {
-			step.Add(s)
-		}
-		if grown := heap() - before; grown > most {
-			t.Fatalf("%d bytes for %d tokens", grown, step.histograms[indexITL].count)
-		}
-	}
-	got := step.Summary()
-	if got.ITL.Count != requests*tokens*repeated {
-		t.Errorf("%d tokens", got.ITL.Count)
-	}
-	for i, q := range got.ITL.Quantiles {
-		exact := float64(want.Quantiles[i].Value)
-		// of repeated values the ranks differ a little
-		if wrong := math.Abs(float64(q.Value)-exact) / exact; wrong > 2*maxQuantileError {
-			t.Errorf("%+v is wrong by %g of %g", q, wrong, exact)
-		}
-	}
-	if points := step.itlDistributionPoints(); len(points) < 100 || points[len(points)-1].Y != 1 {
-		t.Errorf("%d points of the distribution, up to %+v", len(points), points[len(points)-1])
-	}
-}
-
-// TestITLIsExactUpToAMillionTokens holds where histograms begin, and that a block says so then.
+// TestITLIsExactUpToAMillionTokens holds where histograms begin, that a block says so then, and that a step keeps no
+// ITL of a single request: its memory does not grow with tokens.
 func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var step Step
@@ -94,18 +47,24 @@ func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 		all = append(all, s.ITLs...)
 		step.Add(s)
 	}
-	if diff := cmp.Diff(DistributionOf(all), step.Summary().ITL); diff != "" {
+	summary := step.Summary()
+	if diff := cmp.Diff(DistributionOf(all), summary.ITL); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if notes := bucketNotes(step.Summary()); notes != nil {
-		t.Error(notes)
+	if note := bucketNote(summary); note != "" {
+		t.Errorf("of exact ITLs it is said: %s", note)
 	}
 	exact := step.itlDistributionPoints()
 	step.Add(long(0, 1, r))
-	got := step.Summary()
-	if want := []string{"Quantiles come from histogram buckets: ITL ±0.2%"}; step.itls != nil ||
-		!slices.Equal(bucketNotes(got), want) {
-		t.Error(bucketNotes(got))
+	summary = step.Summary()
+	if step.itls != nil || summary.ITL.Count != maxExactITLs+1 {
+		t.Errorf("%d exact ITLs of %d", len(step.itls), summary.ITL.Count)
+	}
+	if slices.ContainsFunc(step.Samples(), func(s Sample) bool { return s.ITLs != nil }) {
+		t.Error("a sample keeps its ITLs")
+	}
+	if diff := cmp.Diff("Quantiles come from histogram buckets: ITL ±0.2%", bucketNote(summary)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 	ends := func(points []plot.Point) [2]plot.Point { return [2]plot.Point{points[0], points[len(points)-1]} }
 	for i, want := range ends(exact) {
@@ -124,10 +83,10 @@ func TestInterim(t *testing.T) {
 	step := stepsOf([]string{"a"}, samples)[0]
 	got, want := step.Interim(), step.Summary()
 	for _, q := range quantities {
-		for i, exact := range q.inSummary(&want).Quantiles {
-			value := float64(q.inSummary(&got).Quantiles[i].Value)
+		for i, exact := range q.InSummary(&want).Quantiles {
+			value := float64(q.InSummary(&got).Quantiles[i].Value)
 			if wrong := math.Abs(value - float64(exact.Value)); wrong > maxQuantileError*float64(exact.Value) {
-				t.Errorf("%s: %g, want %+v", q.name, value, exact)
+				t.Errorf("%s: %g, want %+v", q.Name, value, exact)
 			}
 		}
 	}
@@ -137,14 +96,5 @@ func TestInterim(t *testing.T) {
 	if rate := want.Throughput(); got.Throughput().Total != rate.Total || got.Throughput().Requests != rate.Requests ||
 		got.Start != want.Start {
 		t.Errorf("%+v, want %+v", got.Throughput(), rate)
-	}
-}
-
-func BenchmarkStepAdd(b *testing.B) {
-	s := long(0, 100, rand.New(rand.NewPCG(1, 2)))
-	var step Step
-	b.ReportAllocs()
-	for b.Loop() {
-		step.Add(s)
 	}
 }

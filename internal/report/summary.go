@@ -42,7 +42,7 @@ type Summary struct {
 	Budgets []Budget `json:"budgets,omitempty"` // of stored data
 
 	Warnings Texts     `json:"warnings"` // sentences
-	Excluded Texts     `json:"-"`        // those warnings that say why requests are in no number
+	Excluded Texts     `json:"-"`        // those of Warnings that are about requests excluded from a number
 	Requests []Request `json:"requests"` // that succeeded, by round; nil if the data was stored
 }
 
@@ -54,7 +54,7 @@ type Failures struct {
 	Hint     string        `json:"hint,omitzero"`  // see [probe.Result.Hint]
 }
 
-// Summarize sums up samples of one target, each with its ITLs: see [Step.Summary].
+// Summarize sums up samples of one target, which have their ITLs: see [Step.Summary].
 func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 	var step Step
 	for _, s := range samples {
@@ -63,8 +63,8 @@ func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 	return step.Summary(objectives...)
 }
 
-// Summary sums up a step. Canceled requests do not count. The objectives must be those of [SampleOf]. The caller sets
-// Load, PromptTokens, AtOnce and Skipped.
+// Summary sums up a step. Canceled requests do not count. The objectives must be those by which [SampleOf] judged.
+// Load, PromptTokens, AtOnce and Skipped are left to the caller.
 func (s *Step) Summary(objectives ...probe.Objective) Summary {
 	result := s.totals()
 	counted, canceled := partition(s.samples, notCanceled)
@@ -73,7 +73,7 @@ func (s *Step) Summary(objectives ...probe.Objective) Summary {
 		result.Target = s.samples[0].Target
 	}
 	for _, q := range quantities {
-		*q.inSummary(&result) = DistributionOf(q.values(good))
+		*q.InSummary(&result) = DistributionOf(q.values(good))
 	}
 	result.ITL = s.itl()
 	result.Failures = failuresOf(failed)
@@ -119,7 +119,7 @@ func (s Summary) Succeeded() int { return s.Outcomes[probe.OK] }
 // Failed returns the number of requests that did not succeed.
 func (s Summary) Failed() int { return s.Sent() - s.Succeeded() }
 
-// Refused returns the number of requests that failed for our key, quota or prompt. They are no events of an objective.
+// Refused returns the number of requests that failed because of our key, quota or prompt. No objective counts them.
 func (s Summary) Refused() (n int) {
 	for _, o := range probe.Refusals() {
 		n += s.Outcomes[o]
@@ -135,7 +135,7 @@ func sumOf[K comparable](counts map[K]int) (sum int) {
 	return sum
 }
 
-// A Throughput is how many tokens a [Summary] has, and what each second brought. What is not known is NaN.
+// A Throughput is the tokens of a [Summary], and its rates. What is not known is NaN.
 type Throughput struct {
 	Input     Number `json:"input_tokens"`
 	Generated Number `json:"output_tokens"`
@@ -169,7 +169,8 @@ func (s Summary) Throughput() Throughput {
 	}
 }
 
-// reportedTokens returns n, or NaN if the server reported no token of requests that succeeded, because these have some.
+// reportedTokens returns n, a sum of tokens. If it is 0 although requests succeeded, the server does not report tokens,
+// and the result is NaN.
 func (s Summary) reportedTokens(n int) Number {
 	if n == 0 && s.Succeeded() > 0 {
 		return noValue

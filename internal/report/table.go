@@ -17,7 +17,7 @@ type table struct {
 // A tableStyle is what stands around the cells of a table.
 type tableStyle struct {
 	left, gutter, right string
-	escape              func(string) string // makes a cell harmless
+	escape              func(string) string // of a cell
 }
 
 // text returns t for a terminal.

@@ -9,16 +9,16 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// An exclusionRule keeps single requests out of a number.
+// An exclusionRule says which requests are excluded from a number.
 type exclusionRule struct {
 	applies func(Sample) bool
 	text    string // follows "3 of 10 requests"
 }
 
-// groupedTokensNote is what follows for chunk gaps if frames carry several tokens.
+// groupedTokensNote says what chunk gaps show if frames carry several tokens.
 const groupedTokensNote = "and chunk gaps show how the server groups tokens, not how fast the engine generates them"
 
-// exclusionRules are all rules by which a successful request is in no sample of a number.
+// exclusionRules are all rules by which a successful request is excluded from a number.
 var exclusionRules = []exclusionRule{
 	{contaminated, "had a prompt that was in the server's cache: excluded from TTFT"},
 	{func(s Sample) bool { return s.Hidden }, "had hidden reasoning: excluded from TTFT"},
@@ -59,8 +59,8 @@ func exclusionWarnings(good []Sample) (list []string) {
 	return list
 }
 
-// summaryWarnings says what limits the numbers of successful samples. Excluded are the warnings of exclusionWarnings;
-// canceled is how many requests do not count.
+// summaryWarnings says what limits the numbers of successful samples. The warnings of exclusionWarnings are among them.
+// Canceled is how many requests do not count.
 func summaryWarnings(good []Sample, excluded []string, canceled int) []string {
 	var list []string
 	if canceled > 0 {
@@ -77,7 +77,7 @@ func summaryWarnings(good []Sample, excluded []string, canceled int) []string {
 	return append(list, resultWarnings(good)...)
 }
 
-// itlWarnings says on how little ITL rests, and where it is a mean over several tokens.
+// itlWarnings says that few requests have an ITL, or that it is a mean over several tokens.
 func itlWarnings(good []Sample) (list []string) {
 	timed := 0             // requests with an ITL
 	var joined, tokens int // of these
@@ -115,8 +115,8 @@ func itlWarnings(good []Sample) (list []string) {
 	return list
 }
 
-// tooFewForQuantiles says which of the quantiles of n requests have fewer than ten samples beyond them. Nothing is said
-// of the median.
+// tooFewForQuantiles says from which quantile on fewer than ten of n requests are beyond it. It is silent about the
+// median.
 func tooFewForQuantiles(n int) []string {
 	const needed = 10 - 1e-9 // what is ten on paper is enough
 	tooFew := func(share float64) bool { return share > 0.5 && float64(n)*(1-share) < needed }
@@ -128,7 +128,7 @@ func tooFewForQuantiles(n int) []string {
 		format.Count(n, "request"), percentile(Shares()[i]))}
 }
 
-// resultWarnings sums up the warnings of single requests. Those of one kind are one, with the text of the first.
+// resultWarnings sums up the warnings of single requests: one for each kind, with the text of the first.
 func resultWarnings(good []Sample) (list []string) {
 	var kinds []string
 	textsOf := map[string][]string{}
@@ -151,7 +151,7 @@ func resultWarnings(good []Sample) (list []string) {
 	return list
 }
 
-// bursts are token frames that arrive together.
+// bursts counts token frames that arrived together.
 type bursts struct {
 	frames   int // all token frames
 	together int // those that arrived in one burst with the frame before

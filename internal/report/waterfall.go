@@ -12,9 +12,9 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Waterfall writes one probe for people: its phases as bars, its latencies, the gaps between its frames, and what it
-// came to. Lines have at most width columns, unless a single word is longer. Texts of the server are stripped of
-// control characters.
+// Waterfall writes one probe for people: its phases as bars, its latencies, the gaps between its frames, and its
+// outcome. Lines have at most width columns, unless a single word is longer. Control characters in texts of the server
+// are left out.
 func Waterfall(out io.Writer, r *ResultJSON, width int) error {
 	w := &waterfall{printer: &printer{width: width}, result: r}
 	w.headline()
@@ -97,7 +97,8 @@ func (w *waterfall) phases() {
 	w.drawing("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Seconds(end)))
 }
 
-// latencies adds the values that the metrics get, draws the gaps between token frames, and says why a value is missing.
+// latencies adds the values that are recorded in metrics, draws the gaps between token frames, and says why a value is
+// missing.
 func (w *waterfall) latencies() {
 	r := w.result
 	w.blank()
@@ -146,7 +147,7 @@ func (w *waterfall) itl() {
 		format.Seconds(sorted[len(sorted)-1]), format.Count(len(sorted), "token")))
 }
 
-// counts adds how many tokens and frames there were, and where the tokens of a frame are known from.
+// counts adds how many tokens and frames there were, and how the tokens of a frame are known.
 func (w *waterfall) counts() {
 	r := w.result
 	w.blank()
@@ -170,8 +171,7 @@ func (w *waterfall) counts() {
 	}
 }
 
-// circumstances adds how arrivals were timed, how the answer ended, when and as which trace the probe ran, and
-// warnings.
+// circumstances adds how arrivals were timed, how the answer ended, when the probe started, its trace, and warnings.
 func (w *waterfall) circumstances() {
 	r := w.result
 	if r.Timestamps != nil && *r.Timestamps == probe.ByUser {
@@ -187,7 +187,7 @@ func (w *waterfall) circumstances() {
 	}
 }
 
-// verdict adds the outcome, and what it came to or what to do.
+// verdict adds the outcome, with what was answered or what to do.
 func (w *waterfall) verdict() {
 	r := w.result
 	words := cmp.Or(orEmpty(r.Hint), "complete response")

@@ -51,14 +51,14 @@ func reasonOfSingleFrame(r *ResultJSON) string {
 	return "all tokens arrived in a single frame"
 }
 
-// arrivedAtOnce reports whether the tokens of each frame are known, and still there is no time between tokens: they
-// arrived together, and the prober was not late.
+// arrivedAtOnce reports whether the tokens of each frame are known, and yet there is no time between tokens: all
+// arrived together, although the prober was not late.
 func arrivedAtOnce(r *ResultJSON) bool {
 	counted := r.Usage.Output != nil && r.TokenSource != probe.FromNothing
 	return counted && r.JoinedTokens == 0 && r.TPOT == nil && len(r.ITL) == 0
 }
 
-// tokenSourceText says where it is known from how many tokens each frame carries.
+// tokenSourceText says how it is known how many tokens each frame carries.
 func tokenSourceText(r *ResultJSON) string {
 	switch r.TokenSource {
 	case probe.FromUsage:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,8 +22,7 @@ import (
 
 const ms = time.Millisecond
 
-// success is an answer whose token frames come at the given times since its
-// start, which is now, one token each.
+// success returns an answer whose token frames come at the given times since its start, which is now, one token each.
 func success(target string, at ...time.Duration) *probe.Result {
 	r := &probe.Result{
 		Target: target, Group: "g", Model: "m", API: "openai-chat", Prompt: "cold",
@@ -40,10 +38,10 @@ func success(target string, at ...time.Duration) *probe.Result {
 	return r
 }
 
-// traceID is that of a result that starts now.
+// traceID returns the id of a result of so many tokens that starts now.
 func traceID(n int) string { return fmt.Sprintf("%016x%016x", time.Now().UnixNano(), n) }
 
-// long is a success of so many tokens.
+// long returns a success of so many tokens.
 func long(target string, tokens int) *probe.Result {
 	at := make([]time.Duration, tokens)
 	for i := range at {
@@ -52,6 +50,7 @@ func long(target string, tokens int) *probe.Result {
 	return success(target, at...)
 }
 
+// broken returns a failure without tokens.
 func broken(target string, o probe.Outcome, text string) *probe.Result {
 	return &probe.Result{
 		Target: target, Outcome: o, Err: errors.New(text), Elapsed: 5 * ms, TraceID: traceID(0),
@@ -67,7 +66,7 @@ func newTestBoard(targets ...string) *Board {
 	return b
 }
 
-// boardOf has one target, a, with results.
+// boardOf returns a board with results of its one target, a.
 func boardOf(results ...*probe.Result) *Board {
 	b := newTestBoard("a")
 	for _, r := range results {
@@ -76,10 +75,10 @@ func boardOf(results ...*probe.Result) *Board {
 	return b
 }
 
-// viewOf is the target of boardOf.
+// viewOf returns the view of the target of boardOf.
 func viewOf(results ...*probe.Result) *view { return boardOf(results...).views()[0] }
 
-// get asks the board's own mux.
+// get returns the board's answer to a path.
 func get(t *testing.T, b *Board, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	return request(t, b, http.MethodGet, path)
@@ -94,7 +93,7 @@ func request(t *testing.T, b *Board, method, path string) *httptest.ResponseReco
 	return w
 }
 
-// equal compares what of something was got with what was wanted.
+// equal compares what was got, of which it says what it is, with what was wanted.
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -120,7 +119,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 	equal(t, "targets, with their results", got, []string{"b new 1", "a  0"})
 }
 
-// TestARejectedTargetKeepsItsResults holds that they are there when it is rejected and when it is probed again.
+// TestARejectedTargetKeepsItsResults holds that they are there while it is rejected and when it is probed again.
 func TestARejectedTargetKeepsItsResults(t *testing.T) {
 	b := boardOf(success("a", ms), broken("a", probe.Timeout, "too slow"))
 	b.RejectTarget("a", usage.Problems{{Place: "PROBER_TARGETS_0_API_KEY_FILE", Text: "is empty"}})
@@ -141,7 +140,8 @@ func TestRecordKeepsNoPointer(t *testing.T) {
 	equal(t, "result", v.past.last().whole(), want)
 }
 
-// TestFailuresOutliveTheRing, and are kept once while they are in it.
+// TestFailuresOutliveTheRing holds that the last failures are kept when the ring has forgotten them, and only once
+// while they are in it.
 func TestFailuresOutliveTheRing(t *testing.T) {
 	b := newTestBoard("a")
 	for i := range 40 {
@@ -159,25 +159,39 @@ func TestFailuresOutliveTheRing(t *testing.T) {
 
 func TestWhatAServerWritesIsCut(t *testing.T) {
 	a := viewOf(long("a", 5000)).past.last().whole()
-	equal(t, "lengths", []int{len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)}, []int{maxList, maxList, maxList})
-	equal(t, "warnings", a.Warnings, []string{"the status page keeps the first 4096 numbers of each list; the longest had 5000"})
+	lengths := []int{len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)}
+	equal(t, "lengths", lengths, []int{maxList, maxList, maxList})
+	equal(t, "warnings", a.Warnings, []string{
+		"the status page keeps the first 4096 numbers of each list; the longest had 5000",
+	})
 
 	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last().whole()
 	equal(t, "error", *a.Error, strings.Repeat("é", 999)+"…")
 }
 
+// TestMemoryIsBounded holds that a history keeps as many results as their lists have room for, and always the last.
 func TestMemoryIsBounded(t *testing.T) {
-	v := viewOf(slices.Repeat([]*probe.Result{long("a", maxList+1)}, ringSize)...)
-	equal(t, "results of long answers", len(v.past.kept()), maxBytes/v.past.last().size())
-
-	h := history{}
-	for range 3 {
-		h.add(newEntry(success("a", ms, 2*ms)), shareOf(allBytes+1))
+	e := newEntry(long("a", 1000))
+	for name, test := range map[string]struct {
+		bytes, want int
+	}{
+		"room for ten":         {10 * e.size(), 10},
+		"a byte less":          {10*e.size() - 1, 9},
+		"not even room for it": {0, 1},
+	} {
+		var h history
+		for range 20 {
+			h.add(e, share{results: ringSize, bytes: test.bytes})
+		}
+		equal(t, name, len(h.ring), test.want)
 	}
-	equal(t, "results of more targets than there is room for", len(h.ring), 1)
+	one, thousand := shareOf(1), shareOf(1000)
+	equal(t, "share of one target", []int{one.results, one.bytes}, []int{ringSize, maxBytes})
+	equal(t, "share of a thousand", []int{thousand.results, thousand.bytes}, []int{allResults / 1000, allBytes / 1000})
 }
 
-// TestManyTargetsShareTheMemory holds that one that has more than its share says so.
+// TestManyTargetsShareTheMemory holds that a target keeps its share of results, and that what is shown of it says how
+// long a time they are of if that is less than an hour.
 func TestManyTargetsShareTheMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestBoard()
@@ -189,13 +203,17 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		b.Record(success("8", ms))
-		equal(t, "caption of the page", strings.Contains(get(t, b, "/").Body.String(), "of the last hour (40 s where memory holds no more)"), true)
-		for n := range 2 * 40 {
-			b.Record([]*probe.Result{broken("9", probe.DNS, "no such host"), success("9", ms)}[n/40])
+		const caption = "of the last hour (40 s where memory holds no more)"
+		equal(t, "caption of the page", strings.Contains(get(t, b, "/").Body.String(), caption), true)
+		for range 40 {
+			b.Record(broken("9", probe.DNS, "no such host"))
+		}
+		for range 40 {
+			b.Record(success("9", ms))
 		}
 		list := b.views()
-		equal(t, "results, with failures that the ring forgot", len(list[9].past.kept()), 40+40/4)
 		equal(t, "results", len(list[7].past.kept()), 40)
+		equal(t, "results, with failures that the ring forgot", len(list[9].past.kept()), 40+40/4)
 		equal(t, "time that they are of", []string{list[7].Span(), list[8].Span()}, []string{"40 s", "hour"})
 	})
 }
@@ -221,30 +239,33 @@ func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	quick, slow, late := success("a", 100*ms, 200*ms), success("a", time.Second, 8*time.Second), broken("a", probe.Timeout, "too slow")
+	const interval = 10 * time.Second
+	quick := success("a", 100*ms, 200*ms)
+	slow := success("a", time.Second, 8*time.Second)
+	failed := broken("a", probe.Timeout, "too slow")
 	type results = []*probe.Result
 	for name, test := range map[string]struct {
 		interval time.Duration
 		results  results
-		inFlight time.Duration
+		inFlight time.Duration // since when a probe is in flight; 0 if none is
 		want     state
 	}{
-		"nothing yet":                            {10 * time.Second, nil, 0, waiting},
-		"the first is on its way":                {10 * time.Second, nil, 10 * time.Second, waiting},
-		"the first does not come":                {10 * time.Second, nil, 10*time.Second + 1, hanging},
-		"good":                                   {10 * time.Second, results{quick}, 0, fine},
-		"half an interval is not too long":       {10 * time.Second, results{quick}, 5 * time.Second, fine},
-		"longer is":                              {10 * time.Second, results{quick}, 5*time.Second + 1, hanging},
-		"ten seconds, however long the interval": {time.Hour, results{quick}, 10*time.Second + 1, hanging},
-		"no interval known":                      {0, results{quick}, 10 * time.Second, fine},
-		"slow is not hanging":                    {10 * time.Second, results{slow}, 16 * time.Second, fine},
-		"twice as slow as ever is":               {10 * time.Second, results{slow}, 16*time.Second + 1, hanging},
-		"failed":                                 {10 * time.Second, results{quick, late}, 0, failing},
-		"failed before, hangs now":               {10 * time.Second, results{quick, late}, 6 * time.Second, hanging},
-		"good again":                             {10 * time.Second, results{late, quick}, 0, fine},
+		"no result yet":                              {interval, nil, 0, waiting},
+		"the first probe is under way":               {interval, nil, 10 * time.Second, waiting},
+		"the first probe takes too long":             {interval, nil, 10*time.Second + 1, hanging},
+		"the last probe succeeded":                   {interval, results{failed, quick}, 0, fine},
+		"half an interval is not too long":           {interval, results{quick}, 5 * time.Second, fine},
+		"more than half an interval is":              {interval, results{quick}, 5*time.Second + 1, hanging},
+		"and so is 10 s, however long the interval":  {time.Hour, results{quick}, 10*time.Second + 1, hanging},
+		"an interval that is not known":              {0, results{quick}, 10 * time.Second, fine},
+		"a slow server does not hang":                {interval, results{slow}, 16 * time.Second, fine},
+		"but hangs when it is twice as slow as ever": {interval, results{slow}, 16*time.Second + 1, hanging},
+		"the last probe failed":                      {interval, results{quick, failed}, 0, failing},
+		"the last failed and the next one hangs":     {interval, results{quick, failed}, 6 * time.Second, hanging},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b, began := boardOf(test.results...), time.Now()
+			b := boardOf(test.results...)
+			began := time.Now()
 			b.Set(probe.Description{Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
 				return min(1, int(test.inFlight)), began
 			}})

@@ -3,7 +3,6 @@ package status
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// everyState is a board with a target in each state; two are of one group.
+// everyState returns a board with a target in each state; two are of one group.
 func everyState() *Board {
 	began := time.Now()
 	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3")
@@ -26,28 +25,35 @@ func everyState() *Board {
 		target := probe.Description{
 			Name: name, Group: group, Model: "llama", API: "openai-chat", URL: "http://one:8000/v1", Prompt: "cold",
 			PromptTokens: 21000, MaxTokens: 100, Interval: 10 * time.Second, TokensPerDay: 182304000,
-			Objectives: []probe.Objective{
-				{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.99},
-				{Name: "quick", Signal: probe.SignalTTFT, Limit: 250 * ms, Goal: 0.9},
-			},
 		}
 		change(&target)
 		b.Set(target)
 	}
-	set("one", "ab", func(d *probe.Description) {
-		d.Server, d.Version, d.Abilities = "vllm", "0.11", []probe.Ability{{Name: "cache_salt", Claim: wire.Always, Shown: true}}
+	objectives := []probe.Objective{
+		{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.99},
+		{Name: "quick", Signal: probe.SignalTTFT, Limit: 250 * ms, Goal: 0.9},
+	}
+	set("one", "ab", func(d *probe.Description) { d.Objectives = objectives })
+	set("lone", "lone", func(*probe.Description) {})
+	set("two", "ab", func(d *probe.Description) {
+		d.Objectives = objectives
+		d.Server, d.Version = "vllm", "0.11"
+		d.Abilities = []probe.Ability{{Name: "cache_salt", Claim: wire.Always, Shown: true}}
+		d.Notes = []string{"rejects cache_salt: asked without it"}
+		d.InFlight = func() (int, time.Time) { return 1, time.Now().Add(-2 * time.Second) }
 	})
-	set("lone", "lone", func(d *probe.Description) { d.Objectives = nil })
-	set("two", "ab", func(d *probe.Description) { d.Notes = []string{"rejects cache_salt: asked without it"} })
 	set("hung", "", func(d *probe.Description) { d.InFlight = func() (int, time.Time) { return 2, began } })
 	b.RejectTarget("bad", usage.Problems{
 		{Place: "targets.yaml:7: qps=\"fast\"", Text: "not a number", Hint: "want probes per second, for example 0.1"},
 		{Place: "targets.yaml:8: api_key_file=\"k\"", Text: "is empty"},
 	})
 
-	b.Record(success("one", 200*ms, 300*ms, 400*ms, 2*time.Second))
+	b.Record(phased("one"))
 	time.Sleep(10 * time.Second)
-	b.Record(success("one", 300*ms, 400*ms, 400*ms, 500*ms, 600*ms))
+	b.Record(success("one", 200*ms, 300*ms, 400*ms, 9*time.Second)) // beyond the axis
+	b.Record(late("one", 300*ms, 400*ms, 500*ms, 600*ms, 700*ms, 800*ms))
+	b.Record(success("one", 300*ms, 400*ms, 400*ms, 500*ms, 1100*ms)) // a silence before the last token
+
 	b.Record(success("two", 100*ms, 200*ms))
 	refused := broken("two", probe.Unauthorized, "HTTP 401: bad key")
 	refused.Status = 401
@@ -59,50 +65,62 @@ func everyState() *Board {
 	return b
 }
 
+// between returns what stands in a text between two others.
+func between(text, before, after string) string {
+	_, text, _ = strings.Cut(text, before)
+	text, _, _ = strings.Cut(text, after)
+	return text
+}
+
 func TestPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := get(t, everyState(), "/")
-		_, text, _ := strings.Cut(w.Body.String(), "</style>")
-		text, _, _ = strings.Cut(text, "<script>")
-		golden.Equal(t, "testdata/page.html", text)
+		page := get(t, everyState(), "/").Body.String()
+		golden.Equal(t, "testdata/page.html", between(page, "</style>", "<script>"))
 	})
 }
 
-// TestManyTargets are rows, the most urgent first, and cards once a reader chose a few.
+// TestManyTargets holds that more targets than fit as cards are rows, and that a reader can choose a few of them.
 func TestManyTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := everyState()
-		for i := range 5 {
-			b.Record(success("one", 200*ms, 300*ms, 400*ms))
-			name := fmt.Sprintf("more-%d", i)
+		for _, name := range []string{"more-0", "more-1", "more-2", "more-3"} {
 			b.Set(probe.Description{Name: name})
 			b.Record(success(name, 100*ms, 200*ms))
 		}
-		_, rows, _ := strings.Cut(get(t, b, "/").Body.String(), "<main>")
-		rows, _, _ = strings.Cut(rows, "</main>")
-		golden.Equal(t, "testdata/rows.html", rows)
+		page := get(t, b, "/").Body.String()
+		golden.Equal(t, "testdata/rows.html", between(page, "<main>", `<tr data-target="more-0"`))
+
+		shown := regexp.MustCompile(`data-target="([^"]+)" data-state="(\w+)"`)
 		for path, want := range map[string]string{
-			"/": "two failing, hung hanging, bad rejected, lone waiting, one ok, more-0 ok, more-1 ok, more-2 ok, more-3 ok, more-4 ok", "/?state=failing": "two failing",
-			"/?state=rejected":      "bad rejected",
-			"/?state=ok&target=two": "", "/?target=more-1": "more-1 ok",
+			"/": "two failing, hung hanging, bad rejected, lone waiting, one ok, " +
+				"more-0 ok, more-1 ok, more-2 ok, more-3 ok",
+			"/?state=failing":       "two failing",
+			"/?target=more-1":       "more-1 ok",
+			"/?state=ok&target=two": "no target matches",
 		} {
-			var shown []string
 			body := get(t, b, path).Body.String()
-			for _, m := range regexp.MustCompile(`data-target="([^"]+)" data-state="(\w+)"`).FindAllStringSubmatch(body, -1) {
-				shown = append(shown, m[1]+" "+m[2])
+			var targets []string
+			for _, match := range shown.FindAllStringSubmatch(body, -1) {
+				targets = append(targets, match[1]+" "+match[2])
 			}
-			equal(t, path, strings.Join(shown, ", "), want)
-			equal(t, path+" has cards", strings.Contains(body, "<article"), path != "/" && want != "")
-			equal(t, path+" says that it is empty", strings.Contains(body, "no target matches"), want == "")
-			equal(t, path+" is refreshed without a script", strings.Contains(body, "<noscript>"), !strings.Contains(path, "target="))
+			if strings.Contains(body, "no target matches") {
+				targets = append(targets, "no target matches")
+			}
+			equal(t, path, strings.Join(targets, ", "), want)
 		}
+		equal(t, "a chosen target is a card", strings.Contains(get(t, b, "/?target=one").Body.String(), "<article"), true)
 	})
 }
 
+// TestTargets holds the JSON of a target that has everything, and of one that has nothing.
 func TestTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		b := everyState()
+		for _, name := range []string{"one", "lone", "hung"} {
+			b.Remove(name)
+		}
 		var text bytes.Buffer
-		if err := json.Indent(&text, get(t, everyState(), "/api/v1/targets").Body.Bytes(), "", "  "); err != nil {
+		if err := json.Indent(&text, get(t, b, "/api/v1/targets").Body.Bytes(), "", "  "); err != nil {
 			t.Fatal(err)
 		}
 		golden.Equal(t, "testdata/targets.json", text.String())
@@ -139,25 +157,37 @@ func TestPageEscapesHostileText(t *testing.T) {
 	}
 }
 
-// Nothing may be loaded from elsewhere, and links work below a proxy's path. The policy names style and script by their
-// hashes: were the template engine to change a byte of them, a browser would show a bare page.
+// TestPageStandsAlone holds that nothing is loaded from elsewhere and that links work below a proxy's path. The policy
+// names style and script by their hashes: were the template engine to change a byte of them, a browser would show a
+// bare page.
 func TestPageStandsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := get(t, everyState(), "/")
-		body, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
-		for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
-			if strings.HasPrefix(m[1], "/") || strings.Contains(m[1], "://") && !strings.HasPrefix(m[1], "data:") {
-				t.Errorf("the page refers to %s", m[1])
+		body := w.Body.String()
+		for _, match := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
+			link := match[1]
+			isElsewhere := strings.Contains(link, "://") && !strings.HasPrefix(link, "data:")
+			if isElsewhere || strings.HasPrefix(link, "/") {
+				t.Errorf("the page refers to %s", link)
 			}
 		}
-		for what, ok := range map[string]bool{
-			"hash of the style":         strings.Contains(policy, "style-src "+hashOf(body, "<style>", "</style>")),
-			"hash of the script":        strings.Contains(policy, "script-src "+hashOf(body, "<script>", "</script>")),
-			"policy without unsafe":     !strings.Contains(policy, "unsafe"),
-			"no inline style":           !regexp.MustCompile(`\sstyle="`).MatchString(body),
-			"content type with charset": w.Header().Get("Content-Type") == "text/html; charset=utf-8",
-		} {
-			equal(t, what, ok, true)
+		if regexp.MustCompile(`\sstyle="`).MatchString(body) {
+			t.Error("the page has an inline style, which the policy forbids")
 		}
+		equal(t, "content type", w.Header().Get("Content-Type"), "text/html; charset=utf-8")
+		policy := w.Header().Get("Content-Security-Policy")
+		equal(t, "policy", strings.Split(policy, "; "), []string{
+			"default-src 'none'", "connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'self'",
+			"frame-ancestors 'none'",
+			"style-src " + hashOf(body, "<style>", "</style>"),
+			"script-src " + hashOf(body, "<script>", "</script>"),
+		})
 	})
+}
+
+func TestOnlyTheWholePageIsRefreshedWithoutAScript(t *testing.T) {
+	b := newTestBoard("a")
+	for path, want := range map[string]bool{"/": true, "/?target=a": false} {
+		equal(t, path, strings.Contains(get(t, b, path).Body.String(), `<noscript><meta http-equiv="refresh"`), want)
+	}
 }

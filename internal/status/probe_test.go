@@ -2,7 +2,7 @@ package status
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,8 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// TestProbePage shows a probe with a gap beside the median one, and a stalled one, which has links to nothing but
-// what is there.
+// TestProbePage holds the pages of a probe with a gap beside the median one, of one that stalled, of one that was read
+// late, and of the median one itself.
 func TestProbePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestBoard("a")
@@ -25,25 +25,29 @@ func TestProbePage(t *testing.T) {
 		}
 		record(success("a", 90*ms, 100*ms))
 		usual := record(success("a", 110*ms, 120*ms, 130*ms, 140*ms))
-		gap := phased()
-		gap.Warnings = []error{fmt.Errorf("the reader was late")}
+		gap := phased("a")
+		gap.Warnings = []error{errors.New("the reader was late")}
 		record(gap)
-		failed := record(stalled(success("a", 500*ms, 1000*ms)))
-		text := ""
-		for _, r := range []*probe.Result{gap, failed, usual} {
+		failed := record(stalled("a"))
+		readLate := record(late("a", 500*ms, 600*ms, 1500*ms, 2000*ms))
+		pages := ""
+		for _, r := range []*probe.Result{gap, failed, readLate, usual} {
 			_, body, _ := strings.Cut(get(t, b, "/probes/"+r.TraceID).Body.String(), "</style>")
-			text += body
+			pages += body
 		}
-		golden.Equal(t, "testdata/probe.html", text)
-		page := get(t, boardOf(failed), "/probes/"+failed.TraceID).Body.String()
-		equal(t, "a table without a median", strings.Contains(page, "<table"), false)
+		golden.Equal(t, "testdata/probe.html", pages)
+
+		alone := get(t, boardOf(failed), "/probes/"+failed.TraceID).Body.String()
+		equal(t, "a table without a median probe", strings.Contains(alone, "<table"), false)
 	})
 }
 
-// TestOneResult holds that slow results and failures are found when the ring has forgotten them.
-func TestOneResult(t *testing.T) {
+// TestResultsAreFoundByTraceID holds that slow results and failures are found when the ring has forgotten them.
+func TestResultsAreFoundByTraceID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow, failed, quick := success("a", ms, time.Second), broken("a", probe.Timeout, "late"), success("a", ms, 2*ms, 3*ms)
+		slow := success("a", ms, time.Second)
+		failed := broken("a", probe.Timeout, "late")
+		quick := success("a", ms, 2*ms, 3*ms)
 		b := boardOf(slow, failed, quick)
 		for n := range ringSize {
 			time.Sleep(time.Second)
@@ -56,10 +60,12 @@ func TestOneResult(t *testing.T) {
 			}
 			equal(t, name, get(t, b, "/api/v1/results/"+r.TraceID).Body.String(), string(want)+"\n")
 		}
-		for _, id := range []string{quick.TraceID, "ABC"} {
+		const notFound = `{"error":"` + forgotten + `","errorType":"not_found","status":"error"}` + "\n"
+		for name, id := range map[string]string{"a result that is forgotten": quick.TraceID, "another id": "ABC"} {
 			w := get(t, b, "/api/v1/results/"+id)
-			equal(t, id, fmt.Sprintf("%d %s", w.Code, w.Body), `404 {"error":"`+forgotten+`","errorType":"not_found","status":"error"}`+"\n")
-			equal(t, id+": code of its page", get(t, b, "/probes/"+id).Code, w.Code)
+			equal(t, name, w.Body.String(), notFound)
+			codes := []int{w.Code, get(t, b, "/probes/"+id).Code}
+			equal(t, name+": codes of its JSON and of its page", codes, []int{404, 404})
 		}
 	})
 }

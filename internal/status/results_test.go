@@ -12,8 +12,8 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// told asks for results by line, and tells their targets and outcomes.
-func told(t *testing.T, b *Board, parameters string) string {
+// outcomes asks for results, one on each line, and returns their targets and outcomes.
+func outcomes(t *testing.T, b *Board, parameters string) string {
 	t.Helper()
 	var words []string
 	for line := range strings.Lines(get(t, b, "/api/v1/results?format=jsonl&"+parameters).Body.String()) {
@@ -51,17 +51,17 @@ func TestResultsAreFiltered(t *testing.T) {
 			"limit=1000&target=&outcome=": "a ok, b timeout, a dns, b ok, a ok",
 			"limit=1&unknown=x":           "a ok",
 		} {
-			equal(t, parameters, told(t, b, parameters), want)
+			equal(t, parameters, outcomes(t, b, parameters), want)
 		}
 		for range 150 {
 			b.Record(success("a", ms))
 		}
-		equal(t, "results by default", strings.Count(told(t, b, ""), "ok"), defaultLimit)
+		equal(t, "results by default", strings.Count(outcomes(t, b, ""), "ok"), defaultLimit)
 	})
 }
 
-// TestSharesOfResultsAreRight holds that without outcomes, or with ok among them, there is nothing but the last
-// results: failures that outlived them would count too much. Who asks for failures gets those as well.
+// TestSharesOfResultsAreRight holds that an answer that may have successes has only the last results: the failures that
+// outlived them would count too much. Who asks for failures gets those as well.
 func TestSharesOfResultsAreRight(t *testing.T) {
 	b := newTestBoard("a")
 	for range 40 {
@@ -77,12 +77,12 @@ func TestSharesOfResultsAreRight(t *testing.T) {
 		"outcome=failed":             {failedSize, 0},
 		"outcome=stalled":            {failedSize, 0},
 	} {
-		got := told(t, b, "limit=1000&"+parameters)
+		got := outcomes(t, b, "limit=1000&"+parameters)
 		equal(t, parameters, [2]int{strings.Count(got, "stalled"), strings.Count(got, "ok")}, want)
 	}
 }
 
-func TestResultsAreAccountsNewestFirst(t *testing.T) {
+func TestTheNewestResultIsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := success("a", 10*ms, 20*ms)
 		time.Sleep(time.Second)

@@ -9,53 +9,61 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// TestSlowest compares what is kept with all results of two days: since any time of the last day the slowest are the
-// same, and of a small share the slowest. Of values that only grow or only fall no more are kept than the share allows,
-// and the slowest stays.
-func TestSlowest(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	at := func(n int, ttft, gap, tpot float64) *entry {
-		e := &entry{At: start.Add(time.Duration(n) * time.Minute)}
-		e.Outcome, e.TraceID, e.TTFT, e.MaxGap, e.TPOT = probe.OK, fmt.Sprint(n), &ttft, &gap, &tpot
-		if n%7 == 0 {
-			e.MaxGap = nil
-		}
-		return e
+// minute returns a success that was recorded so many minutes after a fixed time.
+func minute(n int, ttft, gap, tpot float64) *entry {
+	e := &entry{At: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC)}
+	e.Outcome = probe.OK
+	e.TTFT, e.MaxGap, e.TPOT = &ttft, &gap, &tpot
+	if n%7 == 0 {
+		e.MaxGap = nil
 	}
+	return e
+}
+
+// TestKeepsTheSlowestOfTheDay compares what a history keeps with all results of two days: of any time of the last day
+// the slowest are the same. Of the values of one quantity many are equal.
+func TestKeepsTheSlowestOfTheDay(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
 	var all []*entry
-	var h, small history
-	for n := range 2880 {
-		e := at(n, random.Float64(), random.ExpFloat64(), float64(n%5))
+	var h history
+	for n := range 2 * 24 * 60 {
+		e := minute(n, random.Float64(), random.ExpFloat64(), float64(n%5))
 		all = append(all, e)
-		small.add(e, shareOf(1000))
-		since := e.At.Add(-day)
-		equal(t, "slowest of many targets", slowness[0].slowest(small.kept(), since)[0].TraceID, slowness[0].slowest(all, since)[0].TraceID)
 		h.add(e, shareOf(1))
-		if n%10 > 0 {
+		if n%30 > 0 {
 			continue
 		}
 		for _, age := range []time.Duration{time.Minute, window, 5 * time.Hour, day} {
 			for _, q := range slowness {
-				values := func(list []*entry) (values []float64) {
+				slowest := func(list []*entry) (values []float64) {
 					for _, e := range q.slowest(list, e.At.Add(-age)) {
 						values = append(values, *q.Of(e))
 					}
 					return values
 				}
-				equal(t, fmt.Sprintf("%s of the last %v at %d", q.Name, age, n), values(h.kept()), values(all))
+				what := fmt.Sprintf("slowest of the last %v by %s, at minute %d", age, q.Name, n)
+				equal(t, what, slowest(h.kept()), slowest(all))
 			}
 		}
 	}
-	for name, step := range map[string]float64{"growing": 1, "falling": -1} {
+}
+
+// TestKeepsAtMostItsShare holds that of values that only grow or only fall no more are kept than the share allows, and
+// that the slowest is among them.
+func TestKeepsAtMostItsShare(t *testing.T) {
+	const results = 1000
+	small := shareOf(1000)
+	for name, valueOf := range map[string]func(n int) float64{
+		"growing": func(n int) float64 { return float64(n + 1) },
+		"falling": func(n int) float64 { return float64(results - n) },
+	} {
 		var h history
-		for n := range 1000 {
-			v := 1000 + step*float64(n)
-			h.add(at(n, v, v, v), shareOf(1000))
+		for n := range results {
+			v := valueOf(n)
+			h.add(minute(n, v, v, v), small)
 		}
-		equal(t, name+": slowest", *slowness[0].slowest(h.kept(), start)[0].TTFT, 1000+max(0, step*999))
-		if len(h.earlier) > shareOf(1000).results/4 {
-			t.Errorf("%s: %d results are kept", name, len(h.earlier))
-		}
+		ttft := slowness[0]
+		equal(t, name+": slowest TTFT", *ttft.slowest(h.kept(), time.Time{})[0].TTFT, float64(results))
+		equal(t, name+": results that outlived the ring", len(h.earlier) <= small.results/4, true)
 	}
 }

@@ -7,93 +7,102 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// TestAvailability holds which probes show a server that works. A probe is recorded each minute; want is the minute of
-// the last one that did.
+// resultAt returns a result without duration at a minute of the day.
+func resultAt(minute int, outcome probe.Outcome, tokens int) *probe.Result {
+	r := refused()
+	r.Start = day().Add(time.Duration(minute) * time.Minute)
+	r.Elapsed = 0
+	r.Outcome = outcome
+	r.Tokens = make([]probe.Arrival, tokens)
+	return r
+}
+
+// TestAvailability holds which probes show a server that works, before the target's first success and after it.
 func TestAvailability(t *testing.T) {
-	const metric = "llm_probe_last_available_timestamp_seconds"
-	outcome := func(o probe.Outcome, tokens int) func(*recording, time.Time) {
-		return func(r *recording, at time.Time) {
-			result := refused()
-			result.Start, result.Elapsed, result.Outcome = at, 0, o
-			result.Tokens = make([]probe.Arrival, tokens)
-			r.Record(result)
-		}
+	rejectedFor := func(reason error) *probe.Result {
+		return with(resultAt(1, probe.Rejected, 0), func(r *probe.Result) { r.Err = reason })
 	}
-	reload := func(change func(*probe.Description)) func(*recording, time.Time) {
-		return func(r *recording, _ time.Time) {
-			target := fixedTarget()
-			change(&target)
-			r.Set(target)
-		}
-	}
-	without := func(reason error) func(*recording, time.Time) {
-		return func(r *recording, at time.Time) {
-			result := refused()
-			result.Start, result.Elapsed, result.Outcome, result.Err = at, 0, probe.Rejected, reason
-			r.Record(result)
-		}
-	}
-	ok := outcome(probe.OK, 1)
-	rejected := outcome(probe.Rejected, 0)
-	none := 0
 	for name, test := range map[string]struct {
-		minutes []func(*recording, time.Time)
-		want    int
+		result        *probe.Result
+		before, after bool
 	}{
-		"an answer":                        {[]func(*recording, time.Time){ok}, 1},
-		"no connection":                    {[]func(*recording, time.Time){outcome(probe.Connect, 0)}, none},
-		"no token":                         {[]func(*recording, time.Time){outcome(probe.Empty, 0)}, none},
-		"a stream that stalls":             {[]func(*recording, time.Time){outcome(probe.Stalled, 40)}, 1},
-		"a stream that is cut":             {[]func(*recording, time.Time){outcome(probe.Truncated, 1)}, 1},
-		"an answer of another length":      {[]func(*recording, time.Time){outcome(probe.WrongLength, 3)}, 1},
-		"a wrong key":                      {[]func(*recording, time.Time){ok, outcome(probe.Unauthorized, 0)}, 2},
-		"a quota that is used up":          {[]func(*recording, time.Time){ok, outcome(probe.RateLimited, 0)}, 2},
-		"a filter":                         {[]func(*recording, time.Time){ok, outcome(probe.Filtered, 0)}, 2},
-		"rejected from the start":          {[]func(*recording, time.Time){rejected, rejected}, 2},
-		"without any model from the start": {[]func(*recording, time.Time){without(probe.ErrNoModel)}, none},
-		"without the model that it had":    {[]func(*recording, time.Time){without(probe.ErrModelGone)}, none},
-		"rejected after it worked":         {[]func(*recording, time.Time){rejected, ok, rejected}, 2},
-		"rejected while it did not answer": {[]func(*recording, time.Time){outcome(probe.Connect, 0), rejected}, 2},
-		"overloaded is no refusal":         {[]func(*recording, time.Time){ok, outcome(probe.Overloaded, 0)}, 1},
-		"rejected after a reload": {[]func(*recording, time.Time){ok,
-			reload(func(*probe.Description) {}), rejected}, 1},
-		"rejected with another objective": {[]func(*recording, time.Time){ok,
-			reload(func(d *probe.Description) { d.Objectives = nil }), rejected}, 1},
-		"rejected with a prompt that is new": {[]func(*recording, time.Time){ok,
-			reload(func(d *probe.Description) { d.PromptTokens = 9000 }), rejected}, 3},
-		"rejected with an answer that is new": {[]func(*recording, time.Time){ok,
-			reload(func(d *probe.Description) { d.MaxTokens = 9000 }), rejected}, 3},
-		"rejected by another server": {[]func(*recording, time.Time){ok,
-			reload(func(d *probe.Description) { d.URL = "http://b" }), rejected}, 3},
+		"an answer":                   {resultAt(1, probe.OK, 1), true, true},
+		"a stream that stalls":        {resultAt(1, probe.Stalled, 40), true, true},
+		"an answer of another length": {resultAt(1, probe.WrongLength, 3), true, true},
+		"no token":                    {resultAt(1, probe.Empty, 0), false, false},
+		"no connection":               {resultAt(1, probe.Connect, 0), false, false},
+		"an overloaded server":        {resultAt(1, probe.Overloaded, 0), false, false},
+		"a wrong key":                 {resultAt(1, probe.Unauthorized, 0), true, true},
+		"a quota that is used up":     {resultAt(1, probe.RateLimited, 0), true, true},
+		"a filter":                    {resultAt(1, probe.Filtered, 0), true, true},
+		"a rejected request":          {resultAt(1, probe.Rejected, 0), true, false},
+		"a server without any model":  {rejectedFor(probe.ErrNoModel), false, false},
+		"a server without its model":  {rejectedFor(probe.ErrModelGone), false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRecording(t)
-			r.Set(fixedTarget())
-			for i, step := range test.minutes {
-				step(r, day().Add(time.Duration(i+1)*time.Minute))
+		for hasWorked, want := range map[bool]bool{false: test.before, true: test.after} {
+			s := targetState{hasWorked: hasWorked}
+			s.update(test.result)
+			if got := !s.lastAvailable.IsZero(); got != want {
+				t.Errorf("%s, after a success %t: shows a server that works: %t", name, hasWorked, got)
 			}
-			want := 0.0
-			if test.want != none {
-				want = float64(day().Add(time.Duration(test.want) * time.Minute).Unix())
-			}
-			if got := r.values(t, metric)[metric+",model=llama,prompt=cold,target=a"]; got != want {
-				t.Errorf("available at %v, want %v", got, want)
-			}
-		})
+		}
 	}
 }
 
-// TestAnotherModelBehindATarget holds that a target has worked, whatever model it had then.
-func TestAnotherModelBehindATarget(t *testing.T) {
-	const metric = "llm_probe_last_available_timestamp_seconds"
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	another := fixedTarget()
-	another.Model = "m2"
-	r.Set(another)
-	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.Outcome = "m2", probe.Rejected }))
-	if got := r.values(t, metric); len(got) > 0 {
-		t.Errorf("available: %v", got)
+// TestWhetherATargetHasWorked holds after which changes a rejection is an outage: after those by which the server is
+// still expected to answer. The target succeeds in the first minute and is rejected in the second.
+func TestWhetherATargetHasWorked(t *testing.T) {
+	const outage, notYet = 1, 2 // minute of the day at which it was available last
+	for name, test := range map[string]struct {
+		change func(*probe.Description)
+		want   int
+	}{
+		"nothing":              {func(*probe.Description) {}, outage},
+		"another objective":    {func(d *probe.Description) { d.Objectives = nil }, outage},
+		"a longer prompt":      {func(d *probe.Description) { d.PromptTokens = 9000 }, notYet},
+		"a longer answer":      {func(d *probe.Description) { d.MaxTokens = 9000 }, notYet},
+		"another server":       {func(d *probe.Description) { d.URL = "http://b" }, notYet},
+		"another kind of text": {func(d *probe.Description) { d.Prompt = "warm" }, notYet},
+	} {
+		r := newRecorder(Options{}, nil)
+		target := fixedTarget()
+		r.Set(target)
+		r.Record(resultAt(1, probe.OK, 1))
+		test.change(&target)
+		r.Set(target)
+		r.Record(with(resultAt(2, probe.Rejected, 0), func(r *probe.Result) { r.Prompt = target.Prompt }))
+		want := day().Add(time.Duration(test.want) * time.Minute)
+		if got := r.targets["a"].lastAvailable; !got.Equal(want) {
+			t.Errorf("%s: available at %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestAnotherModelIsExpectedToWork holds that a target has worked, whatever model it had then.
+func TestAnotherModelIsExpectedToWork(t *testing.T) {
+	r := newRecorder(Options{}, nil)
+	target := fixedTarget()
+	r.Set(target)
+	r.Record(resultAt(1, probe.OK, 1))
+	target.Model = "m2"
+	r.Set(target)
+	r.Record(with(resultAt(2, probe.Rejected, 0), func(r *probe.Result) { r.Model = "m2" }))
+	if got := r.targets["a"].lastAvailable; !got.IsZero() {
+		t.Errorf("available at %v", got)
+	}
+}
+
+// TestResultsMayComeOutOfOrder holds that the timestamps of a target never go back.
+func TestResultsMayComeOutOfOrder(t *testing.T) {
+	var s targetState
+	s.update(resultAt(2, probe.OK, 1))
+	s.update(resultAt(1, probe.OK, 1))
+	want := day().Add(2 * time.Minute)
+	for name, got := range map[string]time.Time{
+		"probe": s.lastProbe, "available": s.lastAvailable, "success": s.lastSuccess,
+	} {
+		if !got.Equal(want) {
+			t.Errorf("last %s at %v, want %v", name, got, want)
+		}
 	}
 }

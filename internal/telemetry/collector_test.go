@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -43,38 +42,43 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// ServeHTTP takes an export. By gRPC, which alone is HTTP/2 here, each message is framed by five bytes.
+// ServeHTTP takes an export. What comes by HTTP/2 is gRPC: five bytes are before each message, a flag and its length.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	byGRPC, kind := r.ProtoMajor == 2, "application/x-protobuf"
-	if byGRPC {
-		body, kind = body[5:], "application/grpc"
+	isGRPC := r.ProtoMajor == 2
+	contentType := "application/x-protobuf"
+	if isGRPC {
+		contentType = "application/grpc"
+		body = body[5:]
 		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
 	}
-	reply, wrong := c.take(r.URL.Path, body)
+	reply, wrong := c.receive(r.URL.Path, body)
 	if errors.Join(err, wrong) != nil {
-		http.Error(w, "no", http.StatusBadRequest)
+		http.Error(w, "not an export", http.StatusBadRequest)
 		return
 	}
-	out, _ := proto.Marshal(reply)
-	if byGRPC {
-		out = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(out))), out...)
+	answer, _ := proto.Marshal(reply)
+	if isGRPC {
+		answer = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))), answer...)
 	}
-	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(out)
+	w.Header().Set("Content-Type", contentType)
+	_, _ = w.Write(answer)
 }
 
-// take keeps what came to a path of either protocol, and returns the answer.
-func (c *collector) take(path string, body []byte) (proto.Message, error) {
+// receive keeps what came to a path of either protocol, and returns the answer.
+func (c *collector) receive(path string, body []byte) (proto.Message, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch path {
 	case "/v1/metrics", "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export":
-		var request metricspb.MetricsData // on the wire as a request
-		reply, err := &collectormetrics.ExportMetricsServiceResponse{}, proto.Unmarshal(body, &request)
+		var request metricspb.MetricsData // on the wire it is the same as a request
+		err := proto.Unmarshal(body, &request)
 		c.metrics = append(c.metrics, request.ResourceMetrics...)
+		reply := &collectormetrics.ExportMetricsServiceResponse{}
 		if c.reject != "" {
-			reply.PartialSuccess = &collectormetrics.ExportMetricsPartialSuccess{RejectedDataPoints: 1, ErrorMessage: c.reject}
+			reply.PartialSuccess = &collectormetrics.ExportMetricsPartialSuccess{
+				RejectedDataPoints: 1, ErrorMessage: c.reject,
+			}
 		}
 		return reply, err
 	case "/v1/traces", "/opentelemetry.proto.collector.trace.v1.TraceService/Export":
@@ -83,49 +87,48 @@ func (c *collector) take(path string, body []byte) (proto.Message, error) {
 		c.traces = append(c.traces, request.ResourceSpans...)
 		return &tracepb.TracesData{}, err // empty, as the answer is
 	}
-	return nil, errors.New("another path")
+	return nil, errors.New("unknown path")
 }
 
-// withoutOTEL empties the OTEL_* variables of the process.
-func withoutOTEL(t *testing.T) {
+// clearOTEL empties the OTEL_* variables of the process.
+func clearOTEL(t *testing.T) {
 	t.Helper()
 	for _, variable := range os.Environ() {
-		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "OTEL_") {
 			t.Setenv(name, "")
 		}
 	}
 }
 
-// newOTLPTo is a recorder that sends to an endpoint, and the errors that it reported.
-func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*Recorder, func() []error) {
+// newExporting returns a recorder that exports to an endpoint, and the errors that it has reported so far.
+func newExporting(t *testing.T, endpoint string, env map[string]string) (r *Recorder, reported func() []error) {
 	t.Helper()
-	withoutOTEL(t)
+	clearOTEL(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
 	var mu sync.Mutex
 	var errs []error
-	o, err := New(t.Context(), Options{
-		Build: Build{Version: "v1.2.3"}, GenAI: true,
-		OnError: func(err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, err)
-		},
-	})
+	onError := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+	}
+	r, err := New(t.Context(), Options{Build: Build{Version: "v1.2.3"}, GenAI: true, OnError: onError})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o, func() []error {
+	return r, func() []error {
 		mu.Lock()
 		defer mu.Unlock()
 		return errs
 	}
 }
 
-// metricsOf are the metrics of the only export that came.
-func metricsOf(t *testing.T, c *collector) []*metricspb.Metric {
+// onlyMetrics returns the metrics of the only export that came.
+func (c *collector) onlyMetrics(t *testing.T) []*metricspb.Metric {
 	t.Helper()
 	if len(c.metrics) != 1 || len(c.metrics[0].ScopeMetrics) != 1 {
 		t.Fatalf("%d exports of metrics, want one with one scope", len(c.metrics))
@@ -133,48 +136,26 @@ func metricsOf(t *testing.T, c *collector) []*metricspb.Metric {
 	return c.metrics[0].ScopeMetrics[0].Metrics
 }
 
-// received are all series that came by OTLP, as [scraped] has them but for those of
-// the GenAI conventions, and the number of exemplars.
-func received(t *testing.T, metrics []*metricspb.Metric) (all map[string]values, exemplars int) {
-	t.Helper()
-	all = map[string]values{}
-	for _, m := range metrics {
-		if strings.HasPrefix(m.Name, "gen_ai.") {
-			continue
-		}
-		name := func(k Kind) string { return Instrument{Name: m.Name, Unit: m.Unit, Kind: k}.PrometheusName() }
-		for _, p := range m.GetSum().GetDataPoints() {
-			all[key(name(Counter), pairs(p.Attributes))] = values{Value: float64(p.GetAsInt())}
-		}
-		for _, p := range m.GetGauge().GetDataPoints() {
-			all[key(name(Gauge), pairs(p.Attributes))] = values{Value: p.GetAsDouble()}
-		}
-		for _, p := range m.GetExponentialHistogram().GetDataPoints() {
-			all[key(name(Histogram), pairs(p.Attributes))] = exponential(p)
-			for _, e := range p.Exemplars {
-				if len(e.TraceId) != 16 || len(e.SpanId) != 8 {
-					t.Errorf("%s: exemplar of trace %x, span %x", m.Name, e.TraceId, e.SpanId)
-				}
-				exemplars++
-			}
-		}
-	}
-	return all, exemplars
-}
-
-// pairs are attributes as text.
-func pairs(attributes []*commonpb.KeyValue) map[string]string {
+// attributesOf returns attributes as texts.
+func attributesOf(attributes []*commonpb.KeyValue) map[string]string {
 	all := map[string]string{}
 	for _, kv := range attributes {
-		all[kv.Key] = text(kv.Value)
+		all[kv.Key] = textOf(kv.Value)
 	}
 	return all
 }
 
-// text is a value as text, the first one of a list.
-func text(v *commonpb.AnyValue) string {
-	if list := v.GetArrayValue().GetValues(); len(list) > 0 {
-		return text(list[0])
+// textOf returns the value of an attribute as text, of a list its first one.
+func textOf(v *commonpb.AnyValue) string {
+	switch v := v.Value.(type) {
+	case *commonpb.AnyValue_ArrayValue:
+		return textOf(v.ArrayValue.Values[0])
+	case *commonpb.AnyValue_BoolValue:
+		return fmt.Sprint(v.BoolValue)
+	case *commonpb.AnyValue_IntValue:
+		return fmt.Sprint(v.IntValue)
+	case *commonpb.AnyValue_DoubleValue:
+		return fmt.Sprint(v.DoubleValue)
 	}
-	return fmt.Sprint(reflect.ValueOf(v.Value).Elem().Field(0))
+	return v.GetStringValue()
 }

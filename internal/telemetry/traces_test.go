@@ -12,8 +12,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// spansOf are all spans that a collector received, as text: times are since the day, those of events since the start.
-func spansOf(c *collector) string {
+// spans returns all spans that a collector received, as text: times are since the day, those of events since the start.
+func (c *collector) spans() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var b strings.Builder
@@ -24,7 +24,7 @@ func spansOf(c *collector) string {
 			fmt.Fprintf(&b, "%s, %s, from %v until %v\n", s.Name, s.Kind, start.Sub(day()), end.Sub(day()))
 			fmt.Fprintf(&b, "trace %x, span %x, parent %q\n", s.TraceId, s.SpanId, s.ParentSpanId)
 			fmt.Fprintf(&b, "%s %q\n", s.Status.GetCode(), s.Status.GetMessage())
-			attributes := pairs(s.Attributes)
+			attributes := attributesOf(s.Attributes)
 			for _, name := range slices.Sorted(maps.Keys(attributes)) {
 				fmt.Fprintf(&b, "  %s=%s\n", name, attributes[name])
 			}
@@ -36,26 +36,27 @@ func spansOf(c *collector) string {
 	return b.String()
 }
 
-// TestSpans: one of each probe, with the ids that it sent, and nothing of what was
-// asked or answered: the lists are exact.
+// TestSpans holds that each probe has a span with the ids that it sent, and that nothing of its prompt and its answer
+// is in it: the golden file is complete.
 func TestSpans(t *testing.T) {
 	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
 		t.Run(protocol, func(t *testing.T) {
 			c := newCollector(t)
-			o, _ := newOTLPTo(t, c.endpoint, map[string]string{
-				"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_METRICS_EXPORTER": "none",
-				"OTEL_TRACES_SAMPLER": "always_off", // every probe is sampled all the same
+			r, _ := newExporting(t, c.endpoint, map[string]string{
+				"OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
+				"OTEL_METRICS_EXPORTER":       "none",
+				"OTEL_TRACES_SAMPLER":         "always_off", // every probe is sampled all the same
 			})
-			o.Set(fixedTarget())
-			o.Record(succeeded5())
-			o.Record(stalled())
-			o.Record(with(refused(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
-			o.Record(with(refused(), func(r *probe.Result) { r.Target = "never set" }))
-			o.Record(with(refused(), func(r *probe.Result) { r.TraceID = "" }))
-			if err := o.Shutdown(t.Context()); err != nil {
+			r.Set(fixedTarget())
+			r.Record(succeeded5())
+			r.Record(stalled())
+			r.Record(with(refused(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
+			r.Record(with(refused(), func(r *probe.Result) { r.Target = "never set" }))
+			r.Record(with(refused(), func(r *probe.Result) { r.TraceID = "" }))
+			if err := r.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			golden.Equal(t, "testdata/spans.txt", spansOf(c))
+			golden.Equal(t, "testdata/spans.txt", c.spans())
 			if len(c.metrics) != 0 {
 				t.Error("metrics came, though they are off")
 			}
@@ -63,23 +64,29 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func TestOperations(t *testing.T) {
-	for api, want := range map[string][2]string{
-		"openai-chat": {"chat", "openai"}, "openai-completions": {"text_completion", "openai"},
-		"tgi": {"text_completion", "tgi"}, "": {"chat", "openai"},
+func TestGenAIOperation(t *testing.T) {
+	for api, want := range map[string]string{
+		"":                   "chat openai",
+		"openai-chat":        "chat openai",
+		"openai-completions": "text_completion openai",
+		"tgi":                "text_completion tgi",
+		"anthropic":          "chat anthropic",
+		"azure-openai":       "chat azure.ai.openai",
 	} {
-		if name, provider := genAIOperation(api); name != want[0] || provider != want[1] {
-			t.Errorf("%s: %s, %s, want %v", api, name, provider, want)
+		name, provider := genAIOperation(api)
+		if got := name + " " + provider; got != want {
+			t.Errorf("%s: %s, want %s", api, got, want)
 		}
 	}
 }
 
+// TestURLs holds which host, port and URL are shown of the URL of a target.
 func TestURLs(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://u:p@h/v1?key=k#f": "h 443 https://h/v1",
 		"http://h":                 "h 80 http://h",
 		"http://[::1]:9":           "::1 9 http://[::1]:9",
-		"http://h:%zz":             " 0 ", "": " 80 ",
+		"http://h:%zz":             " 0 ", // not a URL
 	} {
 		host, port := serverOf(url)
 		if got := fmt.Sprint(host, " ", port, " ", withoutSecrets(url)); got != want {

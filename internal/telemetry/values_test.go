@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,94 +11,140 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// samplesOf returns what one instrument makes of a result.
-func samplesOf(t *testing.T, name string, r *probe.Result) []sample {
+// samplesOf returns what an instrument makes of a result as text: labels, value, and * for an exemplar.
+func samplesOf(t *testing.T, name string, r *probe.Result) string {
 	t.Helper()
 	for _, i := range Catalog() {
-		if i.Name == name && i.fromResult != nil {
-			var all []sample
-			i.fromResult(fixedTarget(), r, func(s sample) { all = append(all, s) })
-			return all
+		if i.Name != name || i.fromResult == nil {
+			continue
 		}
+		var all []string
+		i.fromResult(fixedTarget(), r, func(s sample) {
+			text := strings.TrimSpace(fmt.Sprintf("%s %s %.4g", s.labels[0], s.labels[1], s.value))
+			if s.exemplar {
+				text += "*"
+			}
+			all = append(all, strings.Join(strings.Fields(text), " "))
+		})
+		return strings.Join(all, ", ")
 	}
 	t.Fatalf("no instrument %s", name)
-	return nil
+	return ""
 }
 
-// TestValues holds what the exposition of the fixed results does not show: what odd ones are no samples of.
-func TestValues(t *testing.T) {
-	of := func(change func(*probe.Result)) *probe.Result { return with(succeeded5(), change) }
-	alone := of(func(r *probe.Result) { r.Timeline.Tokens[2].N = 1 })
-	slow := of(func(r *probe.Result) { r.Timeline.Tokens[0].At, r.Tokens = 2*time.Second, r.Tokens[:1] })
-	reused := of(func(r *probe.Result) { r.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)} })
-	warm := of(func(r *probe.Result) { r.Cache = probe.CacheWarm })
-	contaminated := of(func(r *probe.Result) { r.Cache = probe.CacheContaminated })
-	hidden := of(func(r *probe.Result) { r.Hidden = true })
-	tainted := of(func(r *probe.Result) { r.Taint, r.Refused = probe.TaintLate, 2 })
-	merged := of(func(r *probe.Result) { r.Timeline.Tokens[2].Delay, r.Timeline.Tokens[3].Delay = ms(15), ms(15) })
-	unscheduled := of(func(r *probe.Result) { r.Due = time.Time{} })
-	died := with(stalled(), func(r *probe.Result) { r.Taint = probe.TaintCoalesced })
-	refused := with(stalled(), func(r *probe.Result) { r.Outcome = probe.Unauthorized })
-	rejected := with(stalled(), func(r *probe.Result) { r.Outcome = probe.Rejected })
-	blocking := with(stalled(), func(r *probe.Result) { r.Blocked = 11 })
-	blockingWell := of(func(r *probe.Result) { r.Blocked = 11 })
-	byUser := of(func(r *probe.Result) {
-		for i := range r.Tokens {
-			r.Timeline.Tokens[i].Kernel, r.Timeline.Tokens[i].Delay = false, 0
-		}
-	})
-
-	v := func(value float64) sample { return sample{value: value} }
-	mark := func(value float64) sample { return sample{value: value, exemplar: true} }
-	at := func(value float64, labels ...string) sample {
-		s := v(value)
-		copy(s.labels[:], labels)
-		return s
-	}
-	third := v((ms(40) / 3).Seconds())
-	for n, test := range []struct {
-		name string
-		of   *probe.Result
-		want []sample
+// TestSamplesOfUnusualResults holds what the exposition of the fixed results does not show.
+func TestSamplesOfUnusualResults(t *testing.T) {
+	success := func(change func(*probe.Result)) *probe.Result { return with(succeeded5(), change) }
+	failure := func(change func(*probe.Result)) *probe.Result { return with(stalled(), change) }
+	for name, test := range map[string]struct {
+		result *probe.Result
+		want   map[string]string // by instrument
 	}{
-		{"llm.probe.itl", alone, []sample{mark(0.02), v(0.02), v(0.02)}}, // the first of the longest
-		{"llm.probe.itl", tainted, nil},
-		{"llm.probe.itl", merged, []sample{mark(0.02), third, third, third}},
-		{"llm.probe.chunk_gap", slow, nil},
-		{"llm.probe.chunk_gap", merged, []sample{mark(0.02)}},
-		{"gen_ai.client.operation.time_per_output_chunk", merged, []sample{mark(0.02)}},
-		{"llm.probe.max_gap", merged, nil},
-		{"llm.probe.max_gap", died, []sample{mark(30)}},
-		{"llm.probe.joined_tokens", merged, []sample{v(3)}},
-		{"llm.probe.phase", reused, []sample{at(0.003, "write"), at(0.047, "headers")}},
-		{"llm.probe.ttft", warm, []sample{mark(0.6)}},
-		{"llm.probe.server_ttft", warm, []sample{v(0.59)}},
-		{"llm.probe.ttfat", warm, []sample{v(0.62)}},
-		{"llm.probe.prompt_cache", warm, []sample{at(1, "warm")}},
-		{"llm.probe.ttft", contaminated, nil},
-		{"llm.probe.server_ttft", contaminated, nil},
-		{"llm.probe.ttfat", contaminated, nil},
-		{"llm.probe.e2el", contaminated, []sample{mark(0.665)}},
-		{"llm.probe.objective_events", contaminated, []sample{at(1, "up", "good")}},
-		{"llm.probe.ttft", hidden, nil},
-		{"llm.probe.server_ttft", hidden, nil},
-		{"llm.probe.ttfat", hidden, []sample{v(0.62)}},
-		{"llm.probe.e2el", hidden, []sample{mark(0.665)}},
-		{"llm.probe.objective_events", slow, []sample{at(1, "up", "good"), at(1, "fast", "bad")}},
-		{"llm.probe.objective_events", refused, nil},
-		{"llm.probe.objective_events", rejected, []sample{at(1, "up", "bad"), at(1, "fast", "bad")}},
-		{"llm.probe.objective_events", blocking, []sample{at(12, "up", "bad"), at(12, "fast", "bad")}},
-		{"llm.probe.objective_events", blockingWell, []sample{at(1, "up", "good"), at(1, "fast", "good")}},
-		{"llm.probe.ttft", tainted, []sample{mark(0.6)}},
-		{"llm.probe.tpot", tainted, []sample{mark(0.015)}},
-		{"llm.probe.tainted", tainted, []sample{at(1, "late")}},
-		{"llm.probe.tainted", died, []sample{at(1, "coalesced")}},
-		{"llm.prober.kernel_timestamps_rejected", tainted, []sample{v(2)}},
-		{"llm.prober.read_delay", byUser, nil},
-		{"llm.prober.schedule_delay", unscheduled, nil},
+		"of gaps of one length the first is the exemplar": {
+			success(func(r *probe.Result) { r.Timeline.Tokens[2].N = 1 }),
+			map[string]string{"llm.probe.itl": "0.02*, 0.02, 0.02"},
+		},
+		"an answer of one frame has no gap": {
+			success(func(r *probe.Result) { r.Tokens = r.Tokens[:1] }),
+			map[string]string{"llm.probe.chunk_gap": "", "llm.probe.max_gap": ""},
+		},
+		"a first token above an objective's limit is bad": {
+			success(func(r *probe.Result) { r.Timeline.Tokens[0].At, r.Tokens = 2*time.Second, r.Tokens[:1] }),
+			map[string]string{"llm.probe.objective_events": "up good 1, fast bad 1"},
+		},
+		"a reused connection has no phases of its own": {
+			success(func(r *probe.Result) { r.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)} }),
+			map[string]string{"llm.probe.phase": "write 0.003, headers 0.047"},
+		},
+		"a prompt of another length than configured says nothing about phases": {
+			success(func(r *probe.Result) { r.OtherLength = true }),
+			map[string]string{"llm.probe.phase": "", "llm.probe.ttft": ""},
+		},
+		"a prompt that was meant to be cached has a TTFT": {
+			success(func(r *probe.Result) { r.Cache = probe.CacheWarm }),
+			map[string]string{
+				"llm.probe.ttft":         "0.6*",
+				"llm.probe.server_ttft":  "0.59",
+				"llm.probe.ttfat":        "0.62",
+				"llm.probe.prompt_cache": "warm 1",
+			},
+		},
+		"a cached prompt that was meant to be cold has no TTFT": {
+			success(func(r *probe.Result) { r.Cache = probe.CacheContaminated }),
+			map[string]string{
+				"llm.probe.ttft":             "",
+				"llm.probe.server_ttft":      "",
+				"llm.probe.ttfat":            "",
+				"llm.probe.e2el":             "0.665*",
+				"llm.probe.objective_events": "up good 1",
+			},
+		},
+		"the first token after hidden reasoning is the first of the answer, but not of the tokens": {
+			success(func(r *probe.Result) { r.Hidden = true }),
+			map[string]string{
+				"llm.probe.ttft":        "",
+				"llm.probe.server_ttft": "",
+				"llm.probe.ttfat":       "0.62",
+				"llm.probe.e2el":        "0.665*",
+			},
+		},
+		"late reads cost the gaps and nothing else": {
+			success(func(r *probe.Result) { r.Taint, r.Refused = probe.TaintLate, 2 }),
+			map[string]string{
+				"llm.probe.itl":                         "",
+				"llm.probe.ttft":                        "0.6*",
+				"llm.probe.tpot":                        "0.015*",
+				"llm.probe.tainted":                     "late 1",
+				"llm.prober.kernel_timestamps_rejected": "2",
+			},
+		},
+		"frames that were read late together share the mean of their gaps": {
+			success(func(r *probe.Result) { r.Timeline.Tokens[2].Delay, r.Timeline.Tokens[3].Delay = ms(15), ms(15) }),
+			map[string]string{
+				"llm.probe.itl":                                 "0.02*, 0.01333, 0.01333, 0.01333",
+				"llm.probe.chunk_gap":                           "0.02*",
+				"llm.probe.max_gap":                             "",
+				"llm.probe.joined_tokens":                       "3",
+				"gen_ai.client.operation.time_per_output_chunk": "0.02*",
+			},
+		},
+		"a probe that was not scheduled has no schedule delay": {
+			success(func(r *probe.Result) { r.Due = time.Time{} }),
+			map[string]string{"llm.prober.schedule_delay": ""},
+		},
+		"reads without a kernel timestamp have no delay": {
+			success(func(r *probe.Result) {
+				for i := range r.Tokens {
+					r.Timeline.Tokens[i].Kernel, r.Timeline.Tokens[i].Delay = false, 0
+				}
+			}),
+			map[string]string{"llm.prober.read_delay": ""},
+		},
+		"a success that blocked slots is one good event": {
+			success(func(r *probe.Result) { r.Blocked = 11 }),
+			map[string]string{"llm.probe.objective_events": "up good 1, fast good 1"},
+		},
+		"a failure is bad for itself and for each slot that it blocked": {
+			failure(func(r *probe.Result) { r.Blocked = 11 }),
+			map[string]string{"llm.probe.objective_events": "up bad 12, fast bad 12"},
+		},
+		"a refused probe is no event of an objective": {
+			failure(func(r *probe.Result) { r.Outcome = probe.Unauthorized }),
+			map[string]string{"llm.probe.objective_events": ""},
+		},
+		"a failed probe is tainted, too, and has the gap in which it failed": {
+			failure(func(r *probe.Result) { r.Taint = probe.TaintCoalesced }),
+			map[string]string{"llm.probe.tainted": "coalesced 1", "llm.probe.max_gap": "30*"},
+		},
 	} {
-		if diff := cmp.Diff(test.want, samplesOf(t, test.name, test.of), cmp.AllowUnexported(sample{})); diff != "" {
-			t.Errorf("samples of %s, row %d (-want +got):\n%s", test.name, n, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := map[string]string{}
+			for instrument := range test.want {
+				got[instrument] = samplesOf(t, instrument, test.result)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("samples (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// notesOnPage returns the notes on the status page, which has one target.
+func notesOnPage(o *Observers) string {
+	mux := http.NewServeMux()
+	o.Board.Register(mux)
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	var notes []string
+	for _, match := range regexp.MustCompile(`<dt>note</dt><dd><bdi>([^<]*)`).FindAllStringSubmatch(w.Body.String(), -1) {
+		notes = append(notes, match[1])
+	}
+	return strings.Join(notes, "; ")
+}
+
+// TestThePageShowsThatAServerHasChanged holds that the type, the version and the model that a server had before are a
+// note on the page, until the next change. What was not known before, and what is not known now, is no change.
+func TestThePageShowsThatAServerHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, err := NewObservers(t.Context(), &config.Config{}, telemetry.Build{}, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := config.Target{Name: "a", Group: "a", URL: "http://a"}
+		target.QPS = 0.1
+		for _, step := range []struct{ server, model, want string }{
+			{"", "", ""},
+			{"vllm", "llama", ""},
+			{"vllm", "qwen", "qwen since 2000-01-01 00:02 UTC, before: llama"},
+			{"vllm", "qwen", "qwen since 2000-01-01 00:02 UTC, before: llama"},
+			{"sglang", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
+			{"", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
+		} {
+			j := newJob(target, prompt.Options{Workload: prompt.Dataset})
+			member := probe.NewMember(probe.Target{Server: wire.Server{Name: step.server}}, step.model, 1)
+			j.Targets, j.Members = []config.Target{target}, []*probe.Member{member}
+			o.describe(j)
+			if got := notesOnPage(o); got != step.want {
+				t.Errorf("server %q with model %q: notes %q, want %q", step.server, step.model, got, step.want)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
