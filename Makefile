@@ -148,7 +148,8 @@ helm: $(HELM) ## bin/helm, of the version that the tests use
 	@mkdir -p $(BIN) && ln -sf $(HELM) $(BIN)/helm
 
 generate: $(HELM) ## all generated files: documentation, schemas, classic rules, dashboards, golden files, also those of the chart
-	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./alerts ./dashboards/generate -update
+	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./internal/check ./internal/engine \
+		./alerts ./dashboards/generate -update
 	$(GO) test ./deploy -update # copies what the others write
 	$(MAKE) --no-print-directory build # with what they wrote
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) $(GO) test -count=1 ./chart -update

@@ -160,7 +160,7 @@ func TestContributingNamesCodeThatExists(t *testing.T) {
 // TestPagesNameOnlyVariablesThatExist holds every variable in a page against the
 // configuration.
 func TestPagesNameOnlyVariablesThatExist(t *testing.T) {
-	known := map[string]bool{"PROBER_TRANSCRIPTS": true, "PROBER_BINARY": true, "PROBER_X": true, "PROBER_TARGETS_n_X": true}
+	known := map[string]bool{"PROBER_BINARY": true, "PROBER_X": true, "PROBER_TARGETS_n_X": true}
 	for line := range strings.Lines(read(t, "internal/config/testdata/names.txt")) {
 		known[strings.Fields(line)[0]] = true
 	}

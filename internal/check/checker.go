@@ -113,8 +113,8 @@ func (c *checker) calibrate(ctx context.Context) {
 	if c.job.Prompts.Workload == prompt.Dataset {
 		return
 	}
-	means, by, _ := c.job.Means()
-	if means == engine.ByTokenizer || means == engine.ByUsage {
+	method, by, _ := c.job.CountedBy()
+	if method == engine.ByTokenizer || method == engine.ByUsage {
 		c.addText("tokens", "gets the prompts that were calibrated on %s", by)
 		return
 	}

@@ -160,7 +160,7 @@ func TestATokenizerThatStaysBroken(t *testing.T) {
 		w.expectSlots("late:80", "ok=5 waiting=5")
 		w.expectStillSkipped("/tokenize: HTTP 500: server error: tokenizer broke")
 		const estimated = "the server does not count the tokens of prompts:" +
-			" they are as long as asked by an estimate, of a token a word"
+			" their length is estimated, at one token per word"
 		w.expectLogged(1, estimated)
 		const note = "the server does not count the tokens of prompts: they have about 80, by an estimate"
 		w.expectPage("/api/v1/targets", note, true)

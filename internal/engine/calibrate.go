@@ -14,7 +14,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// promptOptions returns what the group of t is asked. Each group of a run has its own seed: none warms another's cache.
+// promptOptions returns what the group of t is asked. Each group of a run has its own seed, so that none warms the
+// cache for another.
 func promptOptions(t config.Target, files *Files, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
@@ -46,17 +47,17 @@ func (j *Job) question(round uint64) probe.Question {
 	if p.Confirmed {
 		q.Expect.PromptTokens = wire.Tokens(p.Tokens)
 	}
-	size, asked := p.Size, p.Asked // without the text, which the function would hold until the answer ends
+	size, asked := p.Size, p.Asked // the function below must not hold the text until the answer ends
 	q.Learn = func(tokens int) {
 		j.heard.Store(true)
 		if j.writer.Learn(size, tokens) {
-			j.doubt(tokens, asked)
+			j.noteContradiction(tokens, asked)
 		}
 	}
 	return q
 }
 
-// questionOf makes a question of a prompt, whatever its length.
+// questionOf returns the question for a prompt, without what depends on whether its length is known.
 func questionOf(p prompt.Prompt) probe.Question {
 	return probe.Question{
 		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
@@ -64,12 +65,12 @@ func questionOf(p prompt.Prompt) probe.Question {
 	}
 }
 
-// repetitions is how often [Job.Once] asks again because answers show that the prompts have another length.
+// repetitions is how often [Job.Once] asks again if answers show that prompts are not as long as expected.
 const repetitions = 3
 
-// Once asks all members of j one round, whose prompt is made exact before. If an answer shows that it is not, prompts
-// are made exact again, and the next round counts. next is the first round that was not asked. The error names the
-// members that were not asked.
+// Once makes the prompt of a round exact and asks it of all members of j. If an answer shows that it was not exact,
+// Once tries again with the next round, and returns the results of the last one. next is the first round that was not
+// asked. The error names the members that were not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	return j.Ask(ctx, 0, len(j.Members))
 }
@@ -79,7 +80,7 @@ func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result,
 	for {
 		answers, err := j.round(ctx, next, first, end)
 		next++
-		if err != nil && results != nil { // another round was too much for a budget
+		if err != nil && results != nil { // a budget did not allow another round
 			return results, next, nil
 		}
 		results = answers
@@ -98,11 +99,11 @@ func (j *Job) round(ctx context.Context, round uint64, first, end int) (results 
 	question := func() probe.Question { return j.question(round) }
 	for i := first; i < end; i++ {
 		r, reason := group.Turn(ctx, i, question, round, time.Now())
-		if reason == probe.SkipWaiting && j.ready(i, round) { // its length was found out instead
+		if reason == probe.SkipWaiting && j.ready(i, round) { // the slot was used to make the prompt exact
 			r, reason = group.Turn(ctx, i, question, round, time.Now())
 		}
 		if reason != "" {
-			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), reason))
+			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), skipText(reason)))
 		} else if r.Outcome != probe.Canceled {
 			results = append(results, r)
 		}
@@ -113,7 +114,18 @@ func (j *Job) round(ctx context.Context, round uint64, first, end int) (results 
 	return results, err
 }
 
-// unrecorded is a [probe.Recorder] for those who look at the results themselves.
+// skipText returns why a slot was skipped, for people.
+func skipText(reason probe.Skip) string {
+	switch reason {
+	case probe.SkipBudget:
+		return errSpent.Error()
+	case probe.SkipWaiting:
+		return "the length of its prompts is not known"
+	}
+	return string(reason)
+}
+
+// unrecorded is a [probe.Recorder] that records nothing, for callers that look at the results themselves.
 type unrecorded struct{}
 
 // Record implements [probe.Recorder].

@@ -39,8 +39,8 @@ func (j *Job) Misfit(t config.Target, limits wire.Limits) string {
 	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
 }
 
-// Pieces returns what becomes of the answers of t on a server that generates long ones in pieces, and what to do. Both
-// are empty if the server does not, or if the answers are short.
+// Pieces returns what happens to the answers of t if the server generates long answers in pieces, and what to do about
+// it. Both are empty if the server does not do so, or if the answers are short.
 func Pieces(t config.Target, s wire.Server) (text, hint string) {
 	piece := s.Piece
 	if piece == 0 || t.MaxTokens <= piece {
@@ -82,8 +82,9 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 		format.Duration(took), format.Short(j.Plan.Interval.Seconds()), t.MaxInFlight, 100*(1-share), rate, atOnce)
 }
 
-// TokensPerDay returns how many tokens t costs a day if a probe takes so long: skipped slots cost nothing. If took is
-// 0, it is not known, and no slot is taken to be skipped. Prompts of a data set are taken to have a token a word.
+// TokensPerDay returns how many tokens t costs a day if a probe takes so long. Skipped slots cost nothing; if took is
+// 0, it is not known, and no slot is assumed to be skipped. Prompts of a data set are assumed to have one token per
+// word.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 	perProbe := float64(cmp.Or(j.meanPrompt, j.Prompts.Mean()) + t.MaxTokens)
 	perDay := int(math.Round(t.QPS * 86400 * probedShare(t, took) * perProbe))

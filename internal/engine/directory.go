@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxAddresses is how many addresses a host may have. More are taken for a mistake: each one costs tokens.
+// maxAddresses is how many addresses a host may have. More are assumed to be a mistake, and each of them costs tokens.
 const maxAddresses = 1000
 
 const (
 	lookupsAtOnce = 16 // hosts that are looked up at the same time
 
-	// lookupLimit bounds all lookups together. A resolver asks the second name server after five seconds, once for each
-	// family.
+	// lookupLimit bounds the time of all lookups together. It is enough for a resolver that asks its second name server
+	// after five seconds, once for each family.
 	lookupLimit = 12 * time.Second
 )
 
@@ -28,13 +28,13 @@ const (
 // [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
 type Lookup func(ctx context.Context, family, host string) ([]netip.Addr, error)
 
-// families are looked up on their own, so that a failure for one does not make the addresses of the other come and go.
+// families are looked up separately, so that a failure of one does not make the addresses of the other come and go.
 var families = [...]string{"ip4", "ip6"}
 
-// hostAddresses are the last known ones of a host, by family.
+// hostAddresses are the last known addresses of a host, by family.
 type hostAddresses [len(families)][]netip.Addr
 
-// A directory is hosts and their addresses. Its methods are called by one goroutine.
+// A directory knows the addresses of hosts. Its methods are called by one goroutine.
 type directory struct {
 	lookup Lookup
 	known  map[string]hostAddresses
@@ -75,7 +75,7 @@ func (d *directory) refresh(ctx context.Context, hosts []string) map[string]erro
 	return failures
 }
 
-// resolve returns the addresses of a host. Those of a family whose lookup failed are as they were.
+// resolve returns the addresses of a host. If the lookup of a family fails, its addresses stay as they were.
 func (d *directory) resolve(ctx context.Context, host string) (hostAddresses, error) {
 	now := d.known[host]
 	var failure error
@@ -111,7 +111,7 @@ func tidy(list []netip.Addr) []netip.Addr {
 	return slices.Compact(tidy)
 }
 
-// addresses returns a copy of the last known addresses of a host, each once: those of IPv4 first, in ascending order.
+// addresses returns a copy of the last known addresses of a host: IPv4 before IPv6, each in ascending order, each once.
 func (d *directory) addresses(host string) []netip.Addr {
 	return slices.Concat(d.known[host][0], d.known[host][1])
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Files are the files that a configuration names, as one load of it saw them. Each is read once, so that everything
-// made of them agrees while they change. [Files.Next] returns those of the next load, which takes over what was parsed
-// if the contents are the same. The methods are called by one goroutine.
+// Files are the files that a configuration names, as one load of the configuration saw them. Each is read once, so that
+// everything that is made of it agrees, even if the file changes meanwhile. [Files.Next] returns those for the next
+// load, which takes over what was parsed of equal contents. The methods are called by one goroutine.
 type Files struct {
 	contents map[string]content     // by path: what was read
-	looks    map[string]fingerprint // by path: how the file looked before it was read
-	lastLook map[string]fingerprint // by path: how it looked when Changed was called last
-	pipes    map[string][]byte      // by path: what came out of pipes and devices, which give it once
+	looks    map[string]fingerprint // by path: before the file was read
+	lastLook map[string]fingerprint // by path: at the last call of Changed
+	pipes    map[string][]byte      // by path: what was read from pipes and devices, which can be read once
 	reload   bool                   // this is not the first load
 
-	parsed  parsedFiles // for this load
-	inForce parsedFiles // for the last load whose configuration was put in force
+	parsed  parsedFiles // by this load
+	inForce parsedFiles // by the last load whose configuration was put in force
 }
 
 // A content is what was read of a file, or why it could not be read.
@@ -39,21 +39,22 @@ type content struct {
 	err  error
 }
 
-// A fingerprint tells one content of a file from another. It is zero if the file could not be read.
+// A fingerprint differs for different contents of a file. It is zero if the file could not be read.
 type fingerprint [sha256.Size]byte
 
-// parsedFiles are what was made of files, by the hashes of their contents.
+// parsedFiles are the results of parsing files, by the hashes of the contents.
 type parsedFiles struct {
 	dataSets map[fingerprint][][]wire.Turn
 	tls      map[tlsContents]*tls.Config
 }
 
-// tlsContents are what a TLS configuration is made of. The hash of a file that is not named is zero.
+// tlsContents identify what a TLS configuration is made of. The hash of a file that is not named is zero.
 type tlsContents struct {
 	authorities, certificate, key fingerprint
 	insecure                      bool
 }
 
+// newParsedFiles returns an empty set.
 func newParsedFiles() parsedFiles {
 	return parsedFiles{dataSets: map[fingerprint][][]wire.Turn{}, tls: map[tlsContents]*tls.Config{}}
 }
@@ -66,8 +67,8 @@ func NewFiles() *Files {
 	}
 }
 
-// Next returns the files for the next load, which reads them again. Only pipes stay as they were read: to wait for
-// their data could block, and what came out of them cannot be read twice.
+// Next returns the files for the next load, which reads them again, except for pipes: reading them again could block,
+// and what was read from them does not come twice.
 func (f *Files) Next() *Files {
 	next := NewFiles()
 	next.lastLook, next.pipes, next.reload = f.lastLook, f.pipes, true
@@ -75,8 +76,8 @@ func (f *Files) Next() *Files {
 	return next
 }
 
-// Keep makes the loads to come take over what was parsed for this one, because its configuration is in force. What was
-// parsed for earlier ones alone is forgotten.
+// Keep says that the configuration of this load is in force: later loads take over what it parsed, and what only
+// earlier loads parsed is forgotten.
 func (f *Files) Keep() { f.inForce = f.parsed }
 
 // Release drops the contents, after everything has been parsed.
@@ -99,7 +100,7 @@ func (f *Files) content(path string) content {
 		return c
 	}
 	var c content
-	f.looks[path] = look(path) // before it is read: what changes meanwhile is seen to have changed
+	f.looks[path] = look(path) // before the file is read, so that Changed notices a change meanwhile
 	if f.looks[path] == pipe {
 		c.data, c.err = f.readPipe(path)
 	} else {
@@ -112,7 +113,7 @@ func (f *Files) content(path string) content {
 	return c
 }
 
-// readPipe returns what came out of a pipe or a device when it was read for the first time.
+// readPipe returns what was read from a pipe or a device the first time.
 func (f *Files) readPipe(path string) ([]byte, error) {
 	if data, ok := f.pipes[path]; ok {
 		return data, nil
@@ -127,9 +128,9 @@ func (f *Files) readPipe(path string) ([]byte, error) {
 	return data, err
 }
 
-// Changed returns the files, sorted, that hold something else than was read from them, and did so at the last look
-// already: one that is being written, or is away while it is replaced, has not changed yet. Links are followed again:
-// where Kubernetes mounts a ConfigMap or a Secret, one leads to a directory, which is replaced as a whole.
+// Changed returns the files, sorted, whose contents are no longer what was read from them. It returns none until two
+// calls have found the same: a file may be half written, or away while it is replaced. Links are followed again,
+// because Kubernetes mounts a ConfigMap or a Secret as links into a directory that is replaced as a whole.
 func (f *Files) Changed() []string {
 	now := make(map[string]fingerprint, len(f.looks))
 	for path := range f.looks {
@@ -140,17 +141,18 @@ func (f *Files) Changed() []string {
 	if !settled {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), func(path string) bool { return now[path] == f.looks[path] })
+	isSame := func(path string) bool { return now[path] == f.looks[path] }
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), isSame)
 }
 
-// large is the size in bytes from which on a fingerprint is made of size and time: reading a large data set often would
-// disturb the measurement.
+// large is the size in bytes from which a fingerprint is made of the size and the time of the file instead of its
+// contents: reading a large data set often would disturb the measurement.
 const large = 1 << 20
 
-// pipe is the fingerprint of every pipe and device: reading one takes away what somebody else is to read.
+// pipe is the fingerprint of every pipe and device, which must not be read only to look at them.
 var pipe = fingerprint{1}
 
-// look returns the fingerprint of a file as it is now. It reads small files, and no pipes.
+// look returns the present fingerprint of a file. It reads small files, and no pipes.
 func look(path string) fingerprint {
 	info, err := os.Stat(path)
 	switch {
@@ -168,7 +170,7 @@ func look(path string) fingerprint {
 	return sha256.Sum256(data)
 }
 
-// Check parses the files of targets, and returns the targets that cannot be probed for what is in them.
+// Check parses the files of targets, and returns the targets that cannot be probed because of what is in their files.
 func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 	for _, t := range targets {
 		var problems usage.Problems
@@ -197,7 +199,7 @@ func (f *Files) hashesOf(t config.Target) []fingerprint {
 	return hashes
 }
 
-// dataSet returns the conversations of a data set file. They are shared, and only read.
+// dataSet returns the conversations of a data set file. They are shared, and must not be changed.
 func (f *Files) dataSet(path string) ([][]wire.Turn, error) {
 	c := f.content(path)
 	if c.err != nil {
@@ -207,8 +209,8 @@ func (f *Files) dataSet(path string) ([][]wire.Turn, error) {
 	return parseOnce(f.parsed.dataSets, f.inForce.dataSets, c.hash, parse)
 }
 
-// tlsOf returns how to speak TLS with t: which authorities are trusted, and as which client. It is shared, and only
-// read.
+// tlsOf returns the TLS configuration for t: the trusted authorities and the client's certificate. It is shared, and
+// must not be changed.
 func (f *Files) tlsOf(t config.Target) (*tls.Config, error) {
 	var authorities, certificate, key content
 	if t.CAFile != "" {
@@ -243,7 +245,7 @@ func (f *Files) tlsOf(t config.Target) (*tls.Config, error) {
 	})
 }
 
-// parseOnce returns the value for a key, which it keeps in own: that of own, of earlier, or what parse makes.
+// parseOnce returns the value for a key from own, else from earlier, else from parse. It keeps the value in own.
 func parseOnce[K comparable, V any](own, earlier map[K]V, key K, parse func() (V, error)) (V, error) {
 	if value, ok := own[key]; ok {
 		return value, nil

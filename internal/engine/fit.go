@@ -18,39 +18,40 @@ import (
 //   - between two rounds, if the next prompt has a size that nobody has counted: [Job.FitAhead];
 //   - in a slot, if neither has succeeded: [probe.Group] asks the member whose slot it is, and the slot is skipped.
 //
-// [Job.fit] asks the server's tokenizer, then the usage of requests with short answers, then estimates.
+// [Job.fit] asks the server's tokenizer. If that does not help, it sends requests with short answers and reads their
+// usage. If the usage does not help either, it estimates.
 
 // ErrNoTokenizer says that a server has no route that counts tokens.
 var ErrNoTokenizer = errors.New("server has no tokenizer route")
 
-// ShortAnswer is the length in tokens of an answer that only shows that there is one: the least that OpenAI's Responses
-// API takes.
+// ShortAnswer is the length in tokens of an answer that is asked for only to see one: the shortest that OpenAI's
+// Responses API accepts.
 const ShortAnswer = 16
 
-// vainAttempts is how often a tokenizer may fail, where answers tell no usage, until prompts are written by an
-// estimate.
+// vainAttempts is how often a tokenizer may fail before the length is estimated, if answers report no usage.
 const vainAttempts = 5
 
-// longWait is how many intervals slots may be skipped until that is a warning: fewer than vainAttempts take.
+// longWait is how many intervals slots may be skipped before there is a warning. It is less than vainAttempts take.
 const longWait = 2
 
-// fitHedge is how long a member may take to tell the length of the prompts until the next one is asked as well.
+// fitHedge is how long a member may take to count prompts before the next member is asked as well.
 const fitHedge = 10 * time.Second
 
-// Why slots are skipped, where nothing is wrong with the server.
+// Reasons to skip slots that are no failure of the server.
 var (
 	errCalibrating = errors.New("it is being calibrated")
 	errSpent       = errors.New("the token budget of the day is spent")
 )
 
-// ready reports whether member i can be asked the prompt of a round: somebody counted it, or i counts nothing.
+// ready reports whether member i can be asked the prompt of a round, because a server has counted it, or because i
+// counts nothing.
 func (j *Job) ready(i int, round uint64) bool {
 	counted, estimated := j.writer.Known(round)
 	return counted || estimated && j.length.has(j.length.uncounted, i)
 }
 
-// prepare introduces members, side by side, and makes the prompts of the first round exact by the first of them that
-// answers and counts. One that hangs keeps the others waiting for fitHedge.
+// prepare introduces members side by side, and makes the prompts of the first round exact by the first member that
+// answers and counts. A member that hangs delays the others by fitHedge.
 func (j *Job) prepare(ctx context.Context, members []int) {
 	answers := make([]bool, len(j.Members))
 	var introducing sync.WaitGroup
@@ -65,21 +66,21 @@ func (j *Job) prepare(ctx context.Context, members []int) {
 	j.fitByAny(ctx, members, 0)
 }
 
-// FitAhead makes the length of a round's prompt known before it is due. It asks the member that counted the prompts
-// before, then the others in turn.
+// FitAhead makes a round's prompt exact before it is due. It asks the member that counted the earlier prompts first,
+// then the others in turn.
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	members := j.active()
 	first, _ := slices.BinarySearch(members, j.length.judge())
 	j.fitByAny(ctx, slices.Concat(members[first:], members[:first]), round)
 }
 
-// fitByAny makes a round's prompt exact by the first of members that counts. They are asked in their order, each once
-// the one before it has ended or took fitHedge. What fails here is tried again in a slot.
+// fitByAny makes a round's prompt exact by the first of members that counts. It asks them in their order, each when the
+// one before has ended or has taken fitHedge. If all fail, the slots try again.
 func (j *Job) fitByAny(ctx context.Context, members []int, round uint64) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var fitting sync.WaitGroup
-	defer fitting.Wait() // before the cancel: the last ones may tell the length
+	defer fitting.Wait() // before the cancel, because the last members may still count
 	for _, i := range members {
 		if j.isCounted(round) || ctx.Err() != nil {
 			return
@@ -89,8 +90,8 @@ func (j *Job) fitByAny(ctx context.Context, members []int, round uint64) {
 			defer close(ended)
 			defer survive(j.log, "writing prompts", j)
 			_, _ = j.fit(ctx, i, round)
-			if j.isCounted(round) { // the others need not go on
-				cancel()
+			if j.isCounted(round) {
+				cancel() // the others need not go on
 			}
 		})
 		select {
@@ -100,7 +101,7 @@ func (j *Job) fitByAny(ctx context.Context, members []int, round uint64) {
 	}
 }
 
-// isCounted reports whether somebody has counted the tokens of a round's prompt.
+// isCounted reports whether a server has counted the tokens of a round's prompt.
 func (j *Job) isCounted(round uint64) bool {
 	counted, _ := j.writer.Known(round)
 	return counted
@@ -116,33 +117,33 @@ func (j *Job) active() (members []int) {
 	return members
 }
 
-// fit asks member i for the length of a round's prompt, by its tokenizer or, if that does not help, by the usage of
-// requests with short answers. A server that does not answer these is down: failed is then recorded as the result of a
-// probe. Otherwise reason says why the slot is skipped; it is empty if the length was known already.
+// fit makes a round's prompt exact by member i, unless it is exact already: then it returns nothing. failed is a
+// request that failed; it is to be recorded as the result of the slot, because it shows that the server is down.
+// Otherwise reason says why the slot is skipped.
 func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
 	if j.ready(i, round) {
 		return nil, ""
 	}
 	if !j.length.begin(i) {
-		j.waits(i, errCalibrating)
+		j.noteSkipped(i, errCalibrating)
 		return nil, probe.SkipWaiting
 	}
 	defer j.length.end(i)
 	failed, reason = j.ask(ctx, i, round)
 	if failed != nil && failed.Outcome != probe.Canceled {
-		j.length.failed(unanswered{failed})
+		j.length.setFailed(unanswered{failed})
 	}
 	return failed, reason
 }
 
-// ask asks member i for the length, whether it is known or not. See [Job.fit].
+// ask asks member i to count, whether or not the length is known. Its results are those of [Job.fit].
 func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
 	start, m := time.Now(), j.Members[i]
 	unreached := m.Introduce(ctx)
 	if unreached != nil && !m.Configured() {
 		return m.Failed(start, unreached), ""
 	}
-	var broken error // why its tokenizer did not count
+	var broken error // why the tokenizer did not count; nil: there is none
 	if unreached == nil && !j.length.has(j.length.distrusted, i) {
 		err := j.fitByTokenizer(ctx, i, round)
 		if err == nil {
@@ -159,8 +160,9 @@ func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Resul
 	return j.fitByUsage(ctx, i, round, broken)
 }
 
-// Calibrate makes the length of the first round's prompt known by member i, by its tokenizer alone if that is all
-// that may be asked. The error is the tokenizer's, [ErrNoTokenizer] among them, where nothing else could help.
+// Calibrate makes the first round's prompt exact by member i. With tokenizerOnly it asks nothing but the tokenizer: err
+// says why that did not help, and is [ErrNoTokenizer] if the server has none. Otherwise failed is a request that
+// failed.
 func (j *Job) Calibrate(ctx context.Context, i int, tokenizerOnly bool) (failed *probe.Result, err error) {
 	if !tokenizerOnly {
 		failed, _ = j.fit(ctx, i, 0)
@@ -172,13 +174,13 @@ func (j *Job) Calibrate(ctx context.Context, i int, tokenizerOnly bool) (failed 
 	return nil, j.fitByTokenizer(ctx, i, 0)
 }
 
-// fitByTokenizer makes a round's prompt exact by the tokenizer of member i. The error is [ErrNoTokenizer] if its server
+// fitByTokenizer makes a round's prompt exact by the tokenizer of member i. The error is [ErrNoTokenizer] if the server
 // has none.
 func (j *Job) fitByTokenizer(ctx context.Context, i int, round uint64) error {
 	err := j.writer.Calibrate(round, false, func(p prompt.Prompt) (int, error) { return j.tokenize(ctx, i, p) })
 	switch {
 	case err == nil:
-		j.fitted(i, ByTokenizer, 0)
+		j.noteFitted(i, ByTokenizer, 0)
 	case errors.Is(err, prompt.ErrUncounted):
 		return ErrNoTokenizer
 	}
@@ -194,9 +196,10 @@ func (j *Job) tokenize(ctx context.Context, i int, p prompt.Prompt) (int, error)
 	return tokens.N, err
 }
 
-// An unanswered request is one of a calibration that failed, or that the budget of the day has no tokens for.
+// unanswered is the error of a request that was to count tokens and failed, or was not sent because the token budget of
+// the day is spent.
 type unanswered struct {
-	result *probe.Result // nil: it was not sent
+	result *probe.Result // nil if the request was not sent
 }
 
 // Error implements error.
@@ -207,8 +210,8 @@ func (u unanswered) Error() string {
 	return fmt.Sprintf("%s: %v", u.result.Outcome, u.result.Err)
 }
 
-// fitByUsage makes a round's prompt exact by the usage of requests with short answers, or estimates. broken says what
-// is wrong with the tokenizer; nil: the server has none. See [Job.fit] for the results.
+// fitByUsage makes a round's prompt exact by the usage of requests with short answers, or estimates its length. broken
+// says what is wrong with the tokenizer; it is nil if the server has none. The results are those of [Job.fit].
 func (j *Job) fitByUsage(
 	ctx context.Context, i int, round uint64, broken error,
 ) (failed *probe.Result, reason probe.Skip) {
@@ -227,23 +230,23 @@ func (j *Job) fitByUsage(
 	none, isUnanswered := errors.AsType[unanswered](err)
 	switch {
 	case err == nil:
-		j.fitted(i, ByUsage, requests)
+		j.noteFitted(i, ByUsage, requests)
 	case isUnanswered && none.result != nil:
 		return none.result, ""
 	case isUnanswered:
-		j.waits(i, errSpent)
+		j.noteSkipped(i, errSpent)
 		return nil, probe.SkipBudget
-	case broken == nil || j.length.inVain():
+	case broken == nil || j.length.failedTooOften():
 		j.writer.Estimate(round)
-		j.fitted(i, ByEstimate, requests)
+		j.noteFitted(i, ByEstimate, requests)
 	default:
-		j.waits(i, broken)
+		j.noteSkipped(i, broken)
 	}
 	return nil, probe.SkipWaiting
 }
 
-// usage asks member i a prompt with a short answer, which is recorded nowhere, and returns the tokens of the prompt
-// by its usage; 0 if it does not tell.
+// usage sends member i a prompt with a short answer, which is recorded nowhere. It returns the tokens of the prompt
+// that the usage of the answer reports; 0 if it reports none.
 func (j *Job) usage(ctx context.Context, i int, p prompt.Prompt) (int, error) {
 	q := questionOf(p)
 	q.Ask.MaxTokens = min(ShortAnswer, j.Targets[i].MaxTokens)
@@ -256,8 +259,8 @@ func (j *Job) usage(ctx context.Context, i int, p prompt.Prompt) (int, error) {
 	if counted.Known && counted.N > 0 {
 		return counted.N, nil
 	}
-	// An empty answer with a finish reason is one. Without a reason, the server may have closed the connection as it
-	// stopped.
+	// An empty answer with a finish reason is an answer. Without a reason, the server may have closed the connection
+	// because it was stopping.
 	emptyAnswer := r.Outcome == probe.Empty && r.Finish != ""
 	if r.Outcome == probe.OK || r.Outcome == probe.WrongLength || emptyAnswer {
 		return 0, nil

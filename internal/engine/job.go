@@ -26,30 +26,30 @@ import (
 
 // A Job is one group of targets, ready to be probed.
 type Job struct {
-	Targets []config.Target // of the members, in their order
+	Targets []config.Target // one for each of Members, in the same order
 	Members []*probe.Member
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
-	meanPrompt int // tokens, see [prompt.Options.Mean]: to compute it again takes long for a data set
+	meanPrompt int // tokens: [prompt.Options.Mean], which takes long to compute for a data set
 
 	writer *prompt.Writer
 	length *length
-	heard  atomic.Bool   // a probe was answered since [Job.FitAhead] was called last
-	files  []fingerprint // the hashes of the targets' files
-	ended  atomic.Bool   // it was stopped: its targets are not described any more
-	log    *zap.Logger   // for what is found out about the prompts' length
+	heard  atomic.Bool   // a probe was answered since the last call of [Job.FitAhead]
+	files  []fingerprint // the hashes of the files that the targets name
+	ended  atomic.Bool   // it was stopped, and observers no longer describe its targets
+	log    *zap.Logger   // gets what is found out about the length of the prompts
 
-	stop context.CancelFunc // no more probes of it begin; nil until a [Runner] begins it
-	done chan struct{}      // closed when none is under way any more
+	stop context.CancelFunc // lets no more probes begin; nil until a [Runner] begins the job
+	done chan struct{}      // closed when the job has been stopped and its last probe has ended
 }
 
-// Assemble makes a job of each group, in the order of the targets. A nil dial is the network; version is for the
-// User-Agent.
+// Assemble makes a job of each group, in the order of the targets. A nil dial connects over the network; version goes
+// into the User-Agent.
 func Assemble(targets []config.Target, files *Files, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
 	byGroup := map[string]*Job{}
-	seed := rand.Uint64() // no two runs ask the same
+	seed := rand.Uint64() // so that no two runs send the same prompts
 	for _, t := range targets {
 		j := byGroup[t.Group]
 		if j == nil {
@@ -122,7 +122,7 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 	return nil
 }
 
-// Group returns the members of j as a group that is asked round by round. Their results go to a recorder.
+// Group returns a group of the members of j, which is asked round by round. Its results go to a recorder.
 func (j *Job) Group(to probe.Recorder) *probe.Group {
 	return &probe.Group{
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
@@ -130,8 +130,8 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 	}
 }
 
-// Insist makes every probe of j be sent at once, even if a server asked for a pause: who sends a probe by hand wants to
-// see its answer.
+// Insist makes every probe of j be sent at once, even if a server asked for a pause: somebody who sends a probe by hand
+// wants to see the answer.
 func (j *Job) Insist() {
 	for _, m := range j.Members {
 		m.Insist()
@@ -150,29 +150,38 @@ func (j *Job) has(target string) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
-// same reports whether o has the same targets with the same settings, and whether the files that they name hold the
-// same.
+// same reports whether o has the same targets with the same settings, and files with the same contents.
 func (j *Job) same(o *Job) bool {
 	return reflect.DeepEqual(j.Targets, o.Targets) && slices.Equal(j.files, o.files)
 }
 
-// Inherit takes over the capabilities of servers that an earlier job learned of as the same client. A member of the
-// same name comes first.
+// Inherit takes over what the members of an earlier job learned about their servers.
 func (j *Job) Inherit(old *Job) {
 	for i, t := range j.Targets {
-		from := -1
-		for k, before := range old.Targets {
-			if reflect.DeepEqual(t.Identity(), before.Identity()) && (from < 0 || before.Name == t.Name) {
-				from = k
-			}
-		}
-		if from >= 0 {
-			j.Members[i].Inherit(old.Members[from])
+		k := old.memberLike(t)
+		if k >= 0 {
+			j.Members[i].Inherit(old.Members[k])
 		}
 	}
 }
 
-// Budgets are the token budgets of targets, by name: what was spent today stays spent, whatever changes about a target.
+// memberLike returns the number of a member that asks the same server as the same client as t does, if possible the one
+// of the same name; -1 if there is none.
+func (j *Job) memberLike(t config.Target) int {
+	like := -1
+	for i, other := range j.Targets {
+		if !reflect.DeepEqual(other.Identity(), t.Identity()) {
+			continue
+		}
+		if like < 0 || other.Name == t.Name {
+			like = i
+		}
+	}
+	return like
+}
+
+// Budgets are the token budgets of targets, by name. What a target has spent today stays spent, whatever changes about
+// it.
 type Budgets map[string]*probe.Budget
 
 // Give gives each member of j the budget of its name.

@@ -9,50 +9,50 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// A Means is how the length of the prompts was found out.
-type Means string
+// A CountMethod is how the tokens of prompts are counted, so that these are as long as configured.
+type CountMethod string
 
-// The means, best first.
+// The methods, best first.
 const (
-	ByTokenizer Means = "tokenizer" // a route of the server that counts tokens
-	ByUsage     Means = "usage"     // the usage of short answers to requests that are recorded nowhere
-	ByEstimate  Means = "estimate"  // not at all: a token a word
+	ByTokenizer CountMethod = "tokenizer" // a route of the server that counts tokens
+	ByUsage     CountMethod = "usage"     // the usage of short answers to requests that are recorded nowhere
+	ByEstimate  CountMethod = "estimate"  // nobody counts them: one token per word is assumed
 )
 
 // A length is what is known about the length of a job's prompts: what made them as long as configured, or why they are
-// not. Members are numbers of [Job.Members]. It is safe for concurrent use.
+// not. Members are indexes of [Job.Members]. It is safe for concurrent use.
 type length struct {
 	mu         sync.Mutex
-	means      Means        // empty: they are not as long as configured yet
-	by         int          // the member whose count it was
+	method     CountMethod  // empty as long as the prompts are not as long as configured
+	by         int          // the member that counted
 	requests   int          // requests with short answers that it took
-	distrusted map[int]bool // members whose answers count otherwise than their tokenizer
+	distrusted map[int]bool // members whose answers contradict their tokenizer
 	uncounted  map[int]bool // members that count nothing
 	busy       map[int]bool // members that are being asked
 
-	// Counts by the usage of members, from a calibration that broke off. The next one goes on from there: a quota of
-	// tokens a minute or a day may be less than a whole calibration takes.
-	counts map[countedBy]int
+	// trials are the tokens that members counted, by their usage, in a calibration that broke off. The next one goes on
+	// from there, because a quota of tokens per minute or day may be less than a whole calibration takes.
+	trials map[trial]int
 
-	unknown time.Time // since when slots are skipped although no request failed; zero: none is
-	warned  bool      // it was logged that slots are still skipped
-	vain    int       // attempts in which a tokenizer failed
-	why     error     // why the length is not known; nil: no attempt has ended
+	skippedSince time.Time // since when slots are skipped although no request failed; zero if none is skipped
+	warned       bool      // it was logged that slots are still skipped
+	vainAttempts int       // attempts in which a tokenizer failed
+	why          error     // why the length is not known; nil before the end of the first attempt
 }
 
-// A countedBy is a member and the size of a prompt that it counted.
-type countedBy struct {
+// A trial is a prompt of a size that a member counted.
+type trial struct {
 	member int
 	size   prompt.Size
 }
 
-// newLength returns what is known at first: nothing.
+// newLength returns a length of which nothing is known.
 func newLength() *length {
 	return &length{
 		distrusted: map[int]bool{},
 		uncounted:  map[int]bool{},
 		busy:       map[int]bool{},
-		counts:     map[countedBy]int{},
+		trials:     map[trial]int{},
 	}
 }
 
@@ -63,7 +63,7 @@ func (l *length) has(set map[int]bool, member int) bool {
 	return set[member]
 }
 
-// begin reports whether nobody else asks the member already, and marks it as asked until end.
+// begin marks a member as being asked, until end. It reports whether the member was not being asked already.
 func (l *length) begin(member int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,84 +86,92 @@ func (l *length) judge() int {
 	return l.by
 }
 
-// found notes what made the prompts as long as they are.
-func (l *length) found(by int, means Means, requests int) {
+// setMethod notes how a member counted. An estimate does not replace a count.
+func (l *length) setMethod(by int, method CountMethod, requests int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if means == ByEstimate {
+	if method == ByEstimate {
 		l.uncounted[by] = true
-		if l.means != "" && l.means != ByEstimate {
+		if l.method != "" && l.method != ByEstimate {
 			return
 		}
 	}
-	l.by, l.means, l.requests = by, means, requests
-	l.unknown, l.warned, l.vain, l.why = time.Time{}, false, 0, nil
-	clear(l.counts)
+	l.by, l.method, l.requests = by, method, requests
+	l.stopWaiting()
+	l.vainAttempts = 0
+	l.why = nil
+	clear(l.trials)
 }
 
-// failed notes why an attempt came to nothing: a request failed, which is recorded and logged as that of a probe.
-func (l *length) failed(why error) {
+// setFailed notes a request that failed. The request is recorded and logged as a probe, so the slot is not skipped.
+func (l *length) setFailed(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.unknown, l.warned, l.why = time.Time{}, false, why
+	l.stopWaiting()
+	l.why = why
 }
 
-// waits notes why a slot is skipped although no request failed. It reports whether it is the first in a row, and
-// whether they are skipped for longer than patience, for the first time.
-func (l *length) waits(why error, patience time.Duration) (first, lasts bool) {
+// stopWaiting ends a row of skipped slots. The lock is held.
+func (l *length) stopWaiting() {
+	l.skippedSince = time.Time{}
+	l.warned = false
+}
+
+// setSkipped notes why a slot is skipped although no request failed. It reports whether the slot is the first of a row,
+// and whether it is the first that is skipped after more than patience.
+func (l *length) setSkipped(why error, patience time.Duration) (first, lasts bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	first = l.unknown.IsZero()
+	first = l.skippedSince.IsZero()
 	if first {
-		l.unknown = time.Now()
+		l.skippedSince = time.Now()
 	}
 	l.why = why
-	lasts = !l.warned && time.Since(l.unknown) > patience
+	lasts = !l.warned && time.Since(l.skippedSince) > patience
 	l.warned = l.warned || lasts
 	return first, lasts
 }
 
-// inVain counts an attempt in which a tokenizer failed, where the usage does not tell either, and reports whether
-// there were enough of them.
-func (l *length) inVain() (enough bool) {
+// failedTooOften notes that a tokenizer failed while answers reported no usage. It reports whether that has happened so
+// often that the length is to be estimated.
+func (l *length) failedTooOften() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.vain++
-	return l.vain >= vainAttempts
+	l.vainAttempts++
+	return l.vainAttempts >= vainAttempts
 }
 
-// remember notes how many tokens a member counted, by its usage, in a prompt that was sent for that alone.
+// remember notes how many tokens a member counted in a prompt that was sent only to be counted.
 func (l *length) remember(member int, size prompt.Size, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.counts[countedBy{member, size}] = tokens
+	l.trials[trial{member, size}] = tokens
 }
 
 // remembered returns what [length.remember] noted; ok is false if it noted nothing.
 func (l *length) remembered(member int, size prompt.Size) (tokens int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	tokens, ok = l.counts[countedBy{member, size}]
+	tokens, ok = l.trials[trial{member, size}]
 	return tokens, ok
 }
 
-// fitted notes and logs what made the prompts as long as they are: the count of member i, after so many requests.
-func (j *Job) fitted(i int, means Means, requests int) {
-	j.length.found(i, means, requests)
+// noteFitted notes and logs how member i counted the prompts, and how many requests that took.
+func (j *Job) noteFitted(i int, method CountMethod, requests int) {
+	j.length.setMethod(i, method, requests)
 	log := j.log.With(zap.String("target", j.Targets[i].Name))
-	if means == ByEstimate {
-		log.Warn("the server does not count the tokens of prompts: they are as long as asked by an " +
-			"estimate, of a token a word")
+	if method == ByEstimate {
+		log.Warn("the server does not count the tokens of prompts: their length is estimated, at one token per word")
 		return
 	}
 	off, _ := j.Off()
 	log.Info("the length of the prompts is known",
-		zap.String("known_by", string(means)), zap.Int("calibration_requests", requests), zap.Int("tokens_off", off))
+		zap.String("known_by", string(method)), zap.Int("calibration_requests", requests), zap.Int("tokens_off", off))
 }
 
-// waits notes and logs that the length of the prompts is not known although no request failed.
-func (j *Job) waits(i int, why error) {
-	first, lasts := j.length.waits(why, longWait*j.Plan.Interval)
+// noteSkipped notes and logs that a slot is skipped because the length of the prompts is not known.
+func (j *Job) noteSkipped(i int, why error) {
+	first, lasts := j.length.setSkipped(why, longWait*j.Plan.Interval)
 	log := j.log.With(zap.String("target", j.Targets[i].Name), zap.Error(why))
 	switch {
 	case lasts:
@@ -173,19 +181,20 @@ func (j *Job) waits(i int, why error) {
 	}
 }
 
-// doubt notes and logs that an answer counts its prompt otherwise than expected: prompts are calibrated again.
-func (j *Job) doubt(tokens, asked int) {
+// noteContradiction notes and logs that an answer counted its prompt otherwise than expected, so that the prompts are
+// calibrated again.
+func (j *Job) noteContradiction(tokens, asked int) {
 	j.length.mu.Lock()
-	by, means := j.length.by, j.length.means
-	switch means {
+	by, method := j.length.by, j.length.method
+	switch method {
 	case ByTokenizer:
 		j.length.distrusted[by] = true
 	case ByEstimate:
 		delete(j.length.uncounted, by)
 	}
-	clear(j.length.counts)
+	clear(j.length.trials)
 	j.length.mu.Unlock()
-	j.log.Info("the server counts another length of the prompts than expected: they are calibrated again",
+	j.log.Info("the server counts the prompts otherwise than expected: they are calibrated again",
 		zap.String("target", j.Targets[by].Name), zap.Int("counted", tokens), zap.Int("asked", asked),
-		zap.String("before_by", string(means)))
+		zap.String("before_by", string(method)))
 }

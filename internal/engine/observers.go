@@ -22,24 +22,24 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Observers are all that results and targets are shown to: the page, the metrics and the log. They are safe for
+// Observers are the page, the metrics and the log: everything that shows results and targets. They are safe for
 // concurrent use.
 type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
-	Live    bool // the log is a terminal: each probe is a short line of it, and its fields are for debug
+	Live    bool // the log is a terminal: it shows each probe as a short line, and fields only at debug
 
 	log      *zap.Logger
 	draining atomic.Bool // see [Runner.SetDraining]
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
-	described  map[string]description    // by target: what describe showed last
-	rejected   map[string]usage.Problems // by target: what reject showed last
+	described  map[string]description    // by target: the description that was shown last
+	rejected   map[string]usage.Problems // by rejected target: the problems that were shown last
 }
 
-// NewObservers returns observers of no target. Invalid settings of the export are an error, but for a sidecar: it goes
-// on without the export.
+// NewObservers returns observers of no target. Invalid settings of the OTLP export are an error, except for a sidecar,
+// which goes on without the export.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),
@@ -60,16 +60,23 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	return o, nil
 }
 
-// Export sends what was measured over OTLP a last time, within limit. That a collector does not take it is no error.
+// Export sends what was measured over OTLP a last time, within limit. It only logs if the collector does not take it.
 func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if err := o.Metrics.Shutdown(ctx); err != nil {
-		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
+		o.log.Debug("last OTLP export failed", zap.Error(err)) // OnError has warned already
 	}
 }
 
-// RecorderFor describes the targets of a job to the observers, and returns what shows them its results.
+// setObjectives makes later descriptions of targets show other objectives.
+func (o *Observers) setObjectives(objectives []probe.Objective) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.objectives = objectives
+}
+
+// RecorderFor describes the targets of a job to the observers, and returns the recorder of its results.
 func (o *Observers) RecorderFor(j *Job) probe.Recorder {
 	o.describe(j)
 	return jobRecorder{observers: o, job: j}
@@ -81,8 +88,8 @@ type jobRecorder struct {
 	job       *Job
 }
 
-// Record shows a result. One that was canceled is dropped, and so is a refused connection during a drain: its server
-// has been told to stop.
+// Record shows a result. It drops canceled probes, and connections that are refused during a drain, because the server
+// has been told to stop as well.
 func (to jobRecorder) Record(r *probe.Result) {
 	o := to.observers
 	defer survive(o.log, "recording a result", to.job)
@@ -106,8 +113,8 @@ func (to jobRecorder) Skipped(target string, reason probe.Skip) {
 	o.Board.Skipped(target, string(reason))
 }
 
-// logResult writes a line for a result: successes at debug, failures at warn. On a terminal it writes a short line at
-// info or warn, and its fields at debug. Neither has the prompt or the answer.
+// logResult writes a line with the fields of a result: successes at debug, failures at warn. On a terminal it writes a
+// short line at info or warn, and the fields at debug. No line has the prompt or the answer.
 func (o *Observers) logResult(r *probe.Result) {
 	level, lineLevel := zapcore.DebugLevel, zapcore.InfoLevel
 	if r.Outcome != probe.OK {
@@ -160,8 +167,8 @@ func fieldsOf(r *probe.Result) []zap.Field {
 	return fields
 }
 
-// forget ends the series of a target that is probed no more. The page forgets it too, unless it is still configured
-// and was only rejected.
+// forget ends the series of a target that is no longer probed. The page forgets it as well, unless the target is still
+// configured and was rejected.
 func (o *Observers) forget(target string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -172,8 +179,8 @@ func (o *Observers) forget(target string) {
 	}
 }
 
-// reject shows which targets of the configuration cannot be probed, and logs what is new about them. Targets that were
-// rejected before and are not any more are forgotten, unless they are probed now.
+// reject shows which targets of the configuration cannot be probed, and logs those whose problems are new. It forgets
+// targets that were rejected before and are now left out.
 func (o *Observers) reject(targets []config.Rejected, isProbed func(target string) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -212,14 +219,14 @@ func (o *Observers) logRejected(t config.Rejected) {
 type description struct {
 	probe.Description // InFlight is nil: functions cannot be compared
 	member            *probe.Member
-	changes           string // a note on what the server was before, and until when; empty if it has not changed
+	changes           string // a note on what the server was before, and since when; empty if it has not changed
 }
 
 // serverOf returns the type and the version of the server, as far as they are known.
 func (d description) serverOf() string { return strings.TrimSpace(d.Server + " " + d.Version) }
 
-// change logs that a target's server has another type, version or model than before, and returns a note on it: the last
-// one, if nothing has changed since.
+// change logs if a target's server has another type, version or model than before. It returns a note on the latest
+// change; empty if there was none.
 func (o *Observers) change(before, now description) (note string) {
 	changed := func(what, from, to string) {
 		if from == "" || to == "" || from == to || before.URL != now.URL {
@@ -234,7 +241,7 @@ func (o *Observers) change(before, now description) (note string) {
 	return cmp.Or(note, before.changes)
 }
 
-// describe shows each target of j that has changed.
+// describe shows the targets of j whose descriptions have changed.
 func (o *Observers) describe(j *Job) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -255,7 +262,7 @@ func (o *Observers) describe(j *Job) {
 	}
 }
 
-// descriptionOf describes member i of j as it is now. It logs what is worth knowing and was not so before. The lock is
+// descriptionOf returns the present description of member i of j. It logs what is new and worth knowing. The lock is
 // held.
 func (o *Observers) descriptionOf(j *Job, i int, before description) description {
 	t, member := j.Targets[i], j.Members[i]

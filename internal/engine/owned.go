@@ -17,24 +17,24 @@ type ownedTargets struct {
 	names *directory
 	log   *zap.Logger
 
-	lookups map[string]string // by host: what was wrong with the last lookup; empty if it found addresses
-	logged  int               // how many targets of the shard the last log line named; -1: there was none
+	lookups map[string]string // by host: what was wrong with the last lookup; empty if nothing was
+	logged  int               // targets of the shard by the last log line; -1 before the first
 }
 
-// newOwnedTargets returns owned targets before any lookup. A nil lookup is the system's.
+// newOwnedTargets returns owned targets before any lookup. A nil lookup asks the system's name servers.
 func newOwnedTargets(lookup Lookup, log *zap.Logger) *ownedTargets {
 	return &ownedTargets{names: newDirectory(lookup), log: log, lookups: map[string]string{}, logged: -1}
 }
 
-// Present returns the targets of c for commands that end: names are looked up once.
+// Present returns the present targets of c, for commands that end. It looks up names once.
 func Present(ctx context.Context, c *config.Config) []config.Target {
 	return present(ctx, c, nil)
 }
 
-// present does what [Present] does by a lookup; nil is the system's.
+// present does what [Present] does, with a lookup; nil asks the system's name servers.
 func present(ctx context.Context, c *config.Config, lookup Lookup) []config.Target {
 	o := newOwnedTargets(lookup, zap.NewNop())
-	_ = o.refresh(ctx, c.Targets) // a failed lookup is seen in the probes: see expand
+	_ = o.refresh(ctx, c.Targets) // if a lookup fails, the probe shows it: see expand
 	return o.expandAndShard(c)
 }
 
@@ -42,7 +42,7 @@ func present(ctx context.Context, c *config.Config, lookup Lookup) []config.Targ
 func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (failed int) {
 	hosts := hostsOf(targets)
 	failures := o.names.refresh(ctx, hosts)
-	if ctx.Err() != nil { // we are told to stop
+	if ctx.Err() != nil { // the prober is stopping
 		return 0
 	}
 	before := o.lookups
@@ -68,12 +68,12 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 	return len(failures)
 }
 
-// expandAndShard returns the targets of c, one for each known address of a dns+ URL, as far as they belong to our
-// shard.
+// expandAndShard returns the targets of c that belong to our shard, with one for each known address of a dns+ URL.
 func (o *ownedTargets) expandAndShard(c *config.Config) []config.Target {
 	own := expand(c.Targets, o.names.addresses)
 	all := len(own)
-	own = slices.DeleteFunc(own, func(t config.Target) bool { return !owns(c.Shard, t.Group) }) // groups as a whole
+	isForeign := func(t config.Target) bool { return !owns(c.Shard, t.Group) } // a group is never split
+	own = slices.DeleteFunc(own, isForeign)
 	if c.Shard.Of > 0 && len(own) != o.logged {
 		o.log.Info("shard", zap.Stringer("shard", c.Shard), zap.Int("owns", len(own)), zap.Int("of", all))
 		o.logged = len(own)
@@ -81,7 +81,7 @@ func (o *ownedTargets) expandAndShard(c *config.Config) []config.Target {
 	return own
 }
 
-// hostsOf returns the hosts that stand for their addresses, each once, sorted.
+// hostsOf returns the hosts of dns+ URLs, each once, sorted.
 func hostsOf(targets []config.Target) []string {
 	var hosts []string
 	for _, t := range targets {

@@ -17,31 +17,35 @@ import (
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// While the tokens of a prompt of 21,000 tokens are counted, it takes half a MB of memory.
 const (
-	fitsAtOnce = 32               // groups whose prompts are counted at the same time
-	fitWait    = 30 * time.Second // how long another group waits for them, and how long it then takes at most
+	// fitsAtOnce is how many groups may have their prompts counted at the same time. A prompt of 21,000 tokens takes
+	// half a MB of memory meanwhile.
+	fitsAtOnce = 32
+
+	// fitWait is how long a group waits for its turn, and how long its own counting may then take.
+	fitWait = 30 * time.Second
 )
 
-// A Runner runs the jobs of a configuration. Its methods are called by one goroutine, but for SetDraining and Draining.
+// A Runner runs the jobs of a configuration. Its methods are called by one goroutine, except for SetDraining and
+// Draining, which any goroutine may call.
 type Runner struct {
 	RunnerOptions
 
-	config  *config.Config // nil before the first
-	files   *Files         // of config
+	config  *config.Config // in force; nil before the first Apply
+	files   *Files         // that config names
 	owned   *ownedTargets
-	targets []config.Target // that are probed
+	targets []config.Target // probed now: those of config in our shard, one for each address
 
-	starts  context.Context // done: no more probes begin
+	starts  context.Context // when it is done, no more probes begin
 	stop    context.CancelFunc
-	probes  context.Context // done: probes under way are dropped
+	probes  context.Context // when it is done, probes under way are canceled
 	drop    context.CancelFunc
 	running sync.WaitGroup
-	fits    *semaphore.Weighted // of fitsAtOnce
+	fits    *semaphore.Weighted // limits the groups whose prompts are counted to fitsAtOnce
 
 	mu      sync.Mutex // guards all below
 	jobs    []*Job
-	ending  []*Job // that were stopped, and have probes under way
+	ending  []*Job // stopped jobs with probes under way
 	budgets Budgets
 }
 
@@ -49,9 +53,9 @@ type Runner struct {
 type RunnerOptions struct {
 	Observers *Observers
 	Log       *zap.Logger
-	Version   string     // ours
-	Dial      probe.Dial // how targets are reached; nil: over the network
-	Lookup    Lookup     // of the addresses behind names; nil: the system's
+	Version   string     // of the prober, for the User-Agent
+	Dial      probe.Dial // connects to targets; nil: over the network
+	Lookup    Lookup     // finds the addresses behind names; nil: by the system's name servers
 }
 
 // NewRunner returns a runner without jobs. When ctx is done, no more probes begin.
@@ -67,8 +71,7 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	return r
 }
 
-// Apply makes r run the jobs of c, whose files are those given. While r drains, it goes on draining. An error changes
-// nothing.
+// Apply makes r run the jobs of c, with the files that c names. A drain goes on. If there is an error, nothing changes.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) error {
 	targets := r.find(ctx, c)
 	jobs, err := Assemble(targets, files, r.Dial, r.Version)
@@ -80,9 +83,7 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) erro
 	}
 	files.Keep()
 	r.config, r.files, r.targets = c, files, targets
-	r.Observers.mu.Lock()
-	r.Observers.objectives = c.Objectives
-	r.Observers.mu.Unlock()
+	r.Observers.setObjectives(c.Objectives)
 	r.replace(jobs)
 	return nil
 }
@@ -100,14 +101,14 @@ func (r *Runner) logTargets(jobs []*Job) {
 	}
 }
 
-// find looks up the hosts of dns+ URLs, and returns the targets of our shard.
+// find looks up the hosts of dns+ URLs and returns the targets of c that belong to our shard.
 func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
 	failed := r.owned.refresh(ctx, c.Targets)
 	r.Observers.Metrics.Add(telemetry.LookupFailures, float64(failed))
 	return r.owned.expandAndShard(c)
 }
 
-// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of their addresses. It reads no file.
+// LookUp looks up the hosts of dns+ URLs again and makes r run the jobs of their present addresses. It reads no file.
 func (r *Runner) LookUp(ctx context.Context) {
 	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
 		return
@@ -129,7 +130,7 @@ func (r *Runner) LookUp(ctx context.Context) {
 // Targets returns how many targets are probed.
 func (r *Runner) Targets() int { return len(r.targets) }
 
-// Stop ends all probing: no more probes begin, and those still under way after limit are dropped. It waits for them.
+// Stop ends all probing. No more probes begin. It waits for those under way, and cancels them after limit.
 func (r *Runner) Stop(limit time.Duration) {
 	r.stop()
 	defer r.drop()
@@ -140,12 +141,13 @@ func (r *Runner) Stop(limit time.Duration) {
 	}
 }
 
-// replace makes jobs the running set. An unchanged job goes on with its series, phase and calibration. A changed one
-// inherits what was learned, and begins when the probes before it have ended. Targets that are left out are forgotten.
+// replace makes jobs the running set. A job that is the same as a running one is dropped in favor of that, which goes
+// on with its series, phase and calibration. A changed job inherits what was learned about its servers, and begins when
+// the probes of its targets have ended. Targets that are left out are forgotten.
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.jobs // what is left of these has been replaced
+	before := r.jobs // in the end, those that do not go on
 	r.jobs = nil
 	var changed []*Job
 	for _, j := range jobs {
@@ -172,8 +174,8 @@ func (r *Runner) replace(jobs []*Job) {
 	r.dropBudgets()
 }
 
-// dropBudgets drops the budgets of targets that are gone and have spent nothing today: one that comes back on the same
-// day has spent what it spent. The lock is held.
+// dropBudgets drops the budgets of targets that are gone and have spent nothing today. Others are kept, because a
+// target that comes back on the same day must not spend its budget twice. The lock is held.
 func (r *Runner) dropBudgets() {
 	now := time.Now()
 	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool {
@@ -186,8 +188,8 @@ func (r *Runner) runs(target string) bool {
 	return slices.ContainsFunc(r.jobs, func(j *Job) bool { return j.has(target) })
 }
 
-// begin starts a job once those ending jobs have ended that share a target with it. It inherits from all ending jobs.
-// The lock is held.
+// begin starts a job as soon as all ending jobs that share a target with it have ended. The job inherits from all
+// ending jobs. The lock is held.
 func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
@@ -199,7 +201,7 @@ func (r *Runner) begin(j *Job) {
 	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *Job) bool {
 		return !slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) })
 	})
-	for _, old := range slices.Concat(r.ending, shared) { // those of the same names last: what they learned counts
+	for _, old := range slices.Concat(r.ending, shared) { // those of the same targets last: they count most
 		j.Inherit(old)
 	}
 	r.budgets.Give(j)
@@ -213,7 +215,7 @@ func (r *Runner) begin(j *Job) {
 	})
 }
 
-// forget waits for the end of a job, and makes the observers forget those of its targets that are probed no more.
+// forget waits for the end of a job, and makes the observers forget the targets that no other job probes.
 func (r *Runner) forget(old *Job) {
 	<-old.done
 	old.Close()
@@ -227,7 +229,7 @@ func (r *Runner) forget(old *Job) {
 	}
 }
 
-// SetDraining begins or ends a drain, in which every slot is skipped. It reports whether that is a change.
+// SetDraining begins or ends a drain, during which every slot is skipped. It reports whether anything changed.
 func (r *Runner) SetDraining(draining bool) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,7 +249,7 @@ func (r *Runner) SetDraining(draining bool) (changed bool) {
 // Draining reports whether every slot is skipped because of [Runner.SetDraining].
 func (r *Runner) Draining() bool { return r.Observers.draining.Load() }
 
-// probe probes one job as planned until starts is done. A member that waits for its server joins when that is ready.
+// probe probes one job as planned until starts is done. A member whose server is not ready yet joins later.
 func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 	var joining sync.WaitGroup
 	defer joining.Wait()
@@ -269,8 +271,8 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 	work.Run(starts, j.Plan.Epoch(time.Now()))
 }
 
-// prepare makes the prompts of j exact by some of its members, before their first slot, when few others do the same.
-// A server that hangs delays the first slot, or others, for fitWait at most: the slots try again.
+// prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other
+// groups do the same. A server that hangs delays the first slot by twice fitWait at most; the slots then try again.
 func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 	defer survive(r.Log, "writing prompts", j)
 	wait, cancel := context.WithTimeout(ctx, fitWait)
@@ -286,8 +288,8 @@ func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 // lookAgain is how often a server is asked for its type, version and model.
 const lookAgain = 24 * time.Hour
 
-// between does between two rounds what would delay the next one: it makes the next prompt exact, if a server has
-// answered since, and asks the servers once a day what they are.
+// between does what would delay the next round: it makes the next prompt exact, if a server has answered since the last
+// time, and asks the servers once a day what they are.
 func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 	defer survive(r.Log, "writing prompts", j)
 	limited, stop := context.WithTimeout(ctx, fitWait)

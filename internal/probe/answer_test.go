@@ -36,27 +36,3 @@ func TestTextsThatMayBeTheWholeAnswer(t *testing.T) {
 		}
 	}
 }
-
-// TestACanaryOnSGLang is right by both ways in which its native API streams.
-func TestACanaryOnSGLang(t *testing.T) {
-	frame := func(text, finish, counted string) string {
-		return `{"text":"` + text + `","meta_info":{"finish_reason":` + finish +
-			`,"prompt_tokens":9,"completion_tokens":` + counted + `}}`
-	}
-	const ends = `{"type":"length","length":3}`
-	for name, answer := range map[string]script{
-		"whole": after(ms, frame(" river", "null", "1"), frame(" river stone", "null", "2"),
-			frame(" river stone lamp", ends, "3"), done),
-		"increments": after(ms, frame(" river", "null", "1"), frame(" stone", "null", "2"), frame(" lamp", ends, "3"), done),
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			target := serve(t, answer.stream)
-			target.Dialect = must(wire.Lookup("sglang"))
-			r := target.probe(t.Context(), Question{Ask: wire.Ask{MaxTokens: 3},
-				Expect: Expectation{Answer: "river stone lamp"}})
-			if r.Outcome != OK || len(r.Tokens) != 3 || r.Source != FromUsage {
-				t.Errorf("%s: %v, %d token frames, by %s", r.Outcome, r.Err, len(r.Tokens), r.Source)
-			}
-		})
-	}
-}

@@ -59,7 +59,7 @@ func (c *Capabilities) learnCached(u wire.Usage, again bool) {
 // An Ability is a feature that a server has, or not.
 type Ability struct {
 	Name  string     `json:"-"` // label and JSON key; one of a closed set
-	Means string     `json:"-"` // its description
+	Help  string     `json:"-"` // what a server with it does
 	Claim wire.Claim `json:"claim"`
 	Shown bool       `json:"shown"` // by the server's answers; else by its type
 }
@@ -74,8 +74,8 @@ func (c Capabilities) Abilities() []Ability {
 	tokenizes := cmp.Or(c.Tokenizes, wire.Unknown)
 	return []Ability{
 		c.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
-		c.ability("continuous_usage", "every frame reports the tokens so far", c.Continuous, wire.FieldContinuousUsage),
-		{"cached_tokens", "the server reports how much of a prompt its cache had", cached, c.Cached != ""},
+		c.ability("continuous_usage", "every frame reports how many tokens there are so far", c.Continuous, wire.FieldContinuousUsage),
+		{"cached_tokens", "the server reports how many tokens of a prompt came from its cache", cached, c.Cached != ""},
 		{"tokenize", "the server has a route that counts tokens", tokenizes, c.Tokenizes != ""},
 		c.ability("cache_salt", "prompts with different salts share no cache", "", wire.FieldCacheSalt),
 	}
@@ -83,7 +83,7 @@ func (c Capabilities) Abilities() []Ability {
 
 // ability returns what was shown, or what the server's type is known for: never with a field f that is rejected or not
 // there.
-func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field) Ability {
+func (c Capabilities) ability(name, help string, shown wire.Claim, f wire.Field) Ability {
 	known := c.Server.Claim(f)
 	if slices.Contains(c.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
@@ -91,7 +91,7 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 	if c.Dialect != nil && !slices.Contains(c.Dialect.Fields, f) {
 		known = wire.Never
 	}
-	return Ability{name, means, cmp.Or(shown, known), shown != ""}
+	return Ability{name, help, cmp.Or(shown, known), shown != ""}
 }
 
 // claim returns the claim of a server that does something, or does not.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,9 @@ func TestChunks(t *testing.T) {
 			"TTFT 590ms, TPOT 2ms, E2EL 592ms, gaps 1×2ms, ITL 1×2ms, 44 coalesced, 45 joined, 46 output"},
 		"the last read late with what came behind it": {change(inReads(20*ms, 15*ms, 1, 1, 1, 1), behind(3)),
 			"TTFT 520ms, E2EL 580ms, max gap 20ms, gaps 2×20ms, ITL 2×20ms, 4 output"},
+		"the last after a pause, read late with what came behind it": {
+			change(change(inReads(20*ms, 60*ms, 1, 1, 1, 1), later(3, time.Second)), behind(3)),
+			"TTFT 520ms, TPOT 353.333333ms, E2EL 1.58s, gaps 2×20ms, ITL 2×20ms 1×1.02s, 4 output"},
 		"one in the middle read late with a comment behind it": {change(inReads(20*ms, 15*ms, 1, 1, 1, 1), behind(1)),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"a timestamp that was refused while the reader was late": {
@@ -149,7 +153,7 @@ func TestChunks(t *testing.T) {
 		}
 		test.of.FirstAnswerAt = test.of.Tokens[0].At
 		r := &Result{Outcome: OK, Timeline: test.of, Usage: wire.Usage{Output: wire.Tokens(n)}, Source: FromNothing}
-		equal(t, name, "ok, "+test.want, told(r))
+		equal(t, name, "ok, "+test.want, strings.Join(measurements(r), ", "))
 	}
 }
 
@@ -183,6 +187,7 @@ func TestBurst(t *testing.T) {
 		"a proxy's burst of eight": {repeat(12, 27*ms, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs),
 			826436, 3799375, 3799375},
 		"a proxy's burst of 25":           {repeat(4, append(repeat(24, 485*µs), 97*ms)...), 613673, 4345600, 97 * ms},
+		"a timer's, just quick enough":    {repeat(25, 47*ms, ms, ms, ms), ms, 12500 * µs, 12500 * µs},
 		"a timer's, too slow for a burst": {repeat(25, 47*ms, 1100*µs, 1100*µs, 1100*µs), ms, 1100 * µs, 47 * ms},
 		"an even engine":                  {repeat(99, 20*ms), ms, 20 * ms, 20 * ms},
 		"a quick engine":                  {repeat(99, 600*µs), 150 * µs, 600 * µs, 600 * µs},

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"slices"
@@ -18,6 +17,8 @@ import (
 	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
+
+const ms = time.Millisecond
 
 // A script is what a server sends: each step after a pause, in one write.
 type script []step
@@ -53,7 +54,9 @@ func (s script) hangs() script { return append(s, step{then: hang}) }
 // stream answers with the script as an event stream.
 func (s script) stream(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	}
 	flush := http.NewResponseController(w).Flush
 	for _, step := range s {
 		select {
@@ -70,6 +73,14 @@ func (s script) stream(w http.ResponseWriter, r *http.Request) {
 		case cut:
 			panic(http.ErrAbortHandler)
 		}
+	}
+}
+
+// withType makes a server answer with another content type than that of events.
+func withType(kind string, server http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		server(w, r)
 	}
 }
 
@@ -98,20 +109,12 @@ func data(jsons ...string) string {
 
 // The frames of a chat completion.
 const (
-	withIDs    = `{"choices":[{"index":0,"delta":{"content":"x"},"token_ids":[1,2,3]}]}`
-	role       = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
-	token      = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
-	thought    = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
-	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,` +
-		`"completion_tokens_details":{"reasoning_tokens":8}}}`
-	stop  = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
-	limit = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
-	done  = "[DONE]"
-
-	zeroed = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":{"prompt_tokens":0,` +
-		`"completion_tokens":0,"total_tokens":0}}`
-	early = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],` +
-		`"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
+	role    = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
+	token   = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
+	thought = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
+	stop    = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	limit   = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
+	done    = "[DONE]"
 )
 
 // counted is a token frame with continuous usage.
@@ -165,68 +168,6 @@ func newTarget(dial Dial) Target {
 		Name: "t", Group: "g", Prompt: "cold", URL: "http://t", Dialect: chat,
 		Transport: NewTransport(Route{Dial: dial}), Timeout: 120 * time.Second, Stall: 30 * time.Second,
 	}
-}
-
-// probeScript asks a server that answers with a script.
-func probeScript(t *testing.T, s script) *Result {
-	t.Helper()
-	return serve(t, s.stream).Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 10})
-}
-
-// told is what a result says of its answer, without what it does not say: tokens are the prompt's, cached, and the
-// answer's.
-func told(r *Result) string {
-	words := []string{string(r.Outcome)}
-	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	for _, sample := range []struct {
-		name  string
-		value func() (time.Duration, bool)
-	}{{"TTFT", r.TTFT}, {"TPOT", r.TPOT}, {"E2EL", r.E2EL}, {"max gap", r.MaxGap}} {
-		if d, ok := sample.value(); ok {
-			say("%s %v", sample.name, d)
-		}
-	}
-	ttft, _ := r.TTFT()
-	if ttfat, _ := r.TTFAT(); ttfat != ttft {
-		say("TTFAT %v", ttfat)
-	}
-	if r.Hidden {
-		say("hidden reasoning")
-	}
-	if gaps := runs(r.ChunkGaps()); gaps != "" {
-		say("gaps %s", gaps)
-	}
-	if itl := runs(r.ITL()); itl != "" {
-		say("ITL %s", itl)
-	}
-	for _, counted := range []struct {
-		n    int
-		what string
-	}{
-		{r.Coalesced(), "coalesced"}, {r.JoinedTokens(), "joined"}, {r.Bursts(), "in bursts"},
-		{r.Usage.Prompt.N, "prompt"}, {r.Usage.Cached.N, "cached"}, {r.Usage.Generated().N, "output"},
-	} {
-		if counted.n > 0 {
-			say("%d %s", counted.n, counted.what)
-		}
-	}
-	if r.Source != FromNothing {
-		say("by %s", r.Source)
-	}
-	return strings.Join(words, ", ")
-}
-
-// runs are durations, equal ones in a row as one.
-func runs(all iter.Seq[time.Duration]) string {
-	var words []string
-	for list := slices.Collect(all); len(list) > 0; {
-		n := 1
-		for n < len(list) && list[n] == list[0] {
-			n++
-		}
-		words, list = append(words, fmt.Sprintf("%d×%v", n, list[0])), list[n:]
-	}
-	return strings.Join(words, " ")
 }
 
 // must returns what cannot be missing. Without it, the tests end.

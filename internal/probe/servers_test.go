@@ -2,7 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -140,10 +139,7 @@ func TestEveryServerOverHTTP(t *testing.T) {
 
 // check probes the server once.
 func (s served) check(t *testing.T) {
-	var stream fixture
-	if err := json.Unmarshal(must(os.ReadFile("../wire/testdata/"+s.fixture+".want")), &stream); err != nil {
-		t.Fatal(err)
-	}
+	stream := readFixture(t, "../wire/testdata/"+s.fixture+".want")
 	s.tells[s.path] = s.stream(stream.Framing)
 	if s.tokenizer != "" {
 		s.tells[s.tokenizer] = s.counts

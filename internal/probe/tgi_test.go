@@ -11,17 +11,13 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Frames as TGI's OpenAI APIs write them: the role is in every delta, and half of a character is a frame without text.
+// A list of models and frames as TGI's OpenAI APIs write them: the role is in every delta.
 const (
 	tgiPage = `{"object":"list","data":[{"id":"org/m","object":"model","created":0,"owned_by":"org/m"}]}`
-	tgiHalf = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,` +
-		`"finish_reason":null}],"usage":null}`
 	tgiText = `{"choices":[{"index":0,"delta":{"role":"assistant","content":"é"},"logprobs":null,` +
 		`"finish_reason":null}],"usage":null}`
 	tgiLast = `{"choices":[{"index":0,"delta":{"role":"assistant","content":" x"},"logprobs":null,` +
 		`"finish_reason":"length"}],"usage":null}`
-	tgiEOS = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,` +
-		`"finish_reason":"stop"}],"usage":null}`
 )
 
 // ofTGI answers with a script and the header by which TGI is known.
@@ -29,46 +25,6 @@ func ofTGI(s script) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Compute-Type", "gpu+optimized")
 		s.stream(w, r)
-	}
-}
-
-// TestTGIFrames holds that each frame of TGI with a choice is one token, also without text, that an answer of nothing
-// but its end is one token on each of its APIs, and that frames of other servers without text are none.
-func TestTGIFrames(t *testing.T) {
-	eosText := `{"choices":[{"index":0,"text":"<eos>","logprobs":null,"finish_reason":"eos_token"}],` +
-		`"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
-	eosNative := `{"index":1,"token":{"id":1,"text":"<eos>","logprob":-1,"special":true},"generated_text":"",` +
-		`"details":{"finish_reason":"eos_token","generated_tokens":1,"input_length":80}}`
-	chat := func(s script) script { return s.then(0, usage(80, len(s)), done) }
-	halves := after(10*ms, tgiHalf).then(10*ms, tgiText).then(10*ms, tgiHalf).then(10*ms, tgiLast)
-	for name, test := range map[string]struct {
-		api    string
-		server http.HandlerFunc
-		want   string
-	}{
-		"halves of characters": {"openai-chat", ofTGI(chat(halves)), "ok: TTFT 10ms, 3 × ITL of 10ms, source ids"},
-		"of another server":    {"openai-chat", chat(halves).stream, "ok: TTFT 20ms, 0 × ITL of 0s, source none"},
-		"the end alone": {"openai-chat", ofTGI(chat(after(10*ms, tgiEOS))),
-			"ok: TTFT 10ms, 0 × ITL of 0s, source ids"},
-		"as completion": {"openai-completions", ofTGI(after(10*ms, eosText, done)),
-			"ok: TTFT 10ms, 0 × ITL of 0s, source ids"},
-		"of the native API": {"tgi", ofTGI(after(10*ms, eosNative)), "ok: TTFT 10ms, 0 × ITL of 0s, source ids"},
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			target := serve(t, test.server)
-			target.Dialect, _ = wire.Lookup(test.api)
-			r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 4})
-			ttft, _ := r.TTFT()
-			if answer, ok := r.TTFAT(); ok && answer != ttft {
-				t.Errorf("the answer begins at %v, its first token at %v", answer, ttft)
-			}
-			gap, gaps := 0*ms, 0
-			for d := range r.ITL() {
-				gap, gaps = d, gaps+1
-			}
-			equal(t, "the answer", test.want, fmt.Sprintf("%s: TTFT %v, %d × ITL of %v, source %s", r.Outcome,
-				ttft, gaps, gap, r.Source))
-		})
 	}
 }
 

@@ -51,36 +51,3 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		})
 	}
 }
-
-// TestAGuessOfThePromptIsNoCount: Dynamo and Ollama tell the prompt's tokens by the Messages API before they have
-// counted them.
-func TestAGuessOfThePromptIsNoCount(t *testing.T) {
-	twice := after(ms,
-		`{"type":"message_start","message":{"usage":{"input_tokens":300,"output_tokens":0}}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}`,
-		`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"input_tokens":200,"output_tokens":1}}`,
-		`{"type":"message_stop"}`)
-	untold := after(ms,
-		`{"type":"message_start","message":{"usage":{"input_tokens":300,"output_tokens":0}}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}`,
-		`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":1}}`)
-	for _, test := range []struct {
-		server string
-		script script
-		want   wire.Count
-	}{
-		{"dynamo", twice, wire.Tokens(200)},
-		{"ollama", twice, wire.Tokens(200)},
-		{"ollama", untold, wire.Count{}},
-		{"anthropic", untold, wire.Tokens(300)},
-		{"anthropic", twice, wire.Tokens(300)}, // the larger, as of everything that is told twice
-	} {
-		inBubble(t, test.server, func(t *testing.T) {
-			target := serve(t, test.script.stream)
-			target.Dialect = must(wire.Lookup("anthropic"))
-			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1, Server: must(wire.LookupServer(test.server))})
-			endsAs(t, r, OK, "")
-			equal(t, "prompt", test.want, r.Usage.Prompt)
-		})
-	}
-}

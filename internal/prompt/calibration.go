@@ -86,7 +86,8 @@ func (c *calibration) observe(s size, tokens int) {
 		return distance(a.tokens, c.want) - distance(b.tokens, c.want)
 	})
 	missing := c.want - c.best.tokens
-	padsReach := len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.tokensPerWord(c.counts) != 1
+	isLittle := missing > 0 && missing <= maxPads/2
+	padsReach := isLittle && len(c.counts) > 1 && c.tokensPerWord(c.counts) != 1
 	switch {
 	case missing == 0:
 		c.done = true
@@ -121,14 +122,15 @@ func (c *calibration) stuck() bool {
 		return false
 	}
 	last, before := c.counts[n-1], c.counts[n-2]
-	words, grown := last.size.words-before.size.words, last.tokens-before.tokens
+	moreWords := last.size.words - before.size.words
+	moreTokens := last.tokens - before.tokens
 	predicted := 0.0
 	if n > 2 {
-		predicted = c.tokensPerWord(c.counts[:n-1]) * float64(words)
+		predicted = c.tokensPerWord(c.counts[:n-1]) * float64(moreWords)
 	}
-	tooLittle := grown <= 0 || float64(grown) < predicted/2
-	return words >= minWordGrowth && tooLittle &&
-		last.tokens < c.want && last.tokens >= min(c.want/2, wire.MinContext)
+	tooFew := moreTokens <= 0 || float64(moreTokens) < predicted/2
+	mayBeCut := last.tokens < c.want && last.tokens >= min(c.want/2, wire.MinContext) // no server has less context
+	return moreWords >= minWordGrowth && tooFew && mayBeCut
 }
 
 // guess returns the longest size that should not count more than asked: pads can fill what is missing.

@@ -14,7 +14,8 @@ func TestParseDataset(t *testing.T) {
 	got, err := ParseDataset([]byte("\ufeff" + `{"prompt": "one", "output_tokens": 5}
 
   {"text": "two\nlines"}` + "\r\n" + `
-{"messages": [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}, {"role": "user", "content": "he", "name": "x"}]}
+{"messages": [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"},` +
+		` {"role": "assistant", "content": "ho"}, {"role": "user", "content": "he", "name": "x"}]}
 {"prompt": "last", "text": null}`))
 	want := [][]wire.Turn{
 		{{Role: "user", Text: "one"}}, {{Role: "user", Text: "two\nlines"}},
@@ -46,7 +47,7 @@ func TestParseDatasetErrors(t *testing.T) {
 			"line 1: messages.content: cannot be of the type array"},
 		{"the last word of the assistant", `{"messages": [{"role": "assistant", "content": "secret"}]}`,
 			"line 1: want messages that end with one of the user"},
-		{"all lines are told", "{}\n{\"text\": \"good\"}\n\n{}",
+		{"all lines are named", "{}\n{\"text\": \"good\"}\n\n{}",
 			"line 1: want one of prompt, text and messages\nline 4: want one of prompt, text and messages"},
 		{"but ten at most", strings.Repeat("x\n", 14), strings.Join([]string{
 			"line 1: not JSON", "line 2: not JSON", "line 3: not JSON", "line 4: not JSON", "line 5: not JSON",

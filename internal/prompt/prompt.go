@@ -1,7 +1,7 @@
 // Package prompt writes deterministic text that a server counts as an exact number of tokens. It knows no server.
 //
-// In come [Options], the number of a round, and a function that counts the tokens of a text as the server does. Out
-// comes the [Prompt] of the round. A [Writer] ties together the two parts: a workload renders the text (workload.go,
+// It takes [Options], the number of a round, and a function that counts the tokens of a text as the server does. It
+// returns the [Prompt] of the round. A [Writer] ties two parts together: a workload renders the text (workload.go,
 // canary.go, sessions.go, dataset.go), and a calibration finds how many words make the tokens that were asked for
 // (calibration.go). Start reading at the example there.
 package prompt
@@ -15,7 +15,7 @@ type Workload string
 const (
 	Cold     Workload = "cold"     // every prompt begins with other words, so that no prefix cache can serve it
 	Warm     Workload = "warm"     // the same prompt each time
-	Sessions Workload = "sessions" // users who go on with a growing history, which a prefix cache can serve
+	Sessions Workload = "sessions" // users whose questions follow a growing history, which a prefix cache can serve
 	Dataset  Workload = "dataset"  // prompts of a file, of the file's own lengths
 	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
@@ -69,13 +69,13 @@ type Prompt struct {
 	Asked int // tokens that were asked for; 0: any length
 	Words int // white-space separated words of Turns and Text: tokens are at least about as many
 
-	Fresh int  // at least so many tokens cannot be in a prefix cache; 0 where a warm cache is meant
+	Fresh int  // so many tokens at least cannot be in a prefix cache; 0 where a warm cache is meant
 	Size  Size // for [Writer.Learn], with the tokens that the server counted
 
-	Tokens     int  // that the server should count: what was asked if it does not count all that it is sent; 0: not known
-	Calibrated bool // its length was counted: else it is an estimate
+	Tokens     int  // what the server should count: Asked if it cuts such prompts; 0 if nobody has counted them
+	Calibrated bool // its length was counted; otherwise it is an estimate
 	Confirmed  bool // the usage of an answer has confirmed Tokens
-	Truncated  bool // the server was seen to cut prompts that are shorter than this
+	Truncated  bool // the server was seen to cut shorter prompts than this one
 }
 
 // words returns the number of white-space separated words of the whole conversation.

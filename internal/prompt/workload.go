@@ -4,13 +4,14 @@ import "fmt"
 
 // A workload writes the prompts of a [Workload]. The implementations hold no state that changes.
 type workload interface {
-	// slot returns the shape of a round's prompt, with which it shares a calibration, and its nonce.
+	// slot returns the shape and the nonce of a round's prompt. Prompts of the same shape have the same length, and
+	// share a calibration; the nonce makes them differ.
 	slot(round uint64) (shape int, nonce uint64)
-	// start returns what the calibration of a shape starts from. Before are the results of the rounds that its
-	// prompt begins with.
+	// start returns what the calibration of a shape starts from. A prompt of the shape begins with earlier rounds of a
+	// session; before holds their sizes and counts.
 	start(shape int, before []observation) calibrationStart
-	// render writes the text of a prompt, and what else its workload gives it. History is the size of the shape,
-	// after those of the rounds that its prompt begins with.
+	// render sets the text of a prompt and the other fields that depend on the workload. The last of history is the
+	// size of the prompt's shape; before it are those of the earlier rounds that the prompt begins with.
 	render(p *Prompt, nonce uint64, history []observation)
 }
 
@@ -32,9 +33,9 @@ func (l list) render(p *Prompt, nonce uint64, history []observation) {
 	p.Text = textOf(history[0].size, l.Seed, nonce, end)
 }
 
-// unshared returns how many of a prompt's words stand behind those that another prompt may begin with, too. The words
-// are shuffled: six may be the same by chance, and seven are in one of 10¹² pairs.
+// unshared returns how many words of a prompt certainly follow the part with which another prompt begins as well. The
+// words are shuffled: six may be the same by chance, and seven are in one of 10¹² pairs.
 func unshared(words int) int { return max(0, words-6) }
 
-// salt returns what keeps a prompt apart from all others in caches that take a salt.
+// salt returns a text that is unlike that of any other prompt, for caches that take a salt.
 func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }

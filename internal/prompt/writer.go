@@ -30,7 +30,7 @@ type length struct {
 	asked     int         // tokens
 	found     observation // its size, and what that counts; no tokens where it is an estimate
 	truncated bool        // the server does not count all that it is sent
-	estimated bool        // nobody counted it: a token a word
+	estimated bool        // nobody counted it: one token per word is assumed
 	confirmed bool        // an answer's usage agreed
 	doubted   bool        // the latest answer's usage did not
 }
@@ -51,8 +51,8 @@ func NewWriter(o Options) *Writer {
 	return w
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change. As long
-// as its length is not known it is as long as asked by an estimate, and says so.
+// Prompt writes the prompt of a round. The text is the same each time, until a calibration changes its size. As long as
+// nobody has counted the prompt, its length is an estimate, and Calibrated is false.
 func (w *Writer) Prompt(round uint64) Prompt {
 	shape, nonce := w.workload.slot(round)
 	p, history := w.outline(shape)
@@ -69,18 +69,19 @@ func (w *Writer) write(p Prompt, nonce uint64, history []observation) Prompt {
 	return p
 }
 
-// firstShape returns the first of the shapes that a prompt of a shape begins with.
+// firstShape returns the shape of the earliest round that a prompt of a shape repeats: 0 in sessions, whose prompts
+// repeat all rounds before them, otherwise the shape itself.
 func (w *Writer) firstShape(shape int) int {
-	if w.options.Workload == Sessions { // a prompt begins with those of the rounds before it
+	if w.options.Workload == Sessions {
 		return 0
 	}
 	return shape
 }
 
-// outline returns a prompt of a shape but for its text, and the sizes to write that with.
+// outline returns what is known about a prompt of a shape before its text is written, and the sizes for the text.
 func (w *Writer) outline(shape int) (p Prompt, history []observation) {
 	w.mu.Lock()
-	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
+	defer w.mu.Unlock() // also after a panic: the caller may recover and ask for the next prompt
 	p.Calibrated = true
 	for i := w.firstShape(shape); i <= shape; i++ {
 		l := w.lengths[i]
@@ -108,9 +109,9 @@ func (w *Writer) estimate(shape int, history []observation) *length {
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count. It
-// reports whether the length is to be calibrated again: the usage counts otherwise than the tokenizer did, or twice
-// in a row otherwise than the usage before. An odd count of something else, or only once, does not throw away what
-// was exact.
+// reports whether the length must be calibrated again: because the usage contradicts the tokenizer, or because two
+// answers in a row contradict the usage before them. A count that is far too small counts something else; it is
+// ignored.
 func (w *Writer) Learn(s Size, tokens int) (again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +119,7 @@ func (w *Writer) Learn(s Size, tokens int) (again bool) {
 	if l == nil || l.asked == 0 || tokens <= l.found.size.words/maxWordsPerToken {
 		return false
 	}
-	if w.lengths[s.shape] != l { // it is calibrated by now, or again
+	if w.lengths[s.shape] != l { // the shape was calibrated after the prompt was written
 		return false
 	}
 	switch {
@@ -133,7 +134,7 @@ func (w *Writer) Learn(s Size, tokens int) (again bool) {
 	return true
 }
 
-// agrees reports whether a server that counts so many tokens still does as when the length was found.
+// agrees reports whether a server that counts so many tokens still counts as it did when the length was found.
 func (l *length) agrees(tokens int) bool {
 	if l.truncated {
 		return tokens < l.asked
@@ -141,7 +142,8 @@ func (l *length) agrees(tokens int) bool {
 	return tokens == l.found.tokens
 }
 
-// forget makes the length of a shape unknown, and that of the prompts that begin with its. The lock is held.
+// forget makes the length of a shape unknown, and in sessions the lengths of later rounds, whose prompts repeat it. The
+// lock is held.
 func (w *Writer) forget(shape int) {
 	delete(w.lengths, shape)
 	if w.options.Workload == Sessions {
@@ -149,34 +151,38 @@ func (w *Writer) forget(shape int) {
 	}
 }
 
-// lastTrial is the nonce of the first prompt that is only counted. Those after it go down, and never meet a round's.
-const lastTrial = ^uint64(0)
+// firstTrialNonce is the nonce of the first prompt that is only counted. The nonces of further ones go down, and never
+// reach those of rounds, which go up from 0.
+const firstTrialNonce = ^uint64(0)
 
-// Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it
-// gets: for sessions that of the rounds before it as well. The prompts that it has counted are never asked: a server
-// may cache what it counts. The error is count's, or [ErrUncounted] if that is 0 or far too small. Only a whole
-// calibration changes anything, so that several may be tried at a time: the first that ends counts. Confirms says
-// that count is an answer's usage: a tokenizer may count otherwise than that does.
-func (w *Writer) Calibrate(round uint64, confirms bool, count func(Prompt) (int, error)) error {
+// Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it can
+// be. In sessions it does so for the rounds before as well. The prompts that were counted are never asked, because a
+// server may cache what it counts. byUsage says that count is the usage of an answer, which confirms the length: a
+// tokenizer may count differently.
+//
+// The error is that of count, or [ErrUncounted] if a count is 0 or far too small. A calibration that fails changes
+// nothing. Several may run at the same time; the first to end decides.
+func (w *Writer) Calibrate(round uint64, byUsage bool, count func(Prompt) (int, error)) error {
 	shape, _ := w.workload.slot(round)
-	return w.calibrate(w.firstShape(shape), shape, confirms, count)
+	return w.calibrate(w.firstShape(shape), shape, byUsage, count)
 }
 
 // CalibrateAll does what [Writer.Calibrate] does for all rounds of a session; of other workloads for the first one.
-func (w *Writer) CalibrateAll(confirms bool, count func(Prompt) (int, error)) error {
+func (w *Writer) CalibrateAll(byUsage bool, count func(Prompt) (int, error)) error {
 	last := 0
 	if w.options.Workload == Sessions {
 		last = w.options.Rounds - 1
 	}
-	return w.calibrate(0, last, confirms, count)
+	return w.calibrate(0, last, byUsage, count)
 }
 
-func (w *Writer) calibrate(first, last int, confirms bool, count func(Prompt) (int, error)) error {
+// calibrate finds the lengths of the shapes from first to last that nobody has counted.
+func (w *Writer) calibrate(first, last int, byUsage bool, count func(Prompt) (int, error)) error {
 	for shape := first; shape <= last; shape++ {
 		if w.counted(shape) {
 			continue
 		}
-		err := w.calibrateShape(shape, confirms, count)
+		err := w.calibrateShape(shape, byUsage, count)
 		if err != nil {
 			return err
 		}
@@ -184,7 +190,7 @@ func (w *Writer) calibrate(first, last int, confirms bool, count func(Prompt) (i
 	return nil
 }
 
-// counted reports whether somebody counted the prompts of a shape, or they may have any length.
+// counted reports whether a server has counted the prompts of a shape. Those of a data set may have any length.
 func (w *Writer) counted(shape int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,7 +202,7 @@ func (w *Writer) counted(shape int) bool {
 }
 
 // calibrateShape finds the length of one shape.
-func (w *Writer) calibrateShape(shape int, confirms bool, count func(Prompt) (int, error)) error {
+func (w *Writer) calibrateShape(shape int, byUsage bool, count func(Prompt) (int, error)) error {
 	before, history := w.lengthsBefore(shape)
 	c := &calibration{calibrationStart: w.workload.start(shape, history)}
 	for range 2 * (maxWordTries + maxPadTries) {
@@ -213,11 +219,11 @@ func (w *Writer) calibrateShape(shape int, confirms bool, count func(Prompt) (in
 		}
 		c.observe(s, tokens)
 	}
-	w.keep(shape, before, &length{asked: c.want, found: c.best, truncated: c.truncated, confirmed: confirms})
+	w.keep(shape, before, &length{asked: c.want, found: c.best, truncated: c.truncated, confirmed: byUsage})
 	return nil
 }
 
-// lengthsBefore returns the lengths of the shapes that the prompts of a shape begin with, and their sizes.
+// lengthsBefore returns the lengths and the sizes of the earlier rounds that prompts of a shape repeat.
 func (w *Writer) lengthsBefore(shape int) (list []*length, history []observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -231,18 +237,18 @@ func (w *Writer) lengthsBefore(shape int) (list []*length, history []observation
 	return list, history
 }
 
-// trial returns a prompt that is only counted, and like no other.
+// trial returns a prompt that is only counted. It is unlike every other prompt.
 func (w *Writer) trial(shape int, history []observation) Prompt {
 	w.mu.Lock()
-	nonce := lastTrial - w.trials
+	nonce := firstTrialNonce - w.trials
 	w.trials++
 	w.mu.Unlock()
 	tried := history[len(history)-1].size
 	return w.write(Prompt{Size: Size{shape: shape, trial: tried}}, nonce, history)
 }
 
-// keep takes the result of a calibration, unless another one was faster, or the prompts that these begin with have
-// changed.
+// keep notes the length that a calibration found, unless another calibration was faster, or the earlier rounds that the
+// prompts repeat were calibrated again meanwhile.
 func (w *Writer) keep(shape int, before []*length, found *length) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -260,7 +266,7 @@ func (w *Writer) keep(shape int, before []*length, found *length) {
 	w.lengths[shape] = found
 }
 
-// Estimate makes prompts up to a round's as long as asked by an estimate, where nobody has counted them.
+// Estimate allows prompts up to that of a round to be asked with an estimated length, where nobody has counted them.
 func (w *Writer) Estimate(round uint64) {
 	shape, _ := w.workload.slot(round)
 	w.mu.Lock()
@@ -274,7 +280,7 @@ func (w *Writer) Estimate(round uint64) {
 	}
 }
 
-// Known reports whether somebody counted the prompt of a round, or whether it may be asked by an estimate.
+// Known reports whether a server has counted the prompt of a round, or whether [Writer.Estimate] allowed an estimate.
 func (w *Writer) Known(round uint64) (counted, estimated bool) {
 	if w.options.Workload == Dataset {
 		return true, false
@@ -293,8 +299,8 @@ func (w *Writer) Known(round uint64) (counted, estimated bool) {
 	return counted, !counted
 }
 
-// Off returns by how many tokens prompts differ from what was asked, those that differ most; known is false as long as
-// nobody has counted any.
+// Off returns by how many tokens prompts are longer than asked, for those that differ most; negative: shorter. known is
+// false as long as nobody has counted any.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -55,6 +55,7 @@ func (p Plan) Offsets() iter.Seq[time.Duration] {
 	return p.constant
 }
 
+// constant yields one offset in each interval, at the phase of the plan.
 func (p Plan) constant(yield func(time.Duration) bool) {
 	offset := p.Phase()
 	for yield(offset) {
@@ -62,7 +63,7 @@ func (p Plan) constant(yield func(time.Duration) bool) {
 	}
 }
 
-// poisson yields the sums of exponential gaps. No start depends on the phase.
+// poisson yields the sums of exponential gaps. They do not depend on the phase.
 func (p Plan) poisson(yield func(time.Duration) bool) {
 	random := rand.New(rand.NewPCG(p.seed(), 0))
 	gap := func() time.Duration {
@@ -87,9 +88,10 @@ func (p Plan) Starts(within time.Duration) uint64 {
 	return n
 }
 
+// seed returns a hash of the plan's name.
 func (p Plan) seed() uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(p.Name))
+	_, _ = h.Write([]byte(p.Name)) // never fails
 	return h.Sum64()
 }
 

@@ -16,7 +16,7 @@ type Job struct {
 	// the work of the one before.
 	Do func(n uint64, due time.Time)
 
-	// Late is called instead of Do if it is too late for start n: see isLate. The start is never made up for.
+	// Late is called instead of Do if it is too late for start n: see isLate. The start is left out for good.
 	Late func(n uint64)
 }
 

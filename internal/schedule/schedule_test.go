@@ -23,6 +23,8 @@ func take(p Plan, n int) (offsets []time.Duration) {
 	return offsets
 }
 
+// TestOffsets holds that starts come in order, and one in each interval on average. Plans have fixed names, and so
+// their offsets are the same in each run.
 func TestOffsets(t *testing.T) {
 	const n = 20000
 	for _, arrival := range arrivals {
@@ -39,6 +41,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
+// TestPoissonHasExponentialGaps holds that as many gaps are above the mean as in an exponential distribution.
 func TestPoissonHasExponentialGaps(t *testing.T) {
 	last, longer := time.Duration(0), 0
 	for _, offset := range take(Plan{Interval: time.Second, Arrival: Poisson}, 20000) {
@@ -52,15 +55,30 @@ func TestPoissonHasExponentialGaps(t *testing.T) {
 	}
 }
 
+// TestPlansSpreadAndKeepTheirPhase holds that plans start at different places in the interval, and keep them when
+// the process restarts.
 func TestPlansSpreadAndKeepTheirPhase(t *testing.T) {
 	a, b := Plan{Interval: time.Minute, Name: "a"}, Plan{Interval: time.Minute, Name: "b"}
 	if a.Phase() == b.Phase() || a.Phase() != a.Offset(0) {
 		t.Errorf("phases %v and %v, first offset %v", a.Phase(), b.Phase(), a.Offset(0))
 	}
+	if got, want := a.Offset(3), a.Phase()+3*time.Minute; got != want {
+		t.Errorf("start 3 is due at %v, want %v", got, want)
+	}
 	start := time.Date(2026, 3, 1, 12, 0, 7, 0, time.UTC)
 	first, restarted := a.Epoch(start), a.Epoch(start.Add(17*time.Minute))
 	if restarted.Sub(first)%time.Minute != 0 {
 		t.Errorf("epochs %v and %v differ by no whole intervals", first, restarted)
+	}
+}
+
+// TestStarts holds how many starts are due within a duration: one that begins with its end is not.
+func TestStarts(t *testing.T) {
+	p := Plan{Interval: time.Second, Name: "a"}
+	for within, want := range map[time.Duration]uint64{0: 0, 1: 1, 3 * time.Second: 3, 3*time.Second + 1: 4} {
+		if got := p.Starts(within); got != want {
+			t.Errorf("%d starts within %v, want %d", got, within, want)
+		}
 	}
 }
 
@@ -72,6 +90,7 @@ type recording struct {
 	late   []uint64
 }
 
+// job returns a job of a plan whose work is noted, and then done.
 func (r *recording) job(p Plan, epoch time.Time, work func(n uint64)) Job {
 	return Job{
 		Plan: p,
@@ -86,6 +105,8 @@ func (r *recording) job(p Plan, epoch time.Time, work func(n uint64)) Job {
 	}
 }
 
+// TestRunStartsAVirtualDayOnTime holds that no start of a day is late, lost or made twice, the first of which is due at
+// once.
 func TestRunStartsAVirtualDayOnTime(t *testing.T) {
 	for _, arrival := range arrivals {
 		t.Run(string(arrival), func(t *testing.T) {
@@ -111,6 +132,7 @@ func TestRunStartsAVirtualDayOnTime(t *testing.T) {
 	}
 }
 
+// TestRunStartsAlthoughTheOneBeforeIsNotDone holds that work does not delay the next start, and that Run waits for it.
 func TestRunStartsAlthoughTheOneBeforeIsNotDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -133,15 +155,12 @@ func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 		delay, gap time.Duration // since the start was due, and from then to the next one
 		late       bool
 	}{
-		"on time":                                {0, 10 * time.Second, false},
-		"nine seconds late, the next is not due": {9 * time.Second, 10 * time.Second, false},
-		"ten seconds late, the next is due":      {10 * time.Second, 10 * time.Second, true},
-		"together with the next":                 {0, 0, false},
-		"a timer's delay, the next is due":       {time.Millisecond, 500 * time.Microsecond, false},
-		"as late as is allowed":                  {slack, 500 * time.Microsecond, false},
-		"later than is allowed":                  {slack + 1, 500 * time.Microsecond, true},
-		"later than is allowed, the next is due": {slack + 1, slack + 1, true},
-		"as late, the next is not due":           {slack + 1, slack + 2, false},
+		"on time":                                   {0, 10 * time.Second, false},
+		"far too late, the next is not due":         {10*time.Second - 1, 10 * time.Second, false},
+		"far too late, the next is due":             {10 * time.Second, 10 * time.Second, true},
+		"as late as is allowed, the next is due":    {slack, 500 * time.Microsecond, false},
+		"later than is allowed, the next is due":    {slack + 1, 500 * time.Microsecond, true},
+		"a timer's delay, the next is due long ago": {time.Millisecond, 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var running sync.WaitGroup

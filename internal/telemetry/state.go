@@ -105,7 +105,7 @@ func infoLabels() []Label {
 func abilityLabel(a probe.Ability) Label {
 	return Label{
 		Name: a.Name,
-		From: a.Means,
+		From: a.Help,
 		infoValue: func(t probe.Description) string {
 			n := slices.IndexFunc(t.Abilities, func(has probe.Ability) bool { return has.Name == a.Name })
 			if n < 0 {

@@ -1,0 +1,116 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A fixture is what a stream of wire's testdata must decode to: see README.md there.
+type fixture struct {
+	Dialect, Framing             string
+	Frames, First, Tokens        int
+	N, Prompt, Cached, Reasoning *int
+	Finish, Error                string
+}
+
+// TestFixtures reads every stream that was written from a server's grammar as a probe does: whole, byte by byte, and
+// cut at every position. Every dialect and every type of server has one.
+func TestFixtures(t *testing.T) {
+	const testdata = "../wire/testdata/"
+	missing := append(wire.Servers(), wire.APIs()...)
+	for _, path := range must(filepath.Glob(testdata + "*/*.want")) {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), testdata), ".want")
+		want := readFixture(t, path)
+		folder, _, _ := strings.Cut(name, "/")
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == folder || name == want.Dialect })
+		t.Run(name, func(t *testing.T) {
+			body := must(os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt"))
+			equal(t, "whole", want, decode(t, want, bytes.NewReader(body)))
+			equal(t, "byte by byte", want, decode(t, want, iotest.OneByteReader(bytes.NewReader(body))))
+			whole := framesOf(want.Framing, bytes.NewReader(body))
+			for at := 1; at < len(body); at++ {
+				cut := framesOf(want.Framing, io.MultiReader(bytes.NewReader(body[:at]), bytes.NewReader(body[at:])))
+				if !slices.Equal(whole, cut) {
+					t.Fatalf("cut at byte %d of %q (-whole +cut):\n%s", at, body, cmp.Diff(whole, cut))
+				}
+			}
+		})
+	}
+	if len(missing) > 0 {
+		t.Errorf("no fixture of %q", missing)
+	}
+}
+
+// readFixture reads what a stream must decode to.
+func readFixture(t *testing.T, path string) (want fixture) {
+	t.Helper()
+	file := json.NewDecoder(bytes.NewReader(must(os.ReadFile(path))))
+	file.DisallowUnknownFields()
+	if err := file.Decode(&want); err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// framesIn reads a body whose arrivals do not matter.
+func framesIn(framing string, body io.Reader) *stream.Frames {
+	read := stream.NewSSE
+	if framing == "ndjson" {
+		read = stream.NewLines
+	}
+	return read(body, func(int64) stream.Timestamp { return stream.Timestamp{} }, 4096)
+}
+
+// decode reads the body of a fixture as a probe does. The answer is not judged by its length.
+func decode(t *testing.T, of fixture, body io.Reader) fixture {
+	t.Helper()
+	r := &Result{}
+	x := exchange{
+		result: r, answer: newAnswer(r, Question{}), target: Target{Dialect: must(wire.Lookup(of.Dialect))},
+		stall: newStallTimer(time.Hour, func() {}), trace: &trace{},
+	}
+	got := fixture{Dialect: of.Dialect, Framing: of.Framing, First: -1}
+	frames := framesIn(of.Framing, body)
+	x.read(t.Context(), func() (stream.Frame, error) {
+		if got.First < 0 && len(r.Tokens) > 0 {
+			got.First = got.Frames - 1
+		}
+		frame, err := frames.Next()
+		if err == nil {
+			got.Frames++
+		}
+		return frame, err
+	})
+	got.Tokens, got.Finish = len(r.Tokens), r.Finish
+	got.N, got.Prompt = known(r.Usage.Generated()), known(r.Usage.Prompt)
+	got.Cached, got.Reasoning = known(r.Usage.Cached), known(r.Usage.Reasoning)
+	if x.answer.serverErr != nil {
+		got.Error = x.answer.serverErr.Error()
+	}
+	return got
+}
+
+// framesOf returns the data of every frame, and the error at the end.
+func framesOf(framing string, body io.Reader) (list []string) {
+	frames := framesIn(framing, body)
+	for {
+		frame, err := frames.Next()
+		if err != nil {
+			return append(list, err.Error())
+		}
+		list = append(list, string(frame.Data))
+	}
+}
