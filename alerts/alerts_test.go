@@ -24,7 +24,7 @@ type group struct {
 	Rules          []rule
 }
 
-// groups are the rules as Prometheus reads them.
+// groups returns the rules as Prometheus reads them.
 func groups(t *testing.T) []group {
 	t.Helper()
 	var file struct{ Groups []group }
@@ -34,30 +34,28 @@ func groups(t *testing.T) []group {
 	return file.Groups
 }
 
-// split are the alerting rules and the recording rules.
-func split(t *testing.T) (alerting, recording []rule) {
+// alerting returns the alerting rules.
+func alerting(t *testing.T) []rule {
 	t.Helper()
+	var all []rule
 	for _, g := range groups(t) {
 		for _, r := range g.Rules {
 			if r.Alert != "" {
-				alerting = append(alerting, r)
-			} else {
-				recording = append(recording, r)
+				all = append(all, r)
 			}
 		}
 	}
-	if len(alerting) < 10 || len(recording) < 10 {
-		t.Fatalf("%d alerts and %d records: the test does not see them", len(alerting), len(recording))
+	if len(all) < 10 {
+		t.Fatalf("%d alerts: the test does not see them", len(all))
 	}
-	return alerting, recording
+	return all
 }
 
-// TestAnnotationsAndLabels holds what every alert tells whom it wakes, and that
-// no number is a label: each value would be another alert.
+// TestAnnotationsAndLabels holds what each alert must say to whom it wakes. No number is a label, because each value
+// would be another alert.
 func TestAnnotationsAndLabels(t *testing.T) {
 	names := regexp.MustCompile(`\$labels\.(target|job)\b`)
-	alerting, _ := split(t)
-	for _, r := range alerting {
+	for _, r := range alerting(t) {
 		if !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
 			t.Errorf("%s: severity %q", r.Alert, r.Labels["severity"])
 		}
@@ -87,11 +85,10 @@ func TestAnnotationsAndLabels(t *testing.T) {
 	}
 }
 
-// TestTheModelIsNoIdentity holds that no alert has the label model: it is unknown while a restarted prober has not
-// reached the server, and another one would be another alert about the same fault.
+// TestTheModelIsNoIdentity holds that no alert has the label model. A prober that restarts does not know the model
+// until it reaches the server, and another value would be another alert about the same fault.
 func TestTheModelIsNoIdentity(t *testing.T) {
-	alerting, _ := split(t)
-	for _, r := range alerting {
+	for _, r := range alerting(t) {
 		if strings.Contains(r.Annotations["summary"]+r.Annotations["description"], "$labels.model") {
 			t.Errorf("%s: a text takes the model from the labels", r.Alert)
 		}
@@ -102,18 +99,18 @@ func TestTheModelIsNoIdentity(t *testing.T) {
 	}
 }
 
-// TestNoTargetIsNamed holds that the rules are the same for everybody.
+// TestNoTargetIsNamed holds that the rules name no target, job or objective of anybody.
 func TestNoTargetIsNamed(t *testing.T) {
 	literal := regexp.MustCompile(`\b(target|model|prompt|group|job|instance|objective)\s*` +
 		`(=~|!~|!=|=)\s*\\?["'][^"']*["']`)
-	rules := bytes.ReplaceAll(Rules(), []byte(`model!="unknown"`), nil) // what the prober says where it knows none
+	rules := bytes.ReplaceAll(Rules(), []byte(`model!="unknown"`), nil) // the prober's own word
 	if found := literal.FindAll(rules, -1); found != nil {
 		t.Errorf("the rules name somebody: %q", found)
 	}
 }
 
-// TestIntervals holds groups below Prometheus' lookback of five minutes, with
-// room for a late evaluation: a rule that reads another group's record would find nothing.
+// TestIntervals holds that each group is evaluated well within Prometheus' lookback of five minutes. Otherwise a rule
+// that reads a record of another group could find nothing.
 func TestIntervals(t *testing.T) {
 	for _, g := range groups(t) {
 		d, err := time.ParseDuration(g.Interval)
@@ -123,36 +120,32 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestEveryAlertHasARunbook holds that each alert has its page, and each page its
-// alert and its headings.
+// TestEveryAlertHasARunbook holds that each alert has a runbook, each runbook an alert, and the same headings.
 func TestEveryAlertHasARunbook(t *testing.T) {
-	wanted := map[string]bool{}
-	alerting, _ := split(t)
-	for _, r := range alerting {
-		wanted[r.Alert] = true
-		if _, ok := Runbook(r.Alert); !ok {
-			t.Errorf("%s has no runbook", r.Alert)
-		}
+	var alerts []string
+	for _, r := range alerting(t) {
+		alerts = append(alerts, r.Alert)
+	}
+	slices.Sort(alerts)
+	if diff := cmp.Diff(slices.Compact(alerts), Runbooks()); diff != "" {
+		t.Errorf("-alerts +runbooks\n%s", diff)
 	}
 	for _, name := range Runbooks() {
-		if !wanted[name] {
-			t.Errorf("runbook %s belongs to no alert", name)
-		}
 		page, ok := Runbook(name)
 		if !ok {
-			t.Fatalf("runbook %s is named and not there", name)
+			t.Fatalf("the runbook %s cannot be read", name)
 		}
 		want := []string{"# " + name, "## Meaning", "## Impact", "## Diagnosis", "## Mitigation"}
 		if diff := cmp.Diff(want, headings(string(page))); diff != "" {
 			t.Errorf("headings of %s (-want +got)\n%s", name, diff)
 		}
 		if !strings.Contains(string(page), "amtool silence add alertname=") {
-			t.Errorf("runbook %s does not say how to silence it", name)
+			t.Errorf("runbook %s does not say how to silence the alert", name)
 		}
 	}
 }
 
-// headings are the headings of a page in Markdown, outside of its code.
+// headings returns the headings of a page in Markdown. Comments in its code are none.
 func headings(page string) []string {
 	var found []string
 	for i, part := range strings.Split(page, "```") {

@@ -1,5 +1,5 @@
-// Package deploy_test holds that what is shipped for Kubernetes agrees with what
-// it was made from: rules, dashboards, values and configuration.
+// Package deploy_test holds that the files for Kubernetes and for releases agree with their sources: rules, dashboards,
+// values, the configuration and the version.
 package deploy_test
 
 import (
@@ -14,9 +14,9 @@ import (
 
 const chart = "helm/prober"
 
-// TestChartHasRulesAndDashboards holds that the chart has the rules, and each dashboard without white space:
-// kubectl apply repeats an object in an annotation, which has 256 KiB. They are no links, which Flux leaves
-// out.
+// TestChartHasRulesAndDashboards holds that the chart has copies of the rules and the dashboards. They are not symbolic
+// links, because Flux leaves these out. Dashboards have no white space, because kubectl apply repeats an object in an
+// annotation of at most 256 KiB.
 func TestChartHasRulesAndDashboards(t *testing.T) {
 	for _, name := range []string{"rules.yaml", "inhibit.yaml"} {
 		golden.Equal(t, chart+"/files/"+name, string(read(t, "../alerts/"+name)))

@@ -13,21 +13,23 @@ import (
 const changelog = "# Changelog\n\n## Unreleased\n\n- [BUGFIX] c\n\n## 0.1.0 / 2027-02-01\n\n- [BUGFIX] b\n\n" +
 	"## 0.1.0-rc.1 / 2027-01-31\n\n- [FEATURE] a\n"
 
-// repository is a script that makes one of git's with one commit, which is on main.
-const repository = "git init -q -b main; git commit -q --allow-empty -m a; git update-ref refs/remotes/origin/main HEAD\n"
+// repository is a script that makes a Git repository with one commit, which is on main.
+const repository = "git init -q -b main; git commit -q --allow-empty -m a; " +
+	"git update-ref refs/remotes/origin/main HEAD\n"
 
-// bash runs a script in a directory, with the scripts of a release in its path. Git sees no repository but one in that
-// directory, also where the tests are run by one of its hooks.
-func bash(t *testing.T, dir, script string) (said string, ok bool) {
+// bash runs a script in a directory, with the scripts of a release in its PATH. It removes GIT_* from the environment,
+// so that Git sees no other repository, even if one of its hooks runs the tests.
+func bash(t *testing.T, dir, script string) (output string, ok bool) {
 	t.Helper()
 	release, err := filepath.Abs("release")
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)
 	cmd.Dir = dir
-	cmd.Env = append(outside, "PATH="+release+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	cmd.Env = append(cmd.Env, "PATH="+release+":"+os.Getenv("PATH"),
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
@@ -63,36 +65,47 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestCheckTag holds that a tag is refused which is not on main, or if one of the files that name the version has another.
+// TestCheckTag holds that a tag is refused if it is not on main, or if a file that names the version has another one.
 func TestCheckTag(t *testing.T) {
 	current := regexp.MustCompile(`appVersion: "(.*)"`).FindSubmatch(read(t, chart+"/Chart.yaml"))[1]
-	named := []string{chart + "/Chart.yaml", "kustomize/base/kustomization.yaml", "kustomize/components/sidecar/sidecar.yaml"}
-	for _, edit := range []string{"", "CHANGELOG.md", "deploy/" + named[0], "deploy/" + named[1], "deploy/" + named[2]} {
+	files := map[string]string{"CHANGELOG.md": changelog}
+	for _, path := range []string{
+		chart + "/Chart.yaml", "kustomize/base/kustomization.yaml", "kustomize/components/sidecar/sidecar.yaml",
+	} {
+		files["deploy/"+path] = strings.ReplaceAll(string(read(t, path)), string(current), "0.1.0")
+	}
+	check := func(other, script string) (output string, ok bool) {
 		dir := t.TempDir()
-		writeFile(t, dir+"/CHANGELOG.md", changelog)
-		for _, path := range named {
-			writeFile(t, dir+"/deploy/"+path, strings.ReplaceAll(string(read(t, path)), string(current), "0.1.0"))
+		for path, text := range files {
+			if path == other {
+				text = strings.ReplaceAll(text, "0.1.0", "0.1.0-rc.2")
+			}
+			writeFile(t, dir+"/"+path, text)
 		}
-		if edit != "" {
-			writeFile(t, dir+"/"+edit, strings.ReplaceAll(string(read(t, dir+"/"+edit)), "0.1.0", "0.1.0-rc.2"))
-		}
-		said, ok := bash(t, dir, repository+"check-tag v0.1.0")
-		if ok != (edit == "") || !strings.HasPrefix(said, edit) {
-			t.Errorf("%q of another version: %v %s", edit, ok, said)
-		}
-		said, ok = bash(t, dir, "git commit -q --allow-empty -m b; check-tag v0.1.0")
-		if ok || said != "the tag is not on main\n" {
-			t.Errorf("beside main: %s", said)
+		return bash(t, dir, repository+script)
+	}
+	if output, ok := check("", "check-tag v0.1.0"); !ok {
+		t.Errorf("refused: %s", output)
+	}
+	output, ok := check("", "git commit -q --allow-empty -m b; check-tag v0.1.0")
+	if ok || output != "the tag is not on main\n" {
+		t.Errorf("beside main: %v %s", ok, output)
+	}
+	for path := range files {
+		output, ok := check(path, "check-tag v0.1.0")
+		if ok || !strings.HasPrefix(output, path) {
+			t.Errorf("%s has another version: %v %s", path, ok, output)
 		}
 	}
 }
 
-// TestGoVersion holds that workflows and the Dockerfile have the minor version of Go that go.mod wants.
+// TestGoVersion holds that the workflows and the Dockerfile have the minor version of Go in go.mod.
 func TestGoVersion(t *testing.T) {
-	minor := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(read(t, "../go.mod")))[1]
+	minor := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(read(t, "../go.mod"))[1]
+	named := regexp.MustCompile(`(?:go-version: |golang:)(\S+)`)
 	for _, path := range append(glob(t, "../.github/workflows/*.yml"), "../Dockerfile") {
-		for _, version := range regexp.MustCompile(`(?:go-version: |golang:)(\S+)`).FindAllStringSubmatch(string(read(t, path)), -1) {
-			if !strings.HasPrefix(version[1], minor+".") {
+		for _, version := range named.FindAllSubmatch(read(t, path), -1) {
+			if !strings.HasPrefix(string(version[1]), string(minor)+".") {
 				t.Errorf("%s has Go %s, go.mod %s", path, version[1], minor)
 			}
 		}

@@ -145,7 +145,8 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 }
 
 // TestDashboardsAskForWhatThereIs parses every query, and holds that there are its metrics, the labels it matches and
-// those it groups by, also where another branch of it has data.
+// those it groups by, also where another branch of it has data, and that the prober's own series are those of the chosen
+// probers.
 func TestDashboardsAskForWhatThereIs(t *testing.T) {
 	metrics, labels := namesOf(t)
 	suffix := regexp.MustCompile(`_(bucket|count|sum)$`)
@@ -162,8 +163,14 @@ func TestDashboardsAskForWhatThereIs(t *testing.T) {
 				if n.Name != "" && !metrics[n.Name] && !metrics[suffix.ReplaceAllString(n.Name, "")] {
 					t.Errorf("%s: there is no %s", q, n.Name)
 				}
+				matched := map[string]bool{}
 				for _, m := range n.LabelMatchers {
+					matched[m.Name] = true
 					used = append(used, m.Name)
+				}
+				ofChosen := matched["job"] && matched["instance"]
+				if strings.HasPrefix(n.Name, "llm_probe") && !ofChosen && q.panel != "variable" {
+					t.Errorf("%s: %s is taken from all probers:\n%s", q, n.Name, q.expr)
 				}
 			case *parser.AggregateExpr:
 				used = append(used, n.Grouping...)

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// What --format can be.
+// The values of --format.
 const formatPrometheus, formatAlertmanager = "prometheus", "alertmanager"
 
 func newAlerts() *cobra.Command {
@@ -63,7 +63,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 	return cmd
 }
 
-// printRunbook writes the runbook of an alert. alone: no flag asks for something else.
+// printRunbook writes the runbook of an alert. alone reports whether no flag asks for something else.
 func printRunbook(out io.Writer, name string, alone bool) error {
 	place := fmt.Sprintf("alerts %q", name)
 	page, ok := alerts.Runbook(name)

@@ -71,6 +71,7 @@ set, requests are exported as those of run are.
 	return cmd
 }
 
+// addBenchFlags adds the flags that only bench has.
 func addBenchFlags(flags *pflag.FlagSet, o *bench.Options) {
 	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
 	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
@@ -82,8 +83,8 @@ func addBenchFlags(flags *pflag.FlagSet, o *bench.Options) {
 		"`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 }
 
-// withOutputProblems adds what is wrong with --format and --plot to the problems among an error, so that a user sees
-// all at once. Another error stays as it is.
+// withOutputProblems returns err with the problems of --format and --plot added, so that a user sees all problems at
+// once. It returns an error that is no [usage.Problems] as it is.
 func withOutputProblems(err error, format, plot string) error {
 	problems := checkOutput(format, plot)
 	more, ok := errors.AsType[usage.Problems](err)
@@ -97,9 +98,11 @@ func withOutputProblems(err error, format, plot string) error {
 	return problems
 }
 
-// runBench runs a plan, and exports its requests over OTLP if that is configured.
+// runBench runs a plan. It exports the requests over OTLP if that is configured.
 func runBench(cmd *cobra.Command, plan *bench.Plan, files *engine.Files) error {
-	out, errs, build := cmd.OutOrStdout(), cmd.ErrOrStderr(), buildInfo()
+	out := cmd.OutOrStdout()
+	errs := cmd.ErrOrStderr()
+	build := buildInfo()
 	observers, err := engine.NewObservers(cmd.Context(), plan.Lengths[0], build, newLog(errs, "warn", "console"))
 	if err != nil {
 		return err

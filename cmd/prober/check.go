@@ -33,7 +33,6 @@ configuration, 3 for what --fail-on names.`,
 			mostUsed: "targets-file quick format qps prompt-tokens max-tokens model api-key-file objective fail-on",
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			out := cmd.OutOrStdout()
 			if c.Quick && g.failOn != nil {
 				return usage.Problems{{
 					Place: "--quick",
@@ -41,19 +40,21 @@ configuration, 3 for what --fail-on names.`,
 					Hint:  "leave one of them out",
 				}}
 			}
-			jobs, err := g.assemble(cmd, urls)
-			c.Out, c.Judge = out, g.judge
+			c.Out = cmd.OutOrStdout()
 			if g.format == "json" {
 				c.Out = io.Discard
 			}
-			errors.As(err, &c.Problems)
+			c.Judge = g.judge
+			jobs, err := g.assemble(cmd, urls)
 			if err == nil {
 				c.Problems = g.rejected // the other targets are checked
 				c.Run(cmd.Context(), jobs)
 				err = g.verdict(c.Passed)
+			} else {
+				c.Problems, _ = errors.AsType[usage.Problems](err)
 			}
 			if g.format == "json" {
-				err = errors.Join(err, report.Encode(out, "  ", c))
+				err = errors.Join(err, report.Encode(cmd.OutOrStdout(), "  ", c))
 			}
 			return err
 		},

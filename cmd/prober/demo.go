@@ -17,7 +17,7 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// The demo's own defaults: probes three times as often as usual, so that a minute shows something, and soon ended.
+// The demo's own defaults: it probes three times as often as run, so that a minute shows something, and stops sooner.
 const (
 	demoQPS    = "0.3333"
 	demoDrain  = time.Second
@@ -32,8 +32,8 @@ func newDemo() *cobra.Command {
 		Short: "Probe two simulated stacks: needs nothing",
 		Long: `Demo serves simulated LLM endpoints on loopback and probes them every three
 seconds with 21,000-token prompts: simulate and run in one process. Nothing
-leaves this machine. Of the environment, the variables of its flags apply;
-targets and keys that are configured there are not read.
+leaves this machine. From the environment it reads the variables of its flags,
+but no targets and no keys.
 
 It listens on ` + demoListen + `, or on a free port if that is taken.`,
 		Example: `  prober demo
@@ -54,15 +54,15 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 			if err != nil {
 				return err
 			}
-			var listening net.ListenConfig
-			listener, err := listening.Listen(cmd.Context(), "tcp", c.ListenAddress)
+			var socket net.ListenConfig
+			listener, err := socket.Listen(cmd.Context(), "tcp", c.ListenAddress)
 			if err != nil && c.ListenAddress == demoListen { // it is taken: any free port will do
-				listener, err = listening.Listen(cmd.Context(), "tcp", "127.0.0.1:0")
+				listener, err = socket.Listen(cmd.Context(), "tcp", "127.0.0.1:0")
 			}
 			if err != nil {
 				return listenError(cmd, c.ListenAddress, err)
 			}
-			tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
+			printDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
 			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
 			defer saveMemory(log)()
 			d := &daemon.Daemon{
@@ -77,12 +77,13 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
 	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all the simulator's randomness")
 	addConfigFlags(cmd, cmd.Name())
-	cmd.Flags().Lookup("qps").DefValue, cmd.Flags().Lookup("listen-address").DefValue = demoQPS, demoListen
+	cmd.Flags().Lookup("qps").DefValue = demoQPS
+	cmd.Flags().Lookup("listen-address").DefValue = demoListen
 	return cmd
 }
 
-// demoConfig has the endpoints as its only targets. Of the environment the demo's flags count: keys are not for a
-// simulator.
+// demoConfig returns a configuration whose only targets are the endpoints. From the environment it takes the variables
+// of the demo's flags, and so no keys.
 func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, files *engine.Files) (*config.Config, error) {
 	environ := map[string]string{
 		"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen,
@@ -96,12 +97,15 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, files *engine.File
 	}
 	for n, e := range endpoints {
 		target := fmt.Sprintf("PROBER_TARGETS_%d_", n)
-		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.URL(), e.Profile.Name, "demo"
+		environ[target+"URL"] = e.URL()
+		environ[target+"NAME"] = e.Profile.Name
+		environ[target+"GROUP"] = "demo"
 	}
 	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, files)
 }
 
-func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
+// printDemo prints what the demo serves where, and how to make a simulated server slow or fail.
+func printDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
 	interval := format.Short(engine.Interval(t).Seconds())
 	tokens := format.Grouped(t.PromptTokens)
 	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts\n\n", interval, tokens)

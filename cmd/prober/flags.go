@@ -18,32 +18,33 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A setting is the value of a flag of the configuration, which judges it.
+// A setting is the value of a flag that package config parses and judges.
 type setting struct{ text, kind string }
 
 func (s *setting) Set(text string) error { s.text = text; return nil }
 func (s *setting) String() string        { return s.text }
 func (s *setting) Type() string          { return s.kind }
 
-// addConfigFlags gives a command a flag for every setting that the one called name has a use for.
+// addConfigFlags gives a command a flag for each setting that the command called name uses.
 func addConfigFlags(cmd *cobra.Command, name string) {
 	for _, key := range config.Reference() {
 		if key.Flag == "" || len(key.For) > 0 && !slices.Contains(key.For, name) {
 			continue
 		}
 		flag := cmd.Flags().VarPF(&setting{kind: key.Type}, key.Flag, "", key.Help)
-		flag.DefValue, flag.Annotations = key.Default, map[string][]string{"topic": {key.Topic}, "variable": {key.Variable}}
+		flag.DefValue = key.Default
+		flag.Annotations = map[string][]string{"topic": {key.Topic}, "variable": {key.Variable}}
 		if key.Switch {
 			flag.NoOptDefVal = "on"
 		}
 	}
 }
 
-// unreadable is what is wrong with a value that cannot be read as one of a type of flags, and what would be right.
+// unreadable are the problems of values that a flag cannot read, by the type of the flag. They have no place yet.
 var unreadable = map[string]usage.Problem{
 	"int":    {Text: "not a whole number", Hint: "want a number, for example 10"},
 	"uint64": {Text: "not a whole number", Hint: "want a number, for example 10"},
-	"uint16": {Text: "no port", Hint: "want 1 to 65535"},
+	"uint16": {Text: "not a port", Hint: "want 1 to 65535"},
 	"bool":   {Text: "neither true nor false", Hint: "give it alone for true"},
 	"intSlice": {
 		Text: "not a list of whole numbers",
@@ -53,14 +54,14 @@ var unreadable = map[string]usage.Problem{
 	"duration":    {Text: "not a duration", Hint: "want a duration with its unit, for example 30s"},
 }
 
-// inPlaceOfSecrets says by the flags that would hold secrets what to use instead.
+// inPlaceOfSecrets are the hints for users who look for a flag that would hold a secret, by the name of the flag.
 var inPlaceOfSecrets = map[string]string{
 	"api-key": "use --api-key-file FILE, or PROBER_API_KEY",
 	"headers": "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and " +
 		"PROBER_TARGETS_0_HEADERS",
 }
 
-// flagError says what is wrong with a flag in the words of all problems, and what an unknown one probably stands for.
+// flagError returns an error of a flag as a problem, or with the flag that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
@@ -77,7 +78,7 @@ func flagError(cmd *cobra.Command, err error) error {
 				Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
 			}}
 		case word == "interval" && cmd.Flags().Lookup("qps") != nil:
-			err = fmt.Errorf("%w (did you mean --qps? every 10 s is --qps 0.1)", err)
+			err = fmt.Errorf("%w (did you mean --qps? --qps 0.1 is a probe every 10 s)", err)
 		case isOfOthers:
 			err = fmt.Errorf("%w (%s does not accept it)", err, cmd.Name())
 		case near != "":

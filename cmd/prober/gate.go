@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,14 +19,15 @@ import (
 
 // A gate judges what a command measures, and makes it fail.
 type gate struct {
-	promises, failOn []string // the flags
-	format           string   // text or json; the same
+	promises []string // of the flag --objective
+	failOn   []string // of the flag --fail-on
+	format   string   // of the flag --format: text or json
 
 	objectives []probe.Objective
-	rejected   usage.Problems // of targets that cannot be probed, see check
-	fails      report.Gate
-	missed     bool
-	w          io.Writer // for the judgements
+	rejected   usage.Problems // of the targets that cannot be probed; only check goes on with the others
+	fails      report.Gate    // what --fail-on names
+	missed     bool           // an objective was missed
+	w          io.Writer      // for the judgements
 }
 
 // addFlags gives a command the flags of g, and all that configure it.
@@ -36,13 +38,13 @@ func (g *gate) addFlags(cmd *cobra.Command, failOn string) {
 	addConfigFlags(cmd, cmd.Name())
 }
 
-// options are the configuration of a judged command. What ends needs no goal measurable in an hour; check says what run
-// would.
+// options returns the options for the configuration of a command. once and bench are finite; check judges a
+// configuration as run does.
 func (g *gate) options(cmd *cobra.Command, settings map[string]string, urls []string) config.Options {
 	return config.Options{Overrides: settings, URLs: urls, Objectives: g.promises, Finite: cmd.Name() != "check"}
 }
 
-// assemble reads the configuration of a command that ends, writes its warnings to standard error, and makes its jobs.
+// assemble reads the configuration of once or check, writes its warnings to standard error, and makes its jobs.
 func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error) {
 	if g.format != "text" && g.format != "json" {
 		return nil, usage.Problems{{Place: usage.FlagPlace("format", g.format), Text: "unknown", Hint: "want text or json"}}
@@ -56,14 +58,17 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if problems != nil {
 		return nil, problems
 	}
-	g.fails, g.objectives, g.rejected, g.w = fails, c.Given, c.Problems(), cmd.ErrOrStderr()
+	g.fails = fails
+	g.objectives = c.Given
+	g.rejected = c.Problems()
+	g.w = cmd.ErrOrStderr()
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
 	return engine.Assemble(engine.Present(cmd.Context(), c), files, nil, buildInfo().Version)
 }
 
-// loadCompared reads the configuration of a command that compares targets, and checks --fail-on with it.
+// loadCompared reads the configuration of bench, which may compare targets, and checks --fail-on with it.
 func (g *gate) loadCompared(
 	cmd *cobra.Command, settings map[string]string, urls []string, files *engine.Files,
 ) (*config.Config, error) {
@@ -91,7 +96,8 @@ func parseGate(
 	if targets != nil {
 		words += ", regression or 'regression>5%'"
 	}
-	pair := len(targets) == 2 && targets[0].Group == targets[1].Group && !targets[0].EachAddress && !targets[1].EachAddress
+	isAddresses := func(t config.Target) bool { return t.EachAddress }
+	isPair := len(targets) == 2 && targets[0].Group == targets[1].Group && !slices.ContainsFunc(targets, isAddresses)
 	for _, word := range failOn {
 		word = strings.ReplaceAll(word, " ", "")
 		slower := regression.FindStringSubmatch(word)
@@ -102,7 +108,7 @@ func parseGate(
 			wrong(word, "there is no objective", "add one, for example --objective ttft=2s@95%")
 		case slower == nil:
 			g.Objective = true
-		case !pair:
+		case !isPair:
 			wrong(word, "needs two targets of one group to compare", "want prober bench before=URL after=URL")
 		default:
 			g.Regression = true
@@ -112,7 +118,7 @@ func parseGate(
 	return g, problems
 }
 
-// judge says how far results of a target, one or none, met the objectives.
+// judge prints and returns how far the results of a target, if there are any, met the objectives.
 func (g *gate) judge(target string, results ...*probe.Result) []report.Attainment {
 	var samples []report.Sample
 	for _, r := range results {
@@ -127,7 +133,7 @@ func (g *gate) judge(target string, results ...*probe.Result) []report.Attainmen
 	return s.Objectives
 }
 
-// verdict is the error of a command whose probes and checks passed, or not.
+// verdict returns the error that a command ends with. passed reports whether its probes and checks did.
 func (g *gate) verdict(passed bool) error {
 	switch {
 	case g.rejected != nil:

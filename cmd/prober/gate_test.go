@@ -1,41 +1,60 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
-// TestParseGate holds what --fail-on takes, and what is offered: of a command that compares nothing no regression.
+// TestParseGate holds what --fail-on accepts, and that a command which compares nothing does not offer regression.
 func TestParseGate(t *testing.T) {
-	for want, test := range map[string]struct {
-		failOn  []string
+	const all = "want objective, regression or 'regression>5%'"
+	for _, test := range []struct {
+		failOn  string
 		targets []config.Target
+		want    report.Gate
+		wrong   usage.Problems
 	}{
-		"{true true 2.5} ": {[]string{"objective", " regression>2.5%"}, make([]config.Target, 2)},
-		"{false false 0} 1 problem:\n  --fail-on=\"x\": unknown; want objective":                                          {[]string{"x"}, nil},
-		"{true false 0} 1 problem:\n  --fail-on=\"regression>5\": unknown; want objective, regression or 'regression>5%'": {[]string{"objective", "regression>5"}, make([]config.Target, 1)},
+		{failOn: "objective", want: report.Gate{Objective: true}},
+		{
+			failOn:  " regression>2.5%",
+			targets: make([]config.Target, 2),
+			want:    report.Gate{Regression: true, MinSlowdown: 2.5},
+		},
+		{failOn: "x", wrong: usage.Problems{{Place: `--fail-on="x"`, Text: "unknown", Hint: "want objective"}}},
+		{
+			failOn:  "regression>5",
+			targets: make([]config.Target, 1),
+			wrong:   usage.Problems{{Place: `--fail-on="regression>5"`, Text: "unknown", Hint: all}},
+		},
 	} {
-		g, problems := parseGate(test.failOn, []probe.Objective{}, test.targets)
-		text := ""
-		if problems != nil {
-			text = problems.Error()
-		}
-		if got := fmt.Sprint(g, " ", text); got != want {
-			t.Errorf("%q: %s, want %s", test.failOn, got, want)
+		got, wrong := parseGate([]string{test.failOn}, []probe.Objective{}, test.targets)
+		if diff := cmp.Diff(test.want, got) + cmp.Diff(test.wrong, wrong); diff != "" {
+			t.Errorf("%q: -want +got\n%s", test.failOn, diff)
 		}
 	}
 }
 
 func TestCheckOutput(t *testing.T) {
 	dir := t.TempDir()
-	if problems := checkOutput("text", filepath.Join(dir, "x.html")); problems != nil {
-		t.Error(problems)
-	}
-	if problems := append(checkOutput("json", filepath.Join(dir, "no", "x.html")), checkOutput("json", "x.png")...); len(problems) != 2 {
-		t.Error(problems)
+	for picture, want := range map[string]string{
+		"":                                 "",
+		filepath.Join(dir, "x.html"):       "",
+		filepath.Join(dir, "no", "x.html"): "want a file that can be written",
+		filepath.Join(dir, "x.png"):        "want a file that ends with .html",
+	} {
+		got := ""
+		for _, problem := range checkOutput("json", picture) {
+			got += problem.Hint
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", picture, got, want)
+		}
 	}
 }

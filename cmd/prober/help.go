@@ -18,10 +18,12 @@ const (
 	appendix = "appendix"
 )
 
-// help writes the page of a command, as wide as the terminal: with its most used flags, or with all of them by topic.
+// help prints the help of a command, as wide as the terminal: with its most used flags, or with all of them by topic.
 func help(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
-	width, full, most := format.TableWidth(out), cmd.Flags().Changed("help-all"), strings.Fields(cmd.Annotations[mostUsed])
+	width := format.TableWidth(out)
+	full := cmd.Flags().Changed("help-all")
+	most := strings.Fields(cmd.Annotations[mostUsed])
 	fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n", cmp.Or(cmd.Long, cmd.Short), cmd.UseLine())
 	if cmd.HasExample() {
 		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
@@ -70,8 +72,7 @@ func help(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// flagHelp describes a flag: its name, the type of its values, its usage, its default, and the variable that does the
-// same.
+// flagHelp returns the help of a flag: its name, the type of its values, its usage, its default, and its variable.
 func flagHelp(f pflag.Flag, width int) string {
 	const column = 26
 	kind, usage := pflag.UnquoteUsage(&f)

@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/llm-prober/prober/"
 
-// imports is which packages of ours each package may import itself, as the picture
-// in CONTRIBUTING.md shows: only what stands below it.
+// imports are the packages of this module that each package may import itself: only what stands below it in the picture
+// in CONTRIBUTING.md.
 var imports = map[string][]string{
 	"cmd/prober": {
 		"alerts", "dashboards", "daemon", "engine", "telemetry", "prompt", "probe", "wire", "stream",
@@ -41,20 +41,26 @@ var imports = map[string][]string{
 	"internal/memconn": {},
 	"internal/golden":  {},
 
-	// What is shipped beside the program imports nothing of ours.
+	// What is shipped beside the program imports nothing of it.
 	"alerts":              {},
 	"dashboards":          {},
 	"dashboards/generate": {},
 	"deploy":              {},
 }
 
-// TestImports compares the table with what the code imports (tests may import more), and checks that results know no metrics
-// and that packages know no logger. internal/promquery reads what Prometheus stored, internal/bench and internal/check use the engine.
+// measuring are the packages that may know metrics and loggers. In another one, the results of a probe could depend on
+// how they are recorded.
+var measuring = []string{
+	"cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry",
+	"internal/promquery",               // reads what Prometheus stored
+	"internal/bench", "internal/check", // use the engine
+}
+
+// TestImports compares the tables with what the code imports. Tests may import more.
 func TestImports(t *testing.T) {
-	measuring := []string{"cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/promquery", "internal/bench", "internal/check"}
 	foreign := regexp.MustCompile(`^(github\.com/prometheus|go\.opentelemetry\.io|go\.uber\.org/zap)\b`)
-	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}};{{join .Imports " "}};{{join .Deps " "}}`, "../../...")
-	out, err := list.Output()
+	const columns = `{{.ImportPath}};{{join .Imports " "}};{{join .Deps " "}}`
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", columns, "../../...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,10 +39,10 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// errFailed is returned by a verb that has already said what failed.
+// errFailed is the error of a command that has already printed what failed.
 var errFailed = errors.New("failed")
 
-// run is the whole program: arguments in, exit code out.
+// run runs the program with arguments and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -109,7 +109,7 @@ as native histograms on /metrics and over OTLP.`,
 	return root
 }
 
-// knownCommand is an error if arguments are left where the name of a command should be.
+// knownCommand returns an error if arguments are left where the name of a command should be.
 func knownCommand(cmd *cobra.Command, rest []string) error {
 	if len(rest) == 0 || !cmd.HasSubCommands() {
 		return nil
@@ -125,7 +125,7 @@ func knownCommand(cmd *cobra.Command, rest []string) error {
 	return err
 }
 
-// buildInfo is what the Go tool wrote into the binary.
+// buildInfo returns the version and the revision that the Go tool wrote into the binary.
 func buildInfo() telemetry.Build {
 	build := telemetry.Build{Version: "devel", Revision: "unknown"}
 	info, ok := debug.ReadBuildInfo()

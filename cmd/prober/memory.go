@@ -8,12 +8,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// garbagePercent is the GOGC of a prober that runs for long. Go's own 100 takes a third more memory; see
+// garbagePercent is the GOGC of run and demo. With Go's own default, 100, they need a third more memory: see
 // docs/measurement.md.
 const garbagePercent = 40
 
-// saveMemory sets when Go collects garbage, unless the environment does by GOGC and GOMEMLIMIT. The function that it
-// returns undoes that. Without a limit that could be read, as on macOS, the prober works as well.
+// saveMemory sets when Go collects garbage, unless GOGC and GOMEMLIMIT do, and returns a function that undoes it. If no
+// memory limit can be read, as on macOS, it sets none.
 func saveMemory(log *zap.Logger) (undo func()) {
 	percent := debug.SetGCPercent(garbagePercent)
 	if os.Getenv("GOGC") != "" {

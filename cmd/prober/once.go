@@ -21,8 +21,8 @@ func newOnce() *cobra.Command {
 		Short: "Probe each target once and show what happened",
 		Long: `Once sends one probe to each target and shows where the time went: connection,
 wait, first token, gaps, usage and the verdict. Targets are the URLs, or those
-of the environment and the targets file. The prompt is made exactly as long as
-asked before: by the server's tokenizer, or by the usage of a few requests with
+of the environment and the targets file. The prompt gets its exact length
+first: from the server's tokenizer, or from the usage of a few requests with
 short answers.
 
 Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration, 3
@@ -64,7 +64,7 @@ func (g *gate) probeOnce(ctx context.Context, out io.Writer, j *engine.Job) (all
 		err = errors.Join(err, g.showResult(out, r))
 	}
 	if g.format != "json" {
-		sayLengths(out, j)
+		printLengths(out, j)
 	}
 	return allOK, err
 }
@@ -82,8 +82,8 @@ func (g *gate) showResult(out io.Writer, r *probe.Result) error {
 	}{result, objectives})
 }
 
-// sayLengths says how long the prompts of each target are, and what made them so.
-func sayLengths(out io.Writer, j *engine.Job) {
+// printLengths prints how long the prompts of each target are, and how that is known.
+func printLengths(out io.Writer, j *engine.Job) {
 	for i, t := range j.Targets {
 		line := j.LengthLine(i)
 		if line != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// checkOutput finds what is wrong with the format of tables and with the file for the page with plots, if there is to
-// be one.
+// checkOutput returns the problems of the format of tables and of the file for the page with plots. An empty picture is
+// no problem: there is no page then.
 func checkOutput(layout, picture string) (problems usage.Problems) {
 	wrong := func(flag, value, text, hint string) { problems.Add(usage.FlagPlace(flag, value), text, hint) }
 	if !slices.Contains([]string{"text", "json", "markdown"}, layout) {

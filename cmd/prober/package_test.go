@@ -20,8 +20,8 @@ import (
 
 var packageDir = flag.String("packages", "", "write the man pages and completions of packages into this `directory`")
 
-// TestPackageFiles writes what packages have besides the binary: a man page for each command, with everything that its
-// help has, and completions for each shell.
+// TestPackageFiles writes what packages contain besides the binary: a man page for each command, with all that its help
+// says, and completions for each shell.
 func TestPackageFiles(t *testing.T) {
 	dir := *packageDir
 	if dir == "" {
@@ -56,11 +56,11 @@ func TestPackageFiles(t *testing.T) {
 	}
 }
 
-// indented is a block of text that help shows as it is: two spaces are not enough for Markdown.
+// indented matches a block of text that help shows as it is. Markdown would need more than two spaces for that.
 var indented = regexp.MustCompile(`(?m)(^  .*\n?)+`)
 
-// forMan puts what only our help shows into the texts that man pages are made of, and returns how many commands there are:
-// the list of commands, the variables of flags, and what --help-all adds.
+// forMan adds the list of commands, the variables of flags, and what --help-all shows to the texts that man pages are
+// made of. It returns the number of commands.
 func forMan(cmd *cobra.Command) (commands int) {
 	cmd.DisableAutoGenTag = true
 	commands = 1
@@ -79,7 +79,7 @@ func forMan(cmd *cobra.Command) (commands int) {
 		cmd.Long += "\n\n```" + more + "```\n"
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		f.Hidden = f.Name == "help-all" // the page has all of it
+		f.Hidden = f.Name == "help-all" // the page shows everything
 		if variable := f.Annotations["variable"]; variable != nil {
 			f.Usage += " (" + variable[0] + ")"
 		}
@@ -87,7 +87,7 @@ func forMan(cmd *cobra.Command) (commands int) {
 	return commands
 }
 
-// compress replaces each file of a directory by what gzip makes of it, the same each time.
+// compress replaces each file of a directory by its gzip, which is the same each time.
 func compress(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

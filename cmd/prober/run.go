@@ -21,7 +21,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// How long `prober run` lets running probes end when it stops, and the last export after them.
+// The limits of what `prober run` waits for when it stops: first the probes under way, then the last export.
 const (
 	drainLimit = 10 * time.Second
 	flushLimit = 5 * time.Second
@@ -84,7 +84,8 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 	return cmd
 }
 
-// listenError names the address as it was given. It is no usage error: a service manager shall try again.
+// listenError returns err with the address as it was given. It is no usage error, so that a service manager tries
+// again.
 func listenError(cmd *cobra.Command, address string, err error) error {
 	place := fmt.Sprintf("PROBER_LISTEN_ADDRESS=%q", address)
 	if cmd.Flags().Changed("listen-address") {
@@ -93,7 +94,7 @@ func listenError(cmd *cobra.Command, address string, err error) error {
 	return fmt.Errorf("%s: %w; want a free address of this machine, for example 127.0.0.1:9465", place, err)
 }
 
-// newLog returns a log to w; without a layout it is for eyes on a terminal, and JSON elsewhere.
+// newLog returns a log that writes to w. Without a layout it writes for people on a terminal, and JSON elsewhere.
 func newLog(w io.Writer, level, layout string) *zap.Logger {
 	least, _ := zapcore.ParseLevel(level) // the configuration is validated
 	if layout == "" && format.IsTerminal(w) {

@@ -23,17 +23,21 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"prober": main})
 }
 
-// TestScripts runs the command line as it is typed. Each script finds servers
-// in its environment: SIM, OTHER and TGI (simulated), GARBLED (answers canaries wrongly), SHORT (with a short context),
-// STRICT (one that wants the key sk-sesame and rejects what it does not know), HTML (a page and no API),
-// and HTTPS (whose certificate no known authority signed).
+// TestScripts runs the command line as it is typed. Each script finds the URLs of servers in its environment:
+//
+//	SIM, OTHER, TGI  simulated
+//	GARBLED          answers canaries wrongly
+//	SHORT            has a context of 8,192 tokens
+//	STRICT           wants the key sk-sesame and rejects fields that it does not know
+//	HTML             serves a page and no API
+//	HTTPS            has a certificate that no known authority signed
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       golden.Updating(),
 		Setup: func(e *testscript.Env) error {
-			// The kernel would tell of reads that a busy machine delays, and what they blur is no sample.
+			// With kernel timestamps, reads that a busy machine delays would give no samples.
 			e.Setenv("PROBER_TIMESTAMPS", "user")
 			short := profile(t, "fast")
 			short.MaxModelLen = 8192
@@ -72,8 +76,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// strict is a server behind a gateway that wants the key sk-sesame, has no route that counts tokens, and rejects what it does
-// not know.
+// strict returns a server behind a gateway. The gateway wants the key sk-sesame, has no route that counts tokens, and
+// rejects fields that it does not know.
 func strict(server http.Handler) http.Handler {
 	refuse := func(w http.ResponseWriter, status int, message string) {
 		w.Header().Set("Content-Type", "application/json")
@@ -109,55 +113,82 @@ func profile(t *testing.T, name string) sim.Profile {
 	return p
 }
 
-// TestHelpFits holds that the help of each command fits a terminal of 80 columns, and a screen.
+// TestHelpFits holds that the help of each command fits a terminal of 80 columns and a screen.
 func TestHelpFits(t *testing.T) {
+	isLong := func(line string) bool { return utf8.RuneCountInString(line) > 80 }
 	for _, c := range append(newRoot().Commands(), &cobra.Command{}) {
 		for flag, most := range map[string]int{"--help": 45, "--help-all": 220} {
 			var page strings.Builder
 			run(t.Context(), append(strings.Fields(c.Name()), flag), &page, io.Discard)
 			lines := strings.Split(page.String(), "\n")
-			long := slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) > 80 })
-			if len(lines) < 5 || len(lines) > most || long {
-				t.Errorf("prober %s %s has %d lines, some of more than 80 columns: %v\n%s", c.Name(), flag, len(lines), long, &page)
+			if len(lines) < 5 || len(lines) > most {
+				t.Errorf("prober %s %s has %d lines, want 5 to %d\n%s", c.Name(), flag, len(lines), most, &page)
+			}
+			if i := slices.IndexFunc(lines, isLong); i >= 0 {
+				t.Errorf("prober %s %s has a line of more than 80 columns: %s", c.Name(), flag, lines[i])
 			}
 		}
 	}
 }
 
-// TestExitCodes holds the exit codes, and for each command that a mistake in its use is one.
+// TestExitCodes holds the exit codes, and that each command reports a mistake in its use by one.
 func TestExitCodes(t *testing.T) {
 	t.Setenv("PROBER_TIMESTAMPS", "user") // as in TestScripts
 	fast := httptest.NewServer(sim.New(sim.Config{Profile: profile(t, "fast"), Seed: 1}))
 	defer fast.Close()
-	taken := fast.Listener.Addr().String()
-	const short = " --prompt-tokens 80 --max-tokens 5 "
-	for want, lines := range map[int][]string{
-		exitOK: {"version", "--version", "help once", "alerts",
-			"once --objective ttft<10s --fail-on objective" + short + fast.URL, "check --objective ttft<1us" + short + fast.URL,
-		},
-		exitFailed: {
-			"check http://127.0.0.1:1", "once http://127.0.0.1:1", "run http://a --listen-address " + taken,
-			"drain http://127.0.0.1:1", "report --prometheus http://127.0.0.1:1",
-			"once --objective ttft<10s --fail-on objective http://127.0.0.1:1",
-		},
-		exitMissed: {
-			"once --objective ttft<10s --objective ttft<1us --fail-on objective" + short + fast.URL,
-			"check --objective ttft<1us --fail-on objective" + short + fast.URL,
-			"bench --objective ttft<1us --fail-on objective --requests 1" + short + fast.URL,
-			"bench a=" + fast.URL + " b=" + fast.URL + short + "--concurrency 2 --requests 2 --fail-on regression", // too few to tell
-		},
-		exitUsage: {
-			"once --objective ttft http://a", "once --fail-on objective http://a", "check --fail-on regression http://a",
-			"check --quick --objective ttft<1s --fail-on objective http://a", "bench --fail-on regression http://a http://b http://c",
-			"bench --fail-on nope http://a",
-			"help nope", "frob", "version x", "once --nope", "once --format xml http://a", "once --qps fast http://a", "run", "bench --ladder 1,x",
-			"alerts Nonsense", "alerts --format xml", "alerts a b", "dashboards nope", "dashboards overview target",
-			"drain localhost:9464", "drain ftp://127.0.0.1", "simulate --profile nope", "demo --fault speed=1",
-			"report",
-		},
+	fill := strings.NewReplacer(
+		"FAST", fast.URL+" --prompt-tokens 80 --max-tokens 5",
+		"TAKEN", fast.Listener.Addr().String(),
+	)
+	for want, lines := range map[int]string{
+		exitOK: `
+			version
+			--version
+			help once
+			alerts
+			once --objective ttft<10s --fail-on objective FAST
+			check --objective ttft<1us FAST`,
+		exitFailed: `
+			check http://127.0.0.1:1
+			once http://127.0.0.1:1
+			once --objective ttft<10s --fail-on objective http://127.0.0.1:1
+			run http://a --listen-address TAKEN
+			drain http://127.0.0.1:1
+			report --prometheus http://127.0.0.1:1`,
+		exitMissed: `
+			once --objective ttft<10s --objective ttft<1us --fail-on objective FAST
+			check --objective ttft<1us --fail-on objective FAST
+			bench --objective ttft<1us --fail-on objective --requests 1 FAST
+			bench --concurrency 2 --requests 2 --fail-on regression a=FAST b=FAST`, // too few to exclude one
+		exitUsage: `
+			help nope
+			frob
+			version x
+			run
+			once --nope
+			once --format xml http://a
+			once --qps fast http://a
+			once --objective ttft http://a
+			once --fail-on objective http://a
+			check --fail-on regression http://a
+			check --quick --objective ttft<1s --fail-on objective http://a
+			bench --fail-on regression http://a http://b http://c
+			bench --fail-on nope http://a
+			bench --ladder 1,x
+			report
+			alerts Nonsense
+			alerts --format xml
+			alerts a b
+			dashboards nope
+			dashboards overview target
+			drain localhost:9464
+			drain ftp://127.0.0.1
+			simulate --profile nope
+			demo --fault speed=1`,
 	} {
-		for _, args := range lines {
-			if code := run(t.Context(), strings.Fields(args), io.Discard, io.Discard); code != want {
+		for line := range strings.Lines(strings.TrimSpace(lines)) {
+			args := strings.Fields(fill.Replace(line))
+			if code := run(t.Context(), args, io.Discard, io.Discard); code != want {
 				t.Errorf("prober %s: exit code %d, want %d", args, code, want)
 			}
 		}

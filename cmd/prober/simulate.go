@@ -12,7 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A simulation is what the simulate verb serves, as it was typed.
+// A simulation has the flags of simulate and demo as they were typed.
 type simulation struct {
 	sim.Config
 
@@ -66,7 +66,7 @@ Faults are set at run time, for each endpoint on its own port:
 	return cmd
 }
 
-// open makes the endpoints, or reports all that is wrong with the flags.
+// open returns the endpoints. If flags are wrong, the error has all their problems.
 func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	var problems usage.Problems
 	check := func(flag string, value any, err error) {

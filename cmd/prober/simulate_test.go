@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestSimulateSpeaksAsItsFlagsSay holds what flags of simulate change in the answers.
+// TestSimulateSpeaksAsItsFlagsSay holds that flags of simulate change the answers of the server.
 func TestSimulateSpeaksAsItsFlagsSay(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	read, written := io.Pipe()

@@ -9,10 +9,11 @@
 //	envDefault  default
 //	oneof       the words that are allowed; API and SERVER have those of package wire, SIGNAL those of package probe
 //	min, max    bounds of a number or a duration, which are allowed themselves
-//	optional    the word none is allowed, too: the zero value; holds an example, where there is no default
+//	optional    the word none is allowed, too, for the zero value; its text is an example, if there is no default
 //	format      what the text or number means: see [kinds]
 //
-// What people read about a setting is in help.txt.
+// What people read about a setting is in help.txt. To add a setting, add a field here, a line there, and its variable
+// to testdata/names.txt.
 package config
 
 import (
@@ -40,10 +41,10 @@ type Config struct {
 
 	// Each target and each objective is filled by itself.
 	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
-	Rejected   []Rejected  `env:"-"` // that cannot be probed; never all: then Load fails
+	Rejected   []Rejected  `env:"-"` // targets that cannot be probed; never all of them: then Load fails
 	Objectives []Objective `env:"-"` // at least one
-	Given      []Objective `env:"-"` // Objectives; nil if they are only the default
-	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
+	Given      []Objective `env:"-"` // the same as Objectives; nil if nobody wrote any
+	Warnings   []string    // what is legal but probably a mistake: a sentence each, no secrets
 }
 
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
@@ -94,13 +95,13 @@ type Target struct {
 
 	Settings
 
-	EachAddress bool   // stands for one target for each address of the URL's host: the URL was given with dns+
-	Address     string // IP address that is dialled in place of the URL's host; "" for none, as Load leaves it
+	EachAddress bool   // stands for a target for each address of the URL's host: the URL was given with dns+
+	Address     string // IP address to dial instead of the URL's host; "" for none; Load never sets it
 }
 
-// A Rejected is a target that cannot be probed for what its settings say. The others are probed without it.
+// A Rejected is a target that cannot be probed because of its settings. The others are probed without it.
 type Rejected struct {
-	Name     string         // unlike that of any other target, rejected or not: the second one called a is "a (2)"
+	Name     string         // unique among all targets, rejected or not: the second one called a is "a (2)"
 	Problems usage.Problems // at least one
 }
 
@@ -119,7 +120,7 @@ type objectiveSettings struct {
 // for a mistake in its configuration, because the pod would not be ready without it.
 func (c *Config) Sidecar() bool { return c.DrainEndpoint }
 
-// Reject takes targets out of c that cannot be probed, for problems that [Load] did not look for.
+// Reject takes targets out of c because of problems that [Load] did not look for.
 func (c *Config) Reject(rejected []Rejected) {
 	c.Targets = slices.DeleteFunc(c.Targets, func(t Target) bool {
 		return slices.ContainsFunc(rejected, func(r Rejected) bool { return r.Name == t.Name })
@@ -133,7 +134,7 @@ func (c *Config) MustRefuse(finite bool) bool {
 	return len(c.Targets) == 0 || finite && len(c.Rejected) > 0
 }
 
-// Problems returns the problems of all targets that cannot be probed; nil if there is none.
+// Problems returns the problems of all rejected targets; nil if there are none.
 func (c *Config) Problems() usage.Problems {
 	var all usage.Problems
 	for _, r := range c.Rejected {
@@ -142,7 +143,7 @@ func (c *Config) Problems() usage.Problems {
 	return all.Sorted()
 }
 
-// NeedRestart returns the variables that differ in next and take effect with a restart only.
+// NeedRestart returns the variables of settings that differ in next and take effect only with a restart.
 func (c *Config) NeedRestart(next *Config) []string {
 	var variables []string
 	for _, k := range settings().prober {
@@ -153,34 +154,34 @@ func (c *Config) NeedRestart(next *Config) []string {
 	return variables
 }
 
-// Identity returns t with only those settings by which its server knows the prober, and which server that is.
+// Identity returns a target with only the settings that select the server and that identify the prober to it.
 func (t Target) Identity() Target {
 	id := Target{
 		URL: t.URL, Address: t.Address, API: t.API, Path: t.Path, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
 		Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile,
 	}
 	id.APIKey, id.APIKeyFile = t.APIKey, t.APIKeyFile
-	if t.APIKeyFile != "" { // another key from the same file is a newer one of the same client
+	if t.APIKeyFile != "" { // a new key in the same file belongs to the same client
 		id.APIKey = Secret{}
 	}
 	return id
 }
 
-// Values returns the settings of t as texts, by their keys, without secrets, those that are not set or of no use to
-// command, and what says which target it is.
+// Values returns the settings of t that a command uses, as texts by their keys in the targets file. It leaves out
+// secrets, settings that are not set, and those that identify the target.
 func (t Target) Values(command string) map[string]string {
 	values := map[string]string{}
 	for _, k := range settings().target {
-		tellsWhich := slices.Contains([]string{"URL", "NAME", "GROUP", "MODEL"}, k.name)
+		identifies := slices.Contains([]string{"URL", "NAME", "GROUP", "MODEL"}, k.name)
 		text := k.text(&t)
-		if !k.secret && !tellsWhich && k.usedBy(command) && text != "" {
+		if text != "" && k.usedBy(command) && !k.secret && !identifies {
 			values[k.fileKey()] = text
 		}
 	}
 	return values
 }
 
-// Files returns the paths of the files that t names, but for that of its key.
+// Files returns the paths of the files that t names, except for the file of its API key.
 func (t Target) Files() []string {
 	paths := []string{t.CAFile, t.CertFile, t.KeyFile, t.DatasetFile}
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })

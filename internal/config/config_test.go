@@ -1,29 +1,59 @@
 package config
 
 import (
-	"reflect"
-	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-func TestAttributes(t *testing.T) {
+func TestNeedRestart(t *testing.T) {
 	now := &Config{LogLevel: "info", TargetsFile: "a"}
-	if got, want := now.NeedRestart(&Config{LogLevel: "warn", TargetsFile: "b", GenAISemconv: true}), []string{"PROBER_LOG_LEVEL", "PROBER_GENAI_SEMCONV"}; !slices.Equal(got, want) {
-		t.Errorf("%v need a restart, want %v", got, want)
+	next := &Config{LogLevel: "warn", TargetsFile: "b", GenAISemconv: true}
+	want := []string{"PROBER_LOG_LEVEL", "PROBER_GENAI_SEMCONV"}
+	if diff := cmp.Diff(want, now.NeedRestart(next)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
+}
+
+func TestIdentity(t *testing.T) {
 	target := Target{
 		URL: "http://a", Name: "a", Address: "10.0.0.1", CAFile: "ca", Headers: Headers{"X-A": NewSecret("1")},
 		Settings: Settings{QPS: 1, APIKey: NewSecret("sk"), DatasetFile: "set"},
 	}
-	want := Target{URL: "http://a", Address: "10.0.0.1", CAFile: "ca", Headers: target.Headers, Settings: Settings{APIKey: target.APIKey}}
-	if got := target.Identity(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got identity %+v, want %+v", got, want)
+	want := target
+	want.Name = ""
+	want.Settings = Settings{APIKey: NewSecret("sk")}
+	if diff := cmp.Diff(want, target.Identity(), secrets); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
-	target.APIKeyFile, want.APIKeyFile, want.APIKey = "key", "key", Secret{}
-	if got := target.Identity(); !reflect.DeepEqual(got, want) {
-		t.Errorf("with a key from a file: got identity %+v, want %+v", got, want)
+	target.APIKeyFile = "key"
+	want.Settings = Settings{APIKeyFile: "key"}
+	if diff := cmp.Diff(want, target.Identity(), secrets); diff != "" {
+		t.Errorf("with a key from a file: -want +got\n%s", diff)
 	}
-	if got, want := target.Files(), []string{"ca", "set"}; !slices.Equal(got, want) {
-		t.Errorf("got files %v, want %v", got, want)
+}
+
+// TestLoadOwn holds that an invalid setting has its default and is named, that the others are as they were given, and
+// that neither targets nor the settings that a reload reads again are looked at.
+func TestLoadOwn(t *testing.T) {
+	got, invalid := LoadOwn(Options{
+		Environ: withTarget("LOG_LEVEL=loud\nLOG_FORMAT=console\nDNS_INTERVAL=2m\nQPS=fast",
+			"SHARD=0/3\nTARGETS_FILE=no\nWEB_CONFIG_FILE=no\nOBJECTIVES_0_GOAL=5\nUNKNOWN=1"),
+		Overrides: map[string]string{"LISTEN_ADDRESS": ":1", "DRAIN_ENDPOINT": "on"},
+		ReadFile:  files(nil),
+	})
+	want := load(t, Options{
+		Environ: withTarget("LOG_FORMAT=console\nDNS_INTERVAL=2m\nLISTEN_ADDRESS=:1\nDRAIN_ENDPOINT=on"),
+	})
+	want.Targets = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	areInvalid := map[string]bool{}
+	for _, name := range invalid {
+		areInvalid[name] = true
+	}
+	if diff := cmp.Diff(map[string]bool{"LOG_LEVEL": true, "WEB_CONFIG_FILE": true}, areInvalid); diff != "" {
+		t.Errorf("invalid: -want +got\n%s", diff)
 	}
 }

@@ -13,8 +13,8 @@ const (
 	questionTokens = 64 // of a later question of the prompt sessions, as in package prompt
 )
 
-// TokensPerProbe returns the mean tokens of prompt and answer of a probe. A data set counts as if its prompts had the
-// configured length: it is not read for this.
+// TokensPerProbe returns the mean number of tokens in prompt and answer of a probe. The prompts of a data set, which is
+// not read for this, count as if they had the configured length.
 func (t Target) TokensPerProbe() int {
 	prompt := t.PromptTokens
 	if t.Prompt == "sessions" { // each round adds the answer before it and a question
@@ -23,8 +23,8 @@ func (t Target) TokensPerProbe() int {
 	return prompt + t.MaxTokens
 }
 
-// TokensPerDay returns what the probes of t cost a day if none is skipped, whatever its budget. With dns+ each address
-// costs as much.
+// TokensPerDay returns how many tokens the probes of t cost a day if none is skipped, whatever its budget. With dns+,
+// each address costs as many.
 func (t Target) TokensPerDay() int {
 	return int(math.Round(t.QPS * secondsPerDay * float64(t.TokensPerProbe())))
 }
@@ -37,7 +37,7 @@ func (t Target) cappedTokensPerDay() int {
 	return t.TokensPerDay()
 }
 
-// costKnown reports whether all that the cost of t is made of is right.
+// costKnown reports whether all settings that the cost of t depends on are right.
 func (t *target) costKnown() bool {
 	return t.right("QPS", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_ROUNDS", "TOKEN_BUDGET_PER_DAY")
 }
@@ -72,12 +72,12 @@ func (l *loader) warnOfBudget(t *target) {
 	}
 }
 
-// smallCost is what a target may cost a day, in tokens, without counting against the default limit: somewhat more than
-// one costs by default.
+// smallCost is the cost in tokens a day up to which a target does not count against the default limit. It is somewhat
+// more than a target costs by default.
 const smallCost = 200_000_000
 
-// limitCost refuses a configuration that costs more tokens a day than the limit. As long as this is the default, small
-// costs are not counted: a hundred targets with the default rate start, with a warning.
+// limitCost reports a configuration that costs more tokens a day than the limit. The default limit does not count
+// targets with a small cost: a hundred targets with the default rate start, with a warning.
 func (l *loader) limitCost() {
 	limit := l.config.MaxTokensPerDay
 	if l.Finite || limit == 0 || !l.prober.right("MAX_TOKENS_PER_DAY") {
@@ -96,18 +96,18 @@ func (l *loader) limitCost() {
 		}
 		if cost > share {
 			share = cost
-			largest = fmt.Sprintf("%s %s of them (qps %v, %s tokens a probe)", quote(t.Name), format.Grouped(cost), t.QPS,
-				format.Grouped(t.TokensPerProbe()))
+			largest = fmt.Sprintf("%s costs the most: %s (qps %v, %s tokens a probe)", quote(t.Name),
+				format.Grouped(cost), t.QPS, format.Grouped(t.TokensPerProbe()))
 		}
 	}
 	costs := fmt.Sprintf("the targets cost %s tokens a day", format.Grouped(sum))
-	allow := fmt.Sprintf("set %sMAX_TOKENS_PER_DAY=%d (none: no limit)", prefix, sum)
+	allow := fmt.Sprintf("set %sMAX_TOKENS_PER_DAY=%d (none: no limit) to allow this", prefix, sum)
 	switch {
 	case sum <= limit:
 	case counted <= limit:
-		l.warn(l.prober.label("MAX_TOKENS_PER_DAY"), costs+"; if this is meant, "+allow)
+		l.warn(l.prober.label("MAX_TOKENS_PER_DAY"), costs+"; "+allow)
 	default:
-		l.prober.problem("MAX_TOKENS_PER_DAY", costs+", "+largest,
-			"lower qps or prompt_tokens, give targets a token_budget_per_day or, if this is meant, "+allow)
+		l.prober.problem("MAX_TOKENS_PER_DAY", costs+", of which "+largest,
+			"lower qps or prompt_tokens, set a token_budget_per_day, or "+allow)
 	}
 }

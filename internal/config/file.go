@@ -15,7 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// ReadFile reads a file that the configuration names. More than 64 MiB, as of a device without end, is an error.
+// ReadFile reads a file that the configuration names. A file of more than 64 MiB, or a device without end, is an error.
 func ReadFile(path string) (data []byte, err error) {
 	const maxFile = 64 << 20   // bytes; data sets are the longest
 	file, err := os.Open(path) //nolint:gosec // the user named it
@@ -30,7 +30,7 @@ func ReadFile(path string) (data []byte, err error) {
 	return data, err
 }
 
-// maxTargets bounds the targets file, in bytes: some 10,000 targets. As YAML it takes many times its size.
+// maxTargets bounds the size of the targets file, in bytes: some 10,000 targets. Parsed, it takes many times as much.
 const maxTargets = 2 << 20
 
 // A targetsFile is what the targets file says.
@@ -40,9 +40,9 @@ type targetsFile struct {
 	objectives []*origin
 }
 
-// A document is a mapping of the targets file: all of it, or one target or objective. Its values become texts, which
-// are parsed as those of variables are: a YAML decoder would stop at the first wrong one, quote secrets, and take on,
-// none and 10s for other things.
+// A document is a mapping of the targets file: the whole file, a target or an objective. It takes its values as texts,
+// which are parsed as those of variables are. A YAML decoder would stop at the first mistake, quote secrets in errors,
+// and give on, none and 10s other meanings.
 type document struct {
 	path     string
 	settings schema
@@ -79,8 +79,8 @@ var (
 	yamlQuotation = regexp.MustCompile("(?s)['\"`]..+['\"`]") // a single character is no secret
 )
 
-// parse returns the root of the only document in data; an empty node where that is not YAML. An error of the parser is
-// reported without its quotations: what looks like an anchor may be somebody's key.
+// parse returns the root of the only document in data; an empty node if data is not YAML. It reports errors of the
+// parser without their quotations: what looks like an anchor may be somebody's key.
 func (d document) parse(data []byte) *yaml.Node {
 	var root, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -106,11 +106,11 @@ func (d document) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", d.pat
 
 func (d document) problemAt(n *yaml.Node, text, hint string) { d.problems.Add(d.place(n), text, hint) }
 
-// A pair is a key of a mapping and its value. Problems with the value are on the line of the key.
+// A pair is a key of a mapping and its value. Problems with the value are reported on the line of the key.
 type pair struct{ key, value *yaml.Node }
 
-// shaped returns the value of p, or what it is an alias of, if it is of a kind: a single value, a list or a mapping.
-// For null it returns an empty node. Everything else is a problem, and ok is false.
+// shaped returns the value of p, with aliases followed, which must be of a kind: a single value, a list or a mapping.
+// For null it returns an empty node. It reports any other value, and ok is false.
 func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
 	n = p.value
 	if n.Kind == yaml.AliasNode {
@@ -129,7 +129,7 @@ func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
 	return &yaml.Node{}, false
 }
 
-// pairs returns what is in a mapping, in its order. Keys that are no single value are problems.
+// pairs returns the pairs of a mapping in their order. It reports keys that are not single values.
 func (d document) pairs(p pair) (all []pair, ok bool) {
 	n, ok := d.shaped(p, yaml.MappingNode)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -157,7 +157,7 @@ func (d document) entries(list pair, known keys) (entries []*origin) {
 	return entries
 }
 
-// read reads a mapping of settings. Keys in others have functions of their own.
+// read reads a mapping of settings. A key in others is no setting: its function reads the value.
 func (d document) read(mapping pair, others map[string]func(pair)) {
 	lines := map[string]int{} // of the keys so far
 	pairs, ok := d.pairs(mapping)
@@ -185,7 +185,7 @@ func (d document) read(mapping pair, others map[string]func(pair)) {
 	}
 }
 
-// isNull reports whether a node says nothing.
+// isNull reports whether a node is missing or null.
 func isNull(n *yaml.Node) bool { return n.Kind == 0 || n.ShortTag() == "!!null" }
 
 // setting reads the value of a setting.
@@ -223,7 +223,7 @@ func (d document) headers(p pair) (lines string, ok bool) {
 		text, single := d.single(header)
 		wrong := found.add(name, text)
 		if wrong != "" {
-			d.problemAt(header.key, wrong, "want name: value")
+			d.problemAt(header.key, wrong, "want each header once, as name: value")
 		}
 		ok = ok && single && wrong == ""
 		lines += name + "=" + text + "\n"
@@ -231,13 +231,13 @@ func (d document) headers(p pair) (lines string, ok bool) {
 	return lines, ok
 }
 
-// intervalHint is for those who look for a time between probes.
-const intervalHint = "set the rate: every 10 s is qps 0.1"
+// intervalHint is the hint for users who look for a time between probes.
+const intervalHint = "set the rate instead: qps 0.1 is a probe every 10 s"
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
-// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a
-// secret.
+// unknownKey reports a key that does not exist here, and where it belongs. It quotes only what may be a key, because
+// the rest may be a secret.
 func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
 	name := key.Value
 	word := keyStart.FindString(name)
@@ -260,15 +260,15 @@ func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
 		text = "key " + quote(name) + " was renamed"
 		hint = "write " + strings.ToLower(newName)
 	case name == "objectives":
-		text, hint = "objectives hold for all targets of the file", "move it to the top level"
+		text, hint = "objectives apply to all targets of the file", "move them to the top level"
 	case name == "interval":
 		hint = intervalHint
 	case name == "<<":
-		text, hint = "merge keys are not known", "settings at the top of the file hold for all targets"
+		text, hint = "YAML merge keys are not supported", "write shared settings at the top of the file"
 	case isProber:
 		hint = "set " + ofProber.Variable
 	case isTarget:
-		hint = "it belongs to an entry of targets"
+		hint = "move it into an entry of targets"
 	}
 	d.problemAt(key, text, hint)
 }

@@ -11,54 +11,53 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// judge checks that Load either has problems, each on a line of its own and
-// without the secret, or a configuration within its bounds.
+// judge checks what Load returned: either problems, each on one line and without the secret, or a configuration that
+// keeps its promises.
 func judge(t *testing.T, c *Config, err error, secret string) {
 	t.Helper()
-	ps, ok := errors.AsType[usage.Problems](err)
-	if err != nil && (c != nil || !ok || len(ps) == 0) {
+	problems, ok := errors.AsType[usage.Problems](err)
+	if err != nil && (c != nil || !ok || len(problems) == 0) {
 		t.Fatalf("got configuration %v beside error %v", c, err)
 	}
 	if err == nil {
 		for _, target := range c.Targets {
-			promises(t, target, c.Objectives, c.Warnings)
+			promises(t, target, c)
 		}
-		if len(c.Rejected) == 0 {
-			return
-		}
-		ps = c.Problems()
-		err = ps
+		problems = c.Problems()
 	}
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != len(ps)+1 || strings.Contains(err.Error(), secret) {
-		t.Errorf("a problem has not one line, or shows a secret:\n%s", err)
+	text := problems.Error()
+	if strings.Count(text, "\n") != len(problems) || strings.Contains(text, secret) {
+		t.Errorf("a problem has not one line, or shows a secret:\n%s", text)
 	}
 }
 
 // promises checks what the rest of the program relies on.
-func promises(t *testing.T, target Target, objectives []Objective, warnings []string) {
+func promises(t *testing.T, target Target, c *Config) {
 	t.Helper()
-	canAlert := func(o Objective) bool {
-		unreliable := fmt.Sprintf("the alert of objective %q", o.Name)
-		warned := slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, unreliable) })
-		return warned || measurable(target.QPS, o.Goal)
-	}
 	for promise, kept := range map[string]bool{
-		"labels print":   target.Name != "" && target.Group != "" && printable(target.Name+target.Group+target.Model),
-		"there is a URL": target.URL != "" && target.API != "",
-		"bounds hold": target.QPS > 0 && target.QPS <= 1000 && target.PromptTokens >= 16 && target.MaxTokens >= 1 && target.MaxInFlight >= 1 &&
-			target.TokenBudgetPerDay >= 0 && target.SessionUsers >= 1 && target.SystemTokens >= 0 && target.BackoffLimit >= 0 &&
-			target.CanaryDepth >= 0 && target.CanaryDepth <= 1,
-		"the stall timeout is within the timeout": target.StallTimeout > 0 && target.StallTimeout <= target.Timeout,
-		"sessions fit": target.Prompt != "sessions" || target.SessionRounds >= 1 && target.SystemTokens < target.PromptTokens &&
-			target.PromptTokens+(target.SessionRounds-1)*target.MaxTokens <= mostTokens,
-		"a data set has a file": target.Prompt != "dataset" || target.DatasetFile != "",
-		"headers are such":      target.SessionHeader == "" || headerName.MatchString(target.SessionHeader),
-		"objectives are measured": len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
-			return !canAlert(o) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability)
-		}),
+		"there is a URL":    target.URL != "" && target.API != "",
+		"there are labels":  target.Name != "" && target.Group != "",
+		"labels print":      printable(target.Name + target.Group + target.Model),
+		"qps":               target.QPS > 0,
+		"stalls end probes": target.StallTimeout > 0 && target.StallTimeout <= target.Timeout,
+		"data set":          target.Prompt != "dataset" || target.DatasetFile != "",
+		"objectives":        len(c.Objectives) > 0,
 	} {
 		if !kept {
-			t.Errorf("not so: %s: %+v, %+v", promise, target, objectives)
+			t.Errorf("not so: %s: %+v", promise, target)
+		}
+	}
+	if target.Prompt == "sessions" {
+		last := target.PromptTokens + (target.SessionRounds-1)*target.MaxTokens
+		if target.SystemTokens >= target.PromptTokens || last > mostTokens {
+			t.Errorf("sessions do not fit: %+v", target)
+		}
+	}
+	for _, o := range c.Objectives {
+		warning := fmt.Sprintf("objective %q (", o.Name)
+		isWarned := slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.HasPrefix(w, warning) })
+		if !isWarned && !canPage(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability) {
+			t.Errorf("%+v is not judged at %v probes per second", o, target.QPS)
 		}
 	}
 }
@@ -94,7 +93,8 @@ func FuzzTargetsFile(f *testing.F) {
 	f.Add(exampleFile)
 	f.Add("objectives:\n- {signal: ttft, limit: 2s, goal: 0.99}")
 	f.Add("targets:\n- url: &a http://two\n  headers: {X-A: *a}")
-	f.Add("prompt: sessions\nsystem_tokens: 20999\ntargets:\n- {url: http://two, prompt_tokens: 80, priority: -1, backoff_limit: none}")
+	f.Add("prompt: sessions\nsystem_tokens: 20999\ntargets:\n" +
+		"- {url: http://two, prompt_tokens: 80, priority: -1, backoff_limit: none}")
 	f.Add("prompt: dataset\ndataset_file: key\ncanary_depth: .5")
 	f.Add("targets: &a [*a]")
 	f.Add("targets:\n- &a {url: http://two, headers: *a}")

@@ -28,26 +28,26 @@ const (
 type Key struct {
 	Variable string   // PROBER_QPS, PROBER_TARGETS_n_MODEL, PROBER_OBJECTIVES_n_GOAL
 	Flag     string   // name of the flag, without dashes; "" if it has none
-	Default  string   // "" where the help tells it
+	Default  string   // "" if there is none, or if the help explains it
 	Help     string   // meaning, unit and bounds in one phrase, without full stop
 	Type     string   // of its values: duration, number, file, …
-	Topic    string   // which settings it stands with in help
+	Topic    string   // heading of its settings in help
 	Switch   bool     // takes on or off; its flag alone means on
-	Restart  bool     // a change takes effect with a restart only
-	For      []string // commands that have a use for it; none: all
+	Restart  bool     // a change takes effect only with a restart
+	For      []string // commands that use it; empty: all
 
 	name     string // without PROBER_ and TARGETS_n_, in upper case
 	field    string // of its struct
 	tag      reflect.StructTag
 	kind     kind
-	words    []string // what is allowed; nil for any
-	optional bool     // none is a value, too
-	secret   bool     // its value is never to be shown
+	words    []string // the words that are allowed; nil for any text
+	optional bool     // the word none is allowed, too
+	secret   bool     // its value must not be shown
 }
 
 type keys []Key
 
-// A schema is every setting there is, in the order of the documentation.
+// A schema is all settings, in the order of the documentation.
 type schema struct {
 	prober    keys
 	shared    keys // of all targets, and of each
@@ -56,7 +56,7 @@ type schema struct {
 	target    keys // shared and own
 }
 
-// reloaded are the settings of the prober that a reload changes. The others take effect with a restart only.
+// reloaded are the settings of the prober that a reload changes. The others need a restart.
 var reloaded = []string{"TARGETS_FILE", "SHARD", "MAX_TOKENS_PER_DAY"}
 
 func settings() schema {
@@ -99,8 +99,8 @@ func helpTexts() map[string]Key {
 	return texts
 }
 
-// keysOf returns the settings that are fields of T. Their variables begin with before. help has their texts, by names
-// that begin with list.
+// keysOf returns the settings that are fields of T. The names of their variables begin with before, and their names in
+// help with list.
 func keysOf[T any](before, list string, help map[string]Key) keys {
 	var all keys
 	for f := range reflect.TypeFor[T]().Fields() {
@@ -144,7 +144,7 @@ func wordsOf(f reflect.StructField) []string {
 	return words
 }
 
-// allowed returns the end of the help: which words or numbers are allowed, and none.
+// allowed returns the end of a setting's help: the words or the bounds that are allowed.
 func (k Key) allowed() string {
 	switch {
 	case len(k.words) > 0 && strings.Contains(k.Help, k.words[len(k.words)-1]): // the help names them
@@ -168,12 +168,12 @@ func (k Key) bounds() string {
 	return least + " to " + most
 }
 
-// within reports whether a number, or a duration in nanoseconds, is within the bounds in the tags. NaN is within none.
+// within reports whether a number, or a duration in nanoseconds, is within the bounds in the tags. NaN never is.
 func (k Key) within(number float64) bool {
 	return number >= k.bound("min", math.Inf(-1)) && number <= k.bound("max", math.Inf(1))
 }
 
-// bound returns the bound in a tag, or another value without one.
+// bound returns the bound in a tag, or the value without if there is no such tag.
 func (k Key) bound(tag string, without float64) float64 {
 	text, ok := k.tag.Lookup(tag)
 	if !ok {
@@ -187,10 +187,10 @@ func (k Key) bound(tag string, without float64) float64 {
 	return number
 }
 
-// check judges by itself a value of a struct, that was parsed from text, or not parsed for the reason err. wrong has no
-// place yet, and never quotes the text.
-func (k Key) check(of any, text string, err error) (wrong usage.Problem, isWrong bool) {
-	v := reflect.Indirect(k.value(of))
+// check judges the value that parsing text gave the setting in a struct. err is the reason if text could not be parsed.
+// The problem that it returns has no place yet and never quotes text.
+func (k Key) check(owner any, text string, err error) (wrong usage.Problem, isWrong bool) {
+	v := reflect.Indirect(k.value(owner))
 	switch {
 	case v.Type() != reflect.TypeFor[Headers]() && !printable(text):
 		err = usage.Problem{Text: "has unprintable characters"}
@@ -209,7 +209,7 @@ func (k Key) check(of any, text string, err error) (wrong usage.Problem, isWrong
 	return wrong, isWrong
 }
 
-// hint returns what a right value looks like; nothing if any text is right.
+// hint returns what a right value looks like; "" if any text is right.
 func (k Key) hint() string {
 	want := k.kind.want
 	last := len(k.words) - 1
@@ -225,17 +225,17 @@ func (k Key) hint() string {
 	return "want " + strings.ReplaceAll(want, "%s", cmp.Or(k.Default, k.tag.Get("optional")))
 }
 
-// value returns the setting in a pointer to a struct that has it.
-func (k Key) value(of any) reflect.Value {
-	return reflect.ValueOf(of).Elem().FieldByName(k.field)
+// value returns the field of the setting. owner is a pointer to the struct.
+func (k Key) value(owner any) reflect.Value {
+	return reflect.ValueOf(owner).Elem().FieldByName(k.field)
 }
 
-// clear makes the setting zero in a pointer to a struct that has it.
-func (k Key) clear(of any) { k.value(of).SetZero() }
+// clear sets the field of the setting to zero. owner is a pointer to the struct.
+func (k Key) clear(owner any) { k.value(owner).SetZero() }
 
-// text returns the setting in a pointer to a struct that has it, as a text; "" if it is not set.
-func (k Key) text(of any) string {
-	v := k.value(of)
+// text returns the value of the setting as a text; "" if it is not set. owner is a pointer to the struct.
+func (k Key) text(owner any) string {
+	v := k.value(owner)
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil(), v.Kind() == reflect.Map && v.Len() == 0:
 		return ""
@@ -245,13 +245,13 @@ func (k Key) text(of any) string {
 	return fmt.Sprint(reflect.Indirect(v).Interface())
 }
 
-// usedBy reports whether a command has a use for the setting.
+// usedBy reports whether a command uses the setting.
 func (k Key) usedBy(command string) bool { return len(k.For) == 0 || slices.Contains(k.For, command) }
 
 // fileKey returns the key in the targets file.
 func (k Key) fileKey() string { return strings.ToLower(k.name) }
 
-// isNone reports whether a text is the word for a value that is not there.
+// isNone reports whether a text is the word none, and the setting allows it.
 func (k Key) isNone(text string) bool { return k.optional && text == none }
 
 // find returns the setting called name.

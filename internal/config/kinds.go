@@ -17,12 +17,12 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A kind is what values of a setting look like.
+// A kind describes what the values of a setting look like.
 type kind struct {
 	name   string                  // in help: duration, number, file
-	want   string                  // what a right value is, for hints; %s stands for an example; "" if any text is right
-	schema node                    // in the JSON Schema, but for bounds
-	check  func(text string) error // finds what is wrong with a text; nil if any is right, or another type has parsed it
+	want   string                  // a right value, for hints; %s is replaced by an example; "" if any text is right
+	schema node                    // in the JSON Schema, without bounds
+	check  func(text string) error // finds what is wrong with a text; nil if parsing has found that, or if any is right
 }
 
 var (
@@ -48,10 +48,10 @@ var kinds = map[string]kind{
 	"string":        {"text", "", anyText, nil},
 	"config.Secret": {"text", "", anyText, nil},
 	"config.Headers": {
-		"text", "NAME=value,NAME=value (a value with a comma in it goes into the targets file)", mapping, nil,
+		"text", "NAME=value,NAME=value (write a value that has a comma into the targets file)", mapping, nil,
 	},
 	"config.Shard": {
-		"text", "number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3",
+		"text", "INDEX/COUNT with indexes from 0, for example 0/3 or, by the name of a StatefulSet's pod, prober-0/3",
 		anyText, nil,
 	},
 
@@ -71,12 +71,11 @@ var kinds = map[string]kind{
 		"name", "1 to 100 printable characters", pattern(shortName), matching(shortName, "has more than 100 characters"),
 	},
 	"path": {
-		"path", "a path from the host's root on, without query, for example /v1/chat/completions", pattern(urlPath),
+		"path", "an absolute path without query, for example /v1/chat/completions", pattern(urlPath),
 		matching(urlPath, "not the path of a URL"),
 	},
 	"url": {
-		"text", "http:// or https://, a host and perhaps a port and path, for example http://localhost:8000", anyText,
-		checkURL,
+		"text", "http(s)://HOST[:PORT][/PATH], for example http://localhost:8000", anyText, checkURL,
 	},
 }
 
@@ -91,7 +90,7 @@ func kindOf(f reflect.StructField) kind {
 
 func pattern(e *regexp.Regexp) node { return node{"type": "string", "pattern": e.String()} }
 
-// matching returns a check of texts by an expression. wrong is what is said of others.
+// matching returns a check that texts match an expression. wrong is the text of the problem if one does not.
 func matching(e *regexp.Regexp, wrong string) func(string) error {
 	return func(text string) error {
 		if !e.MatchString(text) {
@@ -122,8 +121,8 @@ func checkURL(s string) error {
 	return err
 }
 
-// parsers returns what stands in for the parsers of env. The errors of those are not for users, and their switches are
-// not on and off. A number that is too large is the largest there is, which is out of all bounds.
+// parsers returns parsers that replace those of env, whose errors are not for users and whose switches are not on and
+// off. A number that is too large becomes the largest one of its type, which no bounds allow.
 func parsers() map[reflect.Type]env.ParserFunc {
 	wrong := func(text string, err error) error {
 		if err == nil || errors.Is(err, strconv.ErrRange) {

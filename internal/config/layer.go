@@ -20,11 +20,12 @@ type value struct {
 	place string // PROBER_TARGETS_3_QPS, --qps, f.yaml:5: qps
 }
 
-// A layer is what one source says, by the names of settings: the variables with one prefix, a mapping of the targets
-// file, the flags.
+// A layer is what one source says, by the names of settings. A source is the variables with one prefix, a mapping of
+// the targets file, or the flags.
 type layer map[string]value
 
-// merge lays layers over each other, the weakest first. A key and the file it is read from are one setting.
+// merge returns what several layers say together. A later layer replaces an earlier one. API_KEY and API_KEY_FILE count
+// as one setting: either replaces both.
 func merge(layers ...layer) layer {
 	all := layer{}
 	for _, over := range layers {
@@ -39,13 +40,13 @@ func merge(layers ...layer) layer {
 	return all
 }
 
-// An origin is where the settings of one struct are from, and what is wrong with them.
+// An origin holds the sources of the settings of one struct, and what is wrong with them.
 type origin struct {
-	says     layer                    // what all sources together say
-	at       func(name string) string // where a user would write a setting: PROBER_TARGETS_3_QPS
-	entry    string                   // which entry of a list it is: PROBER_TARGETS_3, f.yaml:5
-	naming   string                   // how a user gives it a name, for hints
-	keys     keys                     // all that the struct has
+	says     layer                    // what all sources say together
+	at       func(name string) string // returns where a user would write a setting: PROBER_TARGETS_3_QPS
+	entry    string                   // the entry of a list that it is: PROBER_TARGETS_3, f.yaml:5
+	naming   string                   // a hint: how a user gives the entry a name
+	keys     keys                     // all settings of the struct
 	wrong    map[string]bool          // names of settings with a problem
 	problems usage.Problems
 }
@@ -54,7 +55,7 @@ func newOrigin(ks keys, at func(name string) string) *origin {
 	return &origin{says: layer{}, at: at, keys: ks, wrong: map[string]bool{}}
 }
 
-// parse fills a struct with what o says, and with defaults for the rest. What is wrong is reported, and is zero then.
+// parse fills a struct with what o says, and with defaults for the rest. It reports wrong values and leaves them zero.
 func (o *origin) parse(into any) {
 	environment := map[string]string{}
 	for _, k := range o.keys {
@@ -67,11 +68,11 @@ func (o *origin) parse(into any) {
 	err := env.ParseWithOptions(into, env.Options{Environment: environment, FuncMap: parsers()})
 	aggregate, _ := errors.AsType[env.AggregateError](err)
 	for _, err := range aggregate.Errors {
-		of, ok := errors.AsType[env.ParseError](err)
+		failure, ok := errors.AsType[env.ParseError](err)
 		if !ok {
 			panic(err) // a tag or a type that env does not know
 		}
-		failed[of.Name] = of.Err
+		failed[failure.Name] = failure.Err
 	}
 	for _, k := range o.keys {
 		text := o.says[k.name].text
@@ -83,7 +84,7 @@ func (o *origin) parse(into any) {
 	}
 }
 
-// judge reports what is wrong with a setting by itself. err is why it could not be parsed.
+// judge reports a value that is wrong by itself. err is the reason why it could not be parsed, if it could not.
 func (o *origin) judge(into any, k Key, text string, err error) {
 	wrong, isWrong := k.check(into, text, err)
 	if isWrong {
@@ -92,10 +93,10 @@ func (o *origin) judge(into any, k Key, text string, err error) {
 	}
 }
 
-// given reports whether somebody wrote a value for the setting, right or wrong.
+// given reports whether a user wrote a value for the setting, right or wrong.
 func (o *origin) given(name string) bool { return o.says[name].text != "" }
 
-// right reports whether the settings have no problem yet. They may be defaults.
+// right reports whether the settings, which may have their defaults, have no problem so far.
 func (o *origin) right(names ...string) bool {
 	for _, name := range names {
 		if o.wrong[name] {
@@ -126,7 +127,7 @@ func (o *origin) label(name string) string {
 	return o.at(name)
 }
 
-// nameLabel returns the place that a name is from: that of the setting called other, if none was given.
+// nameLabel returns the place where the name of o was written. Without a name, it is that of the setting other.
 func (o *origin) nameLabel(other string) string {
 	if o.given("NAME") {
 		return o.label("NAME")
@@ -134,8 +135,8 @@ func (o *origin) nameLabel(other string) string {
 	return o.label(other)
 }
 
-// nameTaken reports that the name of o belongs to an earlier entry. Without a name of its own, it is from the setting
-// called other.
+// nameTaken reports that the name of o belongs to an earlier entry. If no name was written, it comes from the setting
+// other.
 func (o *origin) nameTaken(name string, earlier *origin, other string) {
 	text := fmt.Sprintf("the name %s is already taken by %s", quote(name), earlier.nameLabel(other))
 	o.problems.Add(o.nameLabel(other), text, o.naming)

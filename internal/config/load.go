@@ -9,17 +9,18 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Options are what [Load] works on. Load keeps none of it.
+// Options are the sources of a configuration. [Load] does not keep them.
 type Options struct {
-	Environ map[string]string // only names that begin with PROBER_ are looked at; an empty value counts as not given
-	// Overrides come from flags, by the name of a variable without prefix: PROMPT_TOKENS for
-	// --prompt-tokens; others are ignored. They also beat the values of single targets. An empty one means the default.
+	Environ map[string]string // only names with PROBER_ at the start count; an empty value is as good as none
+
+	// Overrides are the values of flags, by the name of the variable without PROBER_: PROMPT_TOKENS for --prompt-tokens.
+	// Other names are ignored. They also replace what single targets say. An empty value restores the default.
 	Overrides  map[string]string
 	URLs       []string // targets given as arguments; they replace the configured targets
 	Objectives []string // given as flags, "ttft<2s@95%"; they replace the configured objectives
-	Finite     bool     // the run ends: no target may be rejected, and neither goals nor costs are judged by hour or day
+	Finite     bool     // the run ends by itself: no target may be rejected, and goals and daily costs are not judged
 
-	// ReadFile reads the files that the configuration names, one as often as it is named; nil means [ReadFile].
+	// ReadFile reads the files that the configuration names, each as often as it is named; nil means [ReadFile].
 	ReadFile func(string) ([]byte, error)
 }
 
@@ -35,7 +36,7 @@ type objective struct {
 	*origin
 }
 
-// A loader makes a configuration of what the sources say, and collects what is wrong with it.
+// A loader merges the sources into a configuration and collects what is wrong with it.
 type loader struct {
 	Options
 	settings   schema
@@ -43,13 +44,13 @@ type loader struct {
 	prober     *origin // of config
 	targets    []*target
 	objectives []*objective
-	problems   usage.Problems  // that are of none of these
-	known      map[string]bool // variables that mean something, whether they are given or not
+	problems   usage.Problems  // that belong to none of these
+	known      map[string]bool // the variables of all settings, given or not
 }
 
-// Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result.
-// Targets that are wrong are rejected. Where none is right, or something else is wrong, the error is [usage.Problems]
-// with all problems, and the configuration is nil.
+// Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. It
+// rejects targets that are wrong. If no target is right, or if anything else is wrong, the configuration is nil and the
+// error is [usage.Problems] with all problems.
 func Load(o Options) (*Config, error) {
 	l, err := o.load()
 	if err != nil {
@@ -58,9 +59,9 @@ func Load(o Options) (*Config, error) {
 	return l.config, nil
 }
 
-// LoadOwn returns the settings of the prober itself, without targets. A setting that is invalid has its default, and its
-// name, without PROBER_, is one of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have
-// their defaults.
+// LoadOwn returns the settings of the prober itself, without targets. A setting that is invalid has its default, and
+// its name, without PROBER_, is one of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again,
+// have their defaults.
 func LoadOwn(o Options) (c *Config, invalid []string) {
 	given := o.loader()
 	given.loadOwn()
@@ -94,7 +95,7 @@ func (l *loader) loadOwn() {
 	l.checkFile(l.prober, "WEB_CONFIG_FILE", l.config.WebConfigFile)
 }
 
-// load is [Load], and returns where everything is from as well.
+// load does what [Load] does. The loader that it returns also knows the source of every value.
 func (o Options) load() (*loader, error) {
 	l := o.loader()
 	l.loadOwn()
@@ -107,7 +108,7 @@ func (o Options) load() (*loader, error) {
 	return l, l.finish()
 }
 
-// loadTargets parses the targets: what is said of one lies over what all share, and flags lie over both.
+// loadTargets parses the targets. What one target says replaces what all share, and flags replace both.
 func (l *loader) loadTargets(file targetsFile, flags layer) {
 	shared := file.shared
 	entries := slices.Concat(l.numbered(targetList, l.settings.target), file.targets)
@@ -123,18 +124,18 @@ func (l *loader) loadTargets(file targetsFile, flags layer) {
 	}
 	if len(entries) == 0 && len(shared.problems) == 0 && l.prober.right("TARGETS_FILE") {
 		place := cmp.Or(l.config.TargetsFile, prefix+targetList+"_0_URL")
-		l.problems.Add(place, "no targets", "want at least one, or a URL as argument")
+		l.problems.Add(place, "no targets", "want at least one target, or a URL as an argument")
 	}
 	shared.says = merge(shared.says, flags)
-	shared.parse(new(Settings)) // what is wrong in it is a problem, even where each target says something else
+	shared.parse(new(Settings)) // a wrong value is a problem, even if each target has a value of its own
 	l.problems = append(l.problems, shared.problems...)
 }
 
-// loadObjectives parses the objectives. Where none is given, there is one of defaults.
+// loadObjectives parses the objectives. If none is given, it adds one that has only defaults.
 func (l *loader) loadObjectives(file targetsFile) {
 	entries := slices.Concat(l.numbered(objectiveList, l.settings.objective), file.objectives)
 	if len(l.Objectives) > 0 {
-		entries = l.promises()
+		entries = l.flagObjectives()
 	}
 	areGiven := len(entries) > 0
 	if !areGiven {
@@ -154,15 +155,15 @@ func (l *loader) loadObjectives(file targetsFile) {
 	}
 }
 
-// finish puts the targets into the configuration: those that are right, and those that are rejected. The error has all
-// problems. It is nil where only single targets have any, but not all targets, unless the run ends.
+// finish puts the targets into the configuration, the right ones and the rejected ones. The error has all problems. It
+// is nil if only some targets have problems, which a finite run does not allow.
 func (l *loader) finish() error {
 	c := l.config
 	problems := slices.Concat(l.problems, l.prober.problems)
 	for _, o := range l.objectives {
 		problems = append(problems, o.problems...)
 	}
-	ofAll := len(problems) > 0
+	isRefused := len(problems) > 0 // for a problem that belongs to no target
 	for _, t := range l.targets {
 		problems = append(problems, t.problems...)
 		if len(t.problems) == 0 {
@@ -170,13 +171,13 @@ func (l *loader) finish() error {
 		}
 	}
 	l.reject()
-	if ofAll || c.MustRefuse(l.Finite) {
+	if isRefused || c.MustRefuse(l.Finite) {
 		return problems.Sorted()
 	}
 	return nil
 }
 
-// reject puts the targets that have problems into the configuration, each by a name of its own.
+// reject puts the targets that have problems into the configuration, each with a unique name.
 func (l *loader) reject() {
 	names := map[string]bool{}
 	for _, t := range l.config.Targets {
@@ -195,7 +196,7 @@ func (l *loader) reject() {
 	}
 }
 
-// warn reports what is legal and probably not meant, once.
+// warn adds a warning about something that is legal but probably a mistake. It adds each warning once.
 func (l *loader) warn(place, text string) {
 	warning := place + ": " + text
 	if !slices.Contains(l.config.Warnings, warning) {

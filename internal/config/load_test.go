@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,37 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var secrets = cmp.AllowUnexported(Secret{}) // compared by their texts
-
-func TestDefaults(t *testing.T) {
-	got := load(t, Options{Environ: environ("TARGETS_0_URL=http://one:8000/v1")})
-	want := &Config{
-		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
-		MaxTokensPerDay: 1_000_000_000,
-		Targets: []Target{{
-			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto", Server: "auto",
-			Settings: Settings{
-				Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
-				Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Timestamps: "kernel",
-				SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: 5 * time.Minute,
-			},
-		}},
-		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
-	}
-	if diff := cmp.Diff(want, got, secrets); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
 func TestSettingsOfTheProber(t *testing.T) {
-	const given = `LISTEN_ADDRESS=127.0.0.1:80 WEB_CONFIG_FILE=web.yaml LOG_LEVEL=debug LOG_FORMAT=console TARGETS_FILE=targets.yaml
-		GENAI_SEMCONV=Off DRAIN_ENDPOINT=on RELOAD_INTERVAL=none DNS_INTERVAL=1m SHARD=prober-2/3 MAX_TOKENS_PER_DAY=none
-		OBJECTIVES_0_NAME=steady OBJECTIVES_0_SIGNAL=max_gap OBJECTIVES_0_LIMIT=500ms OBJECTIVES_0_GOAL=0.95`
-	content := files(map[string]string{"web.yaml": "", "targets.yaml": ""})
-	got := load(t, Options{ReadFile: content, Environ: withTarget(strings.Join(strings.Fields(given), "\n"))})
+	const given = `LISTEN_ADDRESS=127.0.0.1:80 WEB_CONFIG_FILE=web.yaml LOG_LEVEL=debug LOG_FORMAT=console
+		TARGETS_FILE=targets.yaml GENAI_SEMCONV=Off DRAIN_ENDPOINT=on RELOAD_INTERVAL=none DNS_INTERVAL=1m
+		SHARD=prober-2/3 MAX_TOKENS_PER_DAY=none OBJECTIVES_0_NAME=steady OBJECTIVES_0_SIGNAL=max_gap
+		OBJECTIVES_0_LIMIT=500ms OBJECTIVES_0_GOAL=0.95`
+	got := load(t, Options{
+		Environ:  withTarget(strings.Fields(given)...),
+		ReadFile: files(map[string]string{"web.yaml": "", "targets.yaml": ""}),
+	})
 	want := &Config{
-		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console", TargetsFile: "targets.yaml",
-		DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3}, Targets: got.Targets,
+		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console",
+		TargetsFile: "targets.yaml", DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
+		Targets:    got.Targets,
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
 	}
 	want.Given = want.Objectives
@@ -47,14 +30,14 @@ func TestSettingsOfTheProber(t *testing.T) {
 	}
 }
 
-// TestSourcesAgree holds that the environment, the targets file and flags give a target the same settings, by the same names.
+// TestSourcesAgree holds that environment, targets file and flags have the same names for the settings of a target.
 func TestSourcesAgree(t *testing.T) {
-	const given = `URL=https://llm.example.com/v1 NAME=one GROUP=pair API=tgi PATH=/my/chat API_VERSION=2024-10-21 SERVER=sglang MODEL=70
-		CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1 ARRIVAL=poisson
-		PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10 SYSTEM_TOKENS=0 CANARY_DEPTH=1
-		DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2 TOKEN_BUDGET_PER_DAY=1000000
-		CONNECTION=reuse HTTP_VERSION=2 TIMESTAMPS=user BACKOFF_LIMIT=none WAIT_FOR_READY=30m
-		API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id`
+	const given = `URL=https://llm.example.com/v1 NAME=one GROUP=pair API=tgi PATH=/my/chat API_VERSION=2024-10-21
+		SERVER=sglang MODEL=70 CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1
+		ARRIVAL=poisson PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10
+		SYSTEM_TOKENS=0 CANARY_DEPTH=1 DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2
+		TOKEN_BUDGET_PER_DAY=1000000 CONNECTION=reuse HTTP_VERSION=2 TIMESTAMPS=user BACKOFF_LIMIT=none
+		WAIT_FOR_READY=30m API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id`
 	want := Target{
 		Name: "one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "70",
 		APIVersion: "2024-10-21", Server: "sglang", CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
@@ -67,11 +50,13 @@ func TestSourcesAgree(t *testing.T) {
 			Connection: "reuse", HTTPVersion: "2", Timestamps: "user", APIKey: NewSecret("sk"),
 		},
 	}
-	variables, flags := map[string]string{prefix + "TARGETS_0_HEADERS": "X-A=1=2, X-B = 3"}, map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
+	variables := environ("TARGETS_0_HEADERS=X-A=1=2, X-B = 3")
+	flags := map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
 	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n"
 	for setting := range strings.FieldsSeq(given) {
 		name, text, _ := strings.Cut(setting, "=")
-		variables[prefix+"TARGETS_0_"+name], flags[name] = text, text
+		variables[prefix+"TARGETS_0_"+name] = text
+		flags[name] = text
 		file += "  " + strings.ToLower(name) + ": " + text + "\n"
 	}
 	for _, k := range settings().target {
@@ -79,129 +64,146 @@ func TestSourcesAgree(t *testing.T) {
 			t.Errorf("%s is not given", k.name)
 		}
 	}
-	for source, o := range map[string]Options{
-		"environment":  {Environ: variables},
-		"targets file": {Environ: environ("TARGETS_FILE=f.yaml")},
-		"flags":        {Overrides: flags, URLs: []string{want.URL}, Environ: environ("API_KEY=sk")},
+	withoutHeaders := want
+	withoutHeaders.Headers = nil
+	content := map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "set.jsonl": "", "f.yaml": file}
+	for source, test := range map[string]struct {
+		Options
+		want Target
+	}{
+		"environment":  {Options{Environ: variables}, want},
+		"targets file": {Options{Environ: environ("TARGETS_FILE=f.yaml")}, want},
+		// No flag holds a secret.
+		"flags": {Options{Overrides: flags, URLs: []string{want.URL}, Environ: environ("API_KEY=sk")}, withoutHeaders},
 	} {
-		o.ReadFile = files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "set.jsonl": "", "f.yaml": file})
-		want := want
-		if source == "flags" { // they have no secrets, and a URL as argument gets no headers from the environment
-			want.Headers = nil
-		}
-		if diff := cmp.Diff([]Target{want}, load(t, o).Targets, secrets); diff != "" {
+		test.ReadFile = files(content)
+		if diff := cmp.Diff([]Target{test.want}, load(t, test.Options).Targets, secrets); diff != "" {
 			t.Errorf("%s: -want +got\n%s", source, diff)
 		}
 	}
 }
 
+// TestPrecedence holds which source of a rate counts. What is replaced may be wrong.
 func TestPrecedence(t *testing.T) {
-	const file = "qps: 4\ntargets: [{url: http://one}]"
-	for name, test := range map[string]struct {
-		file, environ string
-		flag          map[string]string
-		want          float64
+	const target = "targets: [{url: http://one}]"
+	const own = "targets: [{url: http://one, qps: 5}]"
+	flag := map[string]string{"QPS": "2"}
+	for _, test := range []struct {
+		name, file, environ string
+		flag                map[string]string
+		want                float64
 	}{
-		"the default, if nothing is given":         {file: "targets: [{url: http://one}]", want: 0.1},
-		"the file beats the default":               {file: file, want: 4},
-		"the environment beats the file":           {file: file, environ: "QPS=3", want: 3},
-		"an empty variable says nothing":           {file: file, environ: "QPS=", want: 4},
-		"a single target beats what holds for all": {file: "targets: [{url: http://one, qps: 5}]", environ: "QPS=3", want: 5},
-		"a flag beats a single target":             {file: "targets: [{url: http://one, qps: 5}]", flag: map[string]string{"QPS": "2"}, want: 2},
-		"what is overridden may be wrong": {file: "qps: fast\ntargets: [{url: http://one, qps: often}]", environ: "QPS=x",
-			flag: map[string]string{"QPS": "2"}, want: 2},
+		{name: "the default, if nothing is given", file: target, want: 0.1},
+		{name: "the file before the default", file: "qps: 4\n" + target, want: 4},
+		{name: "the environment before the file", file: "qps: 4\n" + target, environ: "QPS=3", want: 3},
+		{name: "an empty variable says nothing", file: "qps: 4\n" + target, environ: "QPS=", want: 4},
+		{name: "a target's own before that of all", file: own, environ: "QPS=3", want: 5},
+		{name: "a flag before a target's own", file: own, flag: flag, want: 2},
+		{
+			name: "a flag before wrong values", flag: flag, want: 2,
+			file: "qps: fast\ntargets: [{url: http://one, qps: often}]", environ: "QPS=x",
+		},
 	} {
-		read := files(map[string]string{"targets.yaml": test.file})
-		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nMAX_TOKENS_PER_DAY=none\n" + test.environ),
-			Overrides: test.flag, ReadFile: read})
-		if got := c.Targets[0].QPS; got != test.want {
-			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		o := withFile(test.file, "MAX_TOKENS_PER_DAY=none", test.environ)
+		o.Overrides = test.flag
+		if got := load(t, o).Targets[0].QPS; got != test.want {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
 		}
 	}
 }
 
+// TestAPIKey holds which source of a key counts. A key and the file of a key replace each other.
 func TestAPIKey(t *testing.T) {
 	content := files(map[string]string{"key": "from file\r\n", "targets.yaml": "api_key_file: key"})
-	for name, test := range map[string]struct {
-		environ string
-		flag    map[string]string
-		want    string
+	flag := map[string]string{"API_KEY_FILE": "key"}
+	for _, test := range []struct {
+		name, environ string
+		flag          map[string]string
+		want          string
 	}{
-		"of one target":                             {environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
-		"from a file, without its last newline":     {environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
-		"a target's own key beats the file for all": {environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
-		"a target's own file beats the key for all": {environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
-		"the file of a flag beats a target's own key": {environ: "TARGETS_0_API_KEY=own",
-			flag: map[string]string{"API_KEY_FILE": "key"}, want: "from file"},
-		"no flag holds a key": {environ: "API_KEY=all",
-			flag: map[string]string{"API_KEY": "flag"}, want: "all"},
-		"an empty flag takes the file away": {environ: "API_KEY_FILE=key",
-			flag: map[string]string{"API_KEY_FILE": ""}, want: ""},
-		"the environment beats a file of the targets file": {environ: "TARGETS_FILE=targets.yaml\nAPI_KEY=all", want: "all"},
+		{name: "a file, without its last newline", environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
+		{name: "a target's key before that of all", environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
+		{name: "a target's key before the file of all", environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
+		{name: "a target's file before all's key", environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
+		{name: "the environment before the file", environ: "TARGETS_FILE=targets.yaml\nAPI_KEY=all", want: "all"},
+		{name: "the file of a flag", environ: "TARGETS_0_API_KEY=own", flag: flag, want: "from file"},
+		{name: "an empty flag", environ: "API_KEY_FILE=key", flag: map[string]string{"API_KEY_FILE": ""}, want: ""},
+		{name: "no flag for a key", environ: "API_KEY=all", flag: map[string]string{"API_KEY": "flag"}, want: "all"},
 	} {
 		c := load(t, Options{Environ: withTarget(test.environ), Overrides: test.flag, ReadFile: content})
 		if got := c.Targets[0].APIKey.Reveal(); got != test.want {
-			t.Errorf("%s: got %q, want %q", name, got, test.want)
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
 }
 
-// TestArguments holds that URLs replace the targets of the environment, not what it says for all of them, and which names they
-// give: default names differ where URLs do, whatever the order of targets, and say no more than they must.
+// TestArguments holds that URLs replace the targets of the environment, but not what it says for all targets, and which
+// names targets get from their URLs: unique ones, if the URLs are, and no longer than they must be.
 func TestArguments(t *testing.T) {
-	wants := []struct {
-		argument, name, url string
-		each                bool
-	}{
-		{" https://one/v1 ", "one:443", "https://one/v1", false},
-		{"http://[::1]:8000", "[::1]:8000", "http://[::1]:8000", false},
-		{" right =https://two/v1", "right", "https://two/v1", false},
-		{"http://three/a=b", "three:80", "http://three/a=b", false},
-		{"dns+http://vllm.ns.svc:8000/v1", "vllm.ns.svc:8000", "http://vllm.ns.svc:8000/v1", true},
-		{"left=dns+https://left", "left", "https://left", true},
-		{"http://four/dns+http://d", "four:80", "http://four/dns+http://d", false},
-		{"http://a/two/v1", "a:80/two", "http://a/two/v1", false},
-		{"http://a/v1", "a:80", "http://a/v1", false},
-		{"http://a/v1beta/openai", "a:80/v1beta/openai", "http://a/v1beta/openai", false},
-		{"http://c/x", "c:80", "http://c/x", false},
-		{"c=http://c/y", "c", "http://c/y", false},
+	type target struct {
+		name, group, url string
+		each             bool
 	}
 	o := Options{Environ: environ("TARGETS_0_URL=http://old\nTARGETS_0_QPS=7\nMAX_TOKENS=5")}
-	for _, want := range wants {
-		o.URLs = append(o.URLs, want.argument)
-	}
-	targets := load(t, o).Targets
-	if len(targets) != len(wants) {
-		t.Fatalf("%d targets of %d arguments", len(targets), len(wants))
-	}
-	for i, want := range wants {
-		got, group := targets[i], want.name
-		if want.each {
-			group = "" // each address alone
+	var want []target
+	for _, test := range []struct {
+		argument string
+		want     target
+	}{
+		{" https://one/v1 ", target{name: "one:443", url: "https://one/v1"}},
+		{"http://[::1]:8000", target{name: "[::1]:8000", url: "http://[::1]:8000"}},
+		{" right =https://two/v1", target{name: "right", url: "https://two/v1"}},
+		{"http://three/a=b", target{name: "three:80", url: "http://three/a=b"}},
+		{"dns+http://vllm.ns.svc:8000", target{name: "vllm.ns.svc:8000", url: "http://vllm.ns.svc:8000", each: true}},
+		{"left=dns+https://left", target{name: "left", url: "https://left", each: true}},
+		{"http://four/dns+http://d", target{name: "four:80", url: "http://four/dns+http://d"}},
+		{"http://a/two/v1", target{name: "a:80/two", url: "http://a/two/v1"}},
+		{"http://a/v1", target{name: "a:80", url: "http://a/v1"}},
+		{"http://a/v1beta/openai", target{name: "a:80/v1beta/openai", url: "http://a/v1beta/openai"}},
+		{"http://c/x", target{name: "c:80", url: "http://c/x"}},
+		{"c=http://c/y", target{name: "c", url: "http://c/y"}},
+	} {
+		o.URLs = append(o.URLs, test.argument)
+		if !test.want.each { // each address is a group of its own
+			test.want.group = test.want.name
 		}
-		if got.Name != want.name || got.Group != group || got.URL != want.url || got.EachAddress != want.each || got.QPS != 0.1 || got.MaxTokens != 5 {
-			t.Errorf("%s is %+v", want.argument, got)
+		want = append(want, test.want)
+	}
+	var got []target
+	for _, made := range load(t, o).Targets {
+		got = append(got, target{made.Name, made.Group, made.URL, made.EachAddress})
+		if made.QPS != 0.1 || made.MaxTokens != 5 {
+			t.Errorf("%s has %v probes per second and %d tokens", made.URL, made.QPS, made.MaxTokens)
 		}
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(target{})); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
+// TestVariablesOfOthersAreIgnored holds that variables of Kubernetes and OpenTelemetry are neither problems nor
+// warnings.
 func TestVariablesOfOthersAreIgnored(t *testing.T) {
 	const services = `SERVICE_HOST=10.0.0.1 SERVICE_PORT=9464 SERVICE_PORT_HTTP=9464 PORT=tcp://10.0.0.1:9464
 		PORT_9464_TCP=tcp://10.0.0.1:9464 PORT_9464_TCP_PROTO=tcp PORT_9464_TCP_PORT=9464 PORT_9464_TCP_ADDR=10.0.0.1
 		EAST_SERVICE_HOST=10.0.0.2 EAST_PORT=tcp://10.0.0.2:9464 TARGETS_7_URL=`
-	environment := withTarget(strings.Join(strings.Fields(services), "\n"))
+	environment := withTarget(strings.Fields(services)...)
 	environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://collector:4318"
-	load(t, Options{Environ: environment})
+	if c := load(t, Options{Environ: environment}); c.Warnings != nil {
+		t.Errorf("warnings %q", c.Warnings)
+	}
 }
 
 func TestWarnings(t *testing.T) {
+	const given = `TARGETS_0_CA_FILE=ca.pem TARGETS_0_INSECURE_SKIP_VERIFY=on TOKEN_BUDGET_PER_DAY=21000 XYZZY_FROB=1`
 	c := load(t, Options{
-		Environ:  withTarget("TARGETS_0_CA_FILE=ca.pem\nTARGETS_0_INSECURE_SKIP_VERIFY=on\nTOKEN_BUDGET_PER_DAY=21000\nXYZZY_FROB=1"),
+		Environ:  withTarget(strings.Fields(given)...),
 		ReadFile: files(map[string]string{"ca.pem": ""}),
 	})
 	want := []string{
 		`PROBER_XYZZY_FROB: unknown variable, ignored`,
-		`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="on": anyone between the prober and the server can read prompts and keys, and answer in its place`,
+		`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="on": anyone between the prober and the server can read prompts and keys, ` +
+			`and answer instead of the server`,
 		`PROBER_TARGETS_0_CA_FILE="ca.pem": has no effect on an http URL`,
 		`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="on": has no effect on an http URL`,
 		`PROBER_TOKEN_BUDGET_PER_DAY="21000": is less than the 21100 tokens of one probe`,
@@ -223,38 +225,52 @@ func TestDefaultsFollowOtherSettings(t *testing.T) {
 		{"PROMPT_TOKENS=16\nSYSTEM_TOKENS=0", 0, 30 * time.Second},
 		{"TIMEOUT=5s", 1000, 5 * time.Second},
 	} {
-		got := load(t, Options{Environ: withTarget("PROMPT=sessions\n" + test.environ)}).Targets[0]
-		if got.SystemTokens != test.system || got.StallTimeout != test.stall {
-			t.Errorf("%s: got %d and %v, want %d and %v", test.environ, got.SystemTokens, got.StallTimeout, test.system, test.stall)
+		got := load(t, Options{Environ: withTarget("PROMPT=sessions", test.environ)}).Targets[0]
+		if got.SystemTokens != test.system {
+			t.Errorf("%s: a system prompt of %d tokens, want %d", test.environ, got.SystemTokens, test.system)
+		}
+		if got.StallTimeout != test.stall {
+			t.Errorf("%s: a stall timeout of %v, want %v", test.environ, got.StallTimeout, test.stall)
 		}
 	}
 }
 
-// TestBaseURLs holds what becomes of URLs that are not written as a base is.
-func TestBaseURLs(t *testing.T) {
-	const cut = " is cut off: the base URL is "
-	for _, test := range []struct{ environ, url, warning string }{
-		{"TARGETS_0_URL=localhost:8000", "http://localhost:8000", ""},
-		{"TARGETS_0_URL=127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1", ""},
-		{"TARGETS_0_URL=[::1]:8000", "http://[::1]:8000", ""},
-		{"TARGETS_0_URL=192.168.1.7", "http://192.168.1.7", ""},
-		{"TARGETS_0_URL=vllm:8000", "http://vllm:8000", ""},
-		{"TARGETS_0_URL=vllm.inference.svc", "http://vllm.inference.svc", ""},
-		{"TARGETS_0_URL=dns+vllm.inference.svc.cluster.local:8000", "http://vllm.inference.svc.cluster.local:8000", ""},
-		{"TARGETS_0_URL=http://one/v1/chat/completions", "http://one/v1",
-			`ends with the endpoint /chat/completions, which` + cut + `http://one/v1; to be sure that this endpoint is probed, set PROBER_TARGETS_0_API to openai-chat`},
-		{"TARGETS_0_API=openai-completions\nTARGETS_0_URL=http://one/chat/completions", "http://one", "ends with the endpoint /chat/completions, which" + cut + "http://one"},
-		{"TARGETS_0_API=openai-completions\nTARGETS_0_URL=http://one/v1/completions/", "http://one/v1", "ends with the endpoint /completions, which" + cut + "http://one/v1"},
-		{"TARGETS_0_API=tgi\nTARGETS_0_URL=http://one/messages", "http://one", "ends with the endpoint /messages, which" + cut + "http://one"},
-		{"TARGETS_0_API=tgi\nTARGETS_0_URL=http://one/v1/responses", "http://one/v1", "ends with the endpoint /responses, which" + cut + "http://one/v1"},
-		{"TARGETS_0_URL=http://messages", "http://messages", ""},
-		{"TARGETS_0_PATH=/x/completions\nTARGETS_0_URL=http://one/completions", "http://one/completions", ""},
+// TestURLsWithoutScheme holds that hosts of the user's own network need none.
+func TestURLsWithoutScheme(t *testing.T) {
+	for _, url := range []string{
+		"localhost:8000", "127.0.0.1:8000/v1", "[::1]:8000", "192.168.1.7", "vllm:8000", "vllm.inference.svc",
+		"vllm.inference.svc.cluster.local:8000",
 	} {
-		c := load(t, Options{Environ: environ(test.environ)})
-		warned := strings.Join(c.Warnings, "\n")
-		_, warned, _ = strings.Cut(warned, ": ")
-		if got := c.Targets[0].URL; got != test.url || warned != test.warning {
-			t.Errorf("%s: %s and warning\n%q, want %s and\n%q", test.environ, got, warned, test.url, test.warning)
+		if got := load(t, Options{URLs: []string{"dns=" + url}}).Targets[0].URL; got != "http://"+url {
+			t.Errorf("%s: got %s", url, got)
+		}
+	}
+}
+
+// TestEndpoints holds that the endpoint is cut off a URL, with a warning, unless the path of probes is set.
+func TestEndpoints(t *testing.T) {
+	const warning = `PROBER_TARGETS_0_URL="%s": ends with the endpoint %s, which is cut off: the base URL is %s`
+	for _, test := range []struct{ url, api, path, base, endpoint, more string }{
+		{
+			url: "http://one/v1/chat/completions", base: "http://one/v1", endpoint: "/chat/completions",
+			more: "; to be sure that this endpoint is probed, set PROBER_TARGETS_0_API to openai-chat",
+		},
+		{url: "http://one/chat/completions", api: "openai-completions", base: "http://one", endpoint: "/chat/completions"},
+		{url: "http://one/v1/completions/", api: "openai-completions", base: "http://one/v1", endpoint: "/completions"},
+		{url: "http://one/messages", api: "tgi", base: "http://one", endpoint: "/messages"},
+		{url: "http://one/v1/responses", api: "tgi", base: "http://one/v1", endpoint: "/responses"},
+		{url: "http://messages", base: "http://messages"},
+		{url: "http://one/completions", path: "/x/completions", base: "http://one/completions"},
+	} {
+		c := load(t, Options{
+			Environ: environ("TARGETS_0_URL="+test.url, "TARGETS_0_API="+test.api, "TARGETS_0_PATH="+test.path),
+		})
+		var want []string
+		if test.endpoint != "" {
+			want = []string{fmt.Sprintf(warning, test.url, test.endpoint, test.base) + test.more}
+		}
+		if diff := cmp.Diff(test.base, c.Targets[0].URL) + cmp.Diff(want, c.Warnings); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.url, diff)
 		}
 	}
 }

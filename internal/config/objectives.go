@@ -12,15 +12,15 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// promise is the form of an objective that is given as a flag.
-var promise = regexp.MustCompile(`^([a-z0-9_]+)(?:[<=]([^@]*))?(?:@(.*))?$`)
+// flagForm matches an objective that is given as a flag: a signal, its limit and the goal.
+var flagForm = regexp.MustCompile(`^([a-z0-9_]+)(?:[<=]([^@]*))?(?:@(.*))?$`)
 
-// promises makes objectives of those that were given as flags.
-func (l *loader) promises() (entries []*origin) {
+// flagObjectives returns an entry for each objective that was given as a flag.
+func (l *loader) flagObjectives() (entries []*origin) {
 	var signals []string
 	for i, text := range l.Objectives {
 		place := usage.FlagPlace("objective", text)
-		parts := promise.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
+		parts := flagForm.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
 		if parts == nil {
 			l.problems.Add(place, "not an objective",
 				"want a signal, its limit and the goal, for example ttft=2s@95% or availability@99%")
@@ -50,7 +50,8 @@ func ratio(text string) string {
 	return strconv.FormatFloat(number/100, 'g', 12, 64)
 }
 
-// validateObjectives judges the settings of each objective together, their names, and whether they can page.
+// validateObjectives judges whether each objective has a limit if it needs one, a name of its own, and a goal whose
+// alert can fire in time.
 func (l *loader) validateObjectives() {
 	named := map[string]*objective{}
 	for _, o := range l.objectives {
@@ -63,7 +64,7 @@ func (l *loader) validateObjectives() {
 		switch {
 		case !o.right("SIGNAL", "LIMIT"):
 		case isAvailability && o.given("LIMIT"):
-			o.problem("LIMIT", "availability has no limit", "leave it out, or say which signal it limits")
+			o.problem("LIMIT", "availability has no limit", "leave it out, or set the signal that it limits")
 		case !isAvailability && !o.given("LIMIT"):
 			o.problem("LIMIT", "not given", string(o.Signal)+" needs a limit, for example 2s")
 		}
@@ -73,8 +74,8 @@ func (l *loader) validateObjectives() {
 	}
 }
 
-// validateGoal finds a goal that cannot page at the rate of some target, and says so once, for the slowest of them. It
-// is a problem if somebody wrote the goal, and else a warning: a default is no reason not to start.
+// validateGoal reports a goal that is too high for the rate of the slowest target. It is a problem if a user wrote the
+// goal, and a warning otherwise: a default must not keep the prober from starting.
 func (l *loader) validateGoal(o *objective) {
 	var slowest *target
 	for _, t := range l.targets {
@@ -85,8 +86,8 @@ func (l *loader) validateGoal(o *objective) {
 	if slowest == nil || !o.right("GOAL") || canPage(slowest.QPS, o.Goal) {
 		return
 	}
-	text := fmt.Sprintf("cannot page at the %v probes per second of target %s: fewer than %v bad probes an hour would "+
-		"burn its budget fast enough", slowest.QPS, quote(slowest.Name), pageProbes)
+	text := fmt.Sprintf("too high for target %s at %v probes per second: fewer than %v bad probes an hour burn the "+
+		"error budget too fast, and the alert needs %[3]v", quote(slowest.Name), slowest.QPS, pageProbes)
 	hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(o.Goal))
 	if goal, ok := bestGoal(slowest.QPS); ok {
 		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(o.Goal))
@@ -95,29 +96,30 @@ func (l *loader) validateGoal(o *objective) {
 		o.problem("GOAL", text, hint)
 		return
 	}
-	l.warn(fmt.Sprintf("the alert of objective %s, goal %v by default (%s), is not reliable",
-		quote(o.Name), o.Goal, o.at("GOAL")), text+"; "+hint)
+	place := fmt.Sprintf("objective %s (%s)", quote(o.Name), o.at("GOAL"))
+	l.warn(place, fmt.Sprintf("the default goal of %v is %s; %s", o.Goal, text, hint))
 }
 
-// A page is sent when the error budget burns 14.4 times as fast as it may, over one hour (SRE workbook, chapter 5), and
-// at least three probes of that hour were bad. Where 14.4 times the budget is above 1, all probes of the hour are bad
-// before.
+// The alert on an error budget pages when the budget burned 14.4 times as fast as it may, over one hour (SRE workbook,
+// chapter 5), and at least three probes of that hour were bad. If 14.4 times the budget is above 1, it pages when all
+// probes of the hour were bad.
 const (
 	pageProbes = 3.0
 	pageBurn   = 14.4
-	rounding   = 1e-9 // relative; floats must not refuse what is equal on paper
+	rounding   = 1e-9 // relative; rounding of floats must not make equal values differ
 )
 
-// canPage reports whether the page for a goal needs at least three bad probes in an hour.
+// canPage reports whether a goal pages in time at a rate: the budget burns too fast only after three bad probes an
+// hour.
 func canPage(qps, goal float64) bool { return qps*(1+rounding) >= pageRate(goal) }
 
-// pageRate returns the lowest rate at which a goal can page.
+// pageRate returns the lowest rate, in probes per second, at which a goal can page.
 func pageRate(goal float64) float64 { return pageProbes / 3600 / min(1, pageBurn*(1-goal)) }
 
-// leastRate returns pageRate in two digits.
+// leastRate returns pageRate, rounded up to two digits.
 func leastRate(goal float64) float64 { return twoDigits(pageRate(goal)*(1-rounding), math.Ceil) }
 
-// bestGoal returns the highest goal, its budget in two digits, that can page at a rate. ok is false if none can.
+// bestGoal returns the highest goal that can page at a rate. Its budget has two digits. ok is false if no goal can.
 func bestGoal(qps float64) (goal float64, ok bool) {
 	budget := pageProbes / 3600 / pageBurn / qps
 	goal = 1 - twoDigits(budget*(1-rounding), math.Ceil)

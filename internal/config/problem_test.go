@@ -2,71 +2,74 @@ package config
 
 import (
 	"errors"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// TestProblems holds what is said of each wrong configuration in testdata/problems.txt: the text of the problems, their places and hints.
+// TestProblems holds the place, the text and the hint of every problem. Each archive in testdata/problems is a wrong
+// configuration: variables (env), flags and URLs (args), a targets file (f.yaml) and other files. The last section has
+// its problems. The flag -update writes them.
 func TestProblems(t *testing.T) {
-	const path = "testdata/problems.txt"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob("testdata/problems/*.txtar")
+	if err != nil || paths == nil {
+		t.Fatalf("no archives: %v", err)
 	}
-	cases := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n\n")
-	for i, given := range cases[1:] {
-		name, _, _ := strings.Cut(given, "\n")
-		t.Run(name, func(t *testing.T) {
-			given, _, _ = strings.Cut(given, "\n> ")
-			c, err := Load(mistaken(given))
-			found, _ := errors.AsType[usage.Problems](err)
-			if err == nil {
-				found = c.Problems()
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, p := range found {
-				given += "\n> " + p.Error()
+			problems := &archive.Files[len(archive.Files)-1]
+			problems.Data = nil
+			for _, problem := range problemsOf(t, archive) {
+				problems.Data = append(problems.Data, problem.Error()+"\n"...)
 			}
-			if diff := cmp.Diff(cases[i+1], given); diff != "" && !golden.Updating() {
-				t.Errorf("-want +got\n%s", diff)
-			}
-			cases[i+1] = given
-			if len(found) == 0 {
-				t.Errorf("no problems, but %v", err)
-			}
+			golden.Equal(t, path, string(txtar.Format(archive)))
 		})
-	}
-	if golden.Updating() {
-		if err := os.WriteFile(path, []byte(strings.Join(cases, "\n\n")+"\n"), 0o644); err != nil { //nolint:gosec // a page for everybody
-			t.Fatal(err)
-		}
 	}
 }
 
-// mistaken is the configuration of a case.
-func mistaken(given string) Options {
-	content := map[string]string{
-		"there": "sk", "key": "sk", "empty": "\n", "lines": "secret\nsecret\n",
-		"long": strings.Repeat("s", 20_000), "huge": strings.Repeat("#", maxTargets+1),
+// problemsOf returns the problems of the configuration in an archive.
+func problemsOf(t *testing.T, archive *txtar.Archive) usage.Problems {
+	t.Helper()
+	content := map[string]string{"long": strings.Repeat("s", 20_000)}
+	for _, file := range archive.Files {
+		content[file.Name] = string(file.Data)
 	}
-	o := Options{Environ: withTarget(""), Overrides: map[string]string{}, ReadFile: files(content)}
-	for _, line := range strings.Split(strings.ReplaceAll(given, "␀", "\x00"), "\n")[1:] {
-		name, text, _ := strings.Cut(line, "=")
-		if url, ok := strings.CutPrefix(line, "URL "); ok {
-			o.URLs = append(o.URLs, url)
-		} else if yaml, ok := strings.CutPrefix(line, "|"); ok {
-			o.Environ[prefix+"TARGETS_FILE"] = "f.yaml"
-			content["f.yaml"] += strings.TrimPrefix(yaml, " ") + "\n"
-		} else if flag, ok := strings.CutPrefix(name, "--"); ok {
-			o.Overrides[strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))] = text
-		} else {
-			o.Environ[prefix+name] = text
+	o := Options{Environ: map[string]string{}, Overrides: map[string]string{}, ReadFile: files(content)}
+	for line := range strings.Lines(content["env"]) {
+		name, text, isSet := strings.Cut(strings.TrimSpace(line), "=")
+		if isSet && !strings.HasPrefix(name, "#") {
+			o.Environ[name] = text
 		}
 	}
-	return o
+	for argument := range strings.Lines(content["args"]) {
+		argument = strings.TrimSpace(argument)
+		name, text, _ := strings.Cut(argument, "=")
+		flag, isFlag := strings.CutPrefix(name, "--")
+		if isFlag {
+			o.Overrides[strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))] = text
+		} else {
+			o.URLs = append(o.URLs, argument)
+		}
+	}
+	if content["f.yaml"] != "" {
+		o.Environ["PROBER_TARGETS_FILE"] = "f.yaml"
+	}
+	c, err := Load(o)
+	problems, isWrong := errors.AsType[usage.Problems](err)
+	if !isWrong {
+		problems = c.Problems()
+	}
+	if problems == nil {
+		t.Errorf("no problems, but %v", err)
+	}
+	return problems
 }

@@ -22,28 +22,19 @@ var (
 	exampleFile string // a targets file with a group, headers and objectives
 )
 
-// TestReferencePage holds that docs/configuration.md and the JSON Schema are what the tags say now, and that the examples load.
-func TestReferencePage(t *testing.T) {
+// TestGeneratedFiles holds that docs/configuration.md and the JSON Schema are what the tags and the help say now.
+func TestGeneratedFiles(t *testing.T) {
 	all := settings()
 	var page strings.Builder
-	if err := template.Must(template.New("reference").Funcs(template.FuncMap{"short": short}).Parse(referenceText)).Execute(&page, map[string]any{
+	parsed := template.Must(template.New("reference").Funcs(template.FuncMap{"short": short}).Parse(referenceText))
+	err := parsed.Execute(&page, map[string]any{
 		"Prober": all.prober, "Shared": all.shared, "Targets": all.own, "Objectives": all.objective,
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{"../../docs/configuration.md": page.String(), "../../docs/targets.schema.json": string(Schema())} {
-		golden.Equal(t, path, text)
-	}
-	example := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": Example()})})
-	if diff := cmp.Diff(load(t, Options{URLs: []string{"http://a"}}).Targets[0].Settings, example.Targets[0].Settings, secrets); diff != "" {
-		t.Errorf("the example has other values than the defaults:\n%s", diff)
-	}
-	for text, targets := range map[string]int{exampleFile: 3, Example(): 1} {
-		c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": text})})
-		if len(c.Targets) != targets || len(c.Warnings) != 0 || !strings.HasPrefix(text, "# yaml-language-server: $schema="+schemaURL+"\n") {
-			t.Errorf("an example is %+v\n%s", c, text)
-		}
-	}
+	golden.Equal(t, "../../docs/configuration.md", page.String())
+	golden.Equal(t, "../../docs/targets.schema.json", string(Schema()))
 }
 
 // short returns a help text without its list of words if that list is long.
@@ -55,41 +46,66 @@ func short(help string) string {
 	return text
 }
 
-// TestNamesStay holds the names of variables and flags: without one, an upgrade breaks its users.
-// A new one is added to testdata/names.txt by hand; removing one is a [CHANGE]. Each has a phrase of help, and tags that mean
-// something.
+// TestExamples holds that the example of prober config example, which has the defaults, and that of the documentation
+// are valid.
+func TestExamples(t *testing.T) {
+	for text, targets := range map[string]int{Example(): 1, exampleFile: 3} {
+		c := load(t, withFile(text))
+		if len(c.Targets) != targets || c.Warnings != nil {
+			t.Errorf("%d targets and the warnings %q, want %d and none:\n%s", len(c.Targets), c.Warnings, targets, text)
+		}
+		if !strings.HasPrefix(text, "# yaml-language-server: $schema="+schemaURL+"\n") {
+			t.Errorf("no schema for editors:\n%s", text)
+		}
+	}
+	defaults := load(t, Options{URLs: []string{"http://a"}}).Targets[0].Settings
+	if diff := cmp.Diff(defaults, load(t, withFile(Example())).Targets[0].Settings, secrets); diff != "" {
+		t.Errorf("the example differs from the defaults: -want +got\n%s", diff)
+	}
+}
+
+// TestNamesStay holds the names of variables and flags: without one, an upgrade breaks its users. A new one is added to
+// testdata/names.txt by hand. Removing one is a [CHANGE].
 func TestNamesStay(t *testing.T) {
 	want, err := os.ReadFile("testdata/names.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"env", "envDefault", "oneof", "min", "max", "optional", "format"}
-	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	var got strings.Builder
 	for _, k := range Reference() {
-		for _, found := range tag.FindAllStringSubmatch(string(k.tag), -1) {
-			if !slices.Contains(known, found[1]) {
-				t.Errorf("%s has the tag %s", k.name, found[1])
-			}
-		}
-		if k.Help == "" || k.Topic == "" {
-			t.Errorf("%s is not described", k.name)
-		}
 		got.WriteString(strings.TrimSpace(k.Variable+" "+k.Flag) + "\n")
-		if _, ok := settings().shared.find(k.name); ok {
+		if _, isShared := settings().shared.find(k.name); isShared {
 			got.WriteString(strings.Replace(k.Variable, prefix, prefix+"TARGETS_n_", 1) + "\n")
-		}
-	}
-	for name, d := range helpTexts() {
-		name := strings.TrimPrefix(name, objectiveList+"_")
-		if !slices.ContainsFunc(Reference(), func(k Key) bool { return k.name == name }) {
-			t.Errorf("%s is described, but no setting", name)
-		}
-		if strings.ContainsAny(d.Help, "`|\n") || utf8.RuneCountInString(d.Help) > 80 {
-			t.Errorf("%s has the help %q: want one short line", name, d.Help)
 		}
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestSettingsAreDescribed holds that each setting has a line of help and no tag that nothing reads, and that help.txt
+// has no line without a setting.
+func TestSettingsAreDescribed(t *testing.T) {
+	known := []string{"env", "envDefault", "oneof", "min", "max", "optional", "format"}
+	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
+	names := map[string]bool{}
+	for _, k := range Reference() {
+		names[k.name] = true
+		if k.Help == "" || k.Topic == "" {
+			t.Errorf("%s is not described", k.Variable)
+		}
+		for _, found := range tag.FindAllStringSubmatch(string(k.tag), -1) {
+			if !slices.Contains(known, found[1]) {
+				t.Errorf("%s has the tag %s", k.Variable, found[1])
+			}
+		}
+	}
+	for name, text := range helpTexts() {
+		if !names[strings.TrimPrefix(name, objectiveList+"_")] {
+			t.Errorf("%s is described, and no setting", name)
+		}
+		if strings.ContainsAny(text.Help, "`|\n") || utf8.RuneCountInString(text.Help) > 80 {
+			t.Errorf("%s has the help %q: want one short line", name, text.Help)
+		}
 	}
 }

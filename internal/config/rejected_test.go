@@ -1,94 +1,98 @@
 package config
 
 import (
-	"errors"
-	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/llm-prober/prober/internal/usage"
 )
 
-// TestRejected holds that a target which is wrong does not stop the others, under which name it is rejected, and that
-// mistakes which are nobody's own stop all.
+// TestRejected holds that a wrong target does not stop the others, and the name by which it is rejected. A finite run
+// and prober config show refuse it.
 func TestRejected(t *testing.T) {
-	content := map[string]string{"empty": "\n", "there": "sk"}
-	for name, test := range map[string]struct {
-		file     string // of the targets beside the one of the environment
+	for _, test := range []struct {
+		name     string
+		file     string // the target in the file, beside a valid one in the environment
 		environ  string
-		rejected map[string]string // the problems by target
-		refused  string            // part of the error, where nothing is probed
+		rejected map[string]string // parts of the problems, by target
 	}{
-		"a missing key file": {
-			file: "{name: a, url: http://a, api_key_file: no}", rejected: map[string]string{"a": "no such file"},
+		{
+			name: "no key file", file: "{name: a, url: http://a, api_key_file: no}",
+			rejected: map[string]string{"a": "no such file"},
 		},
-		"an empty key file":     {file: "{url: http://a, api_key_file: empty}", rejected: map[string]string{"a:80": "is empty"}},
-		"a misspelt key":        {file: "{name: a, url: http://a, modle: m}", rejected: map[string]string{"a": "unknown key"}},
-		"a target without URL":  {file: "{model: m}", rejected: map[string]string{"f.yaml:2": "not given"}},
-		"a target that is text": {file: "http://a", rejected: map[string]string{"f.yaml:2": "is a single value"}},
-		"a variable of one target": {
-			environ: "TARGETS_1_URL=ftp://a", rejected: map[string]string{"PROBER_TARGETS_1": "not an http or https URL"},
+		{name: "no name", file: "{url: http://a, modle: m}", rejected: map[string]string{"a:80": "unknown key"}},
+		{name: "no URL", file: "{model: m}", rejected: map[string]string{"f.yaml:2": "not given"}},
+		{name: "no mapping", file: "http://a", rejected: map[string]string{"f.yaml:2": "is a single value"}},
+		{
+			name: "a variable", environ: "TARGETS_1_URL=ftp://a",
+			rejected: map[string]string{"PROBER_TARGETS_1": "not an http or https URL"},
 		},
-		"a name that is taken": {
-			file: "{name: one, url: http://a}", rejected: map[string]string{"one (2)": "already taken by PROBER_TARGETS_0_NAME"},
+		{
+			name: "a name that is taken", file: "{name: one, url: http://a}",
+			rejected: map[string]string{"one (2)": "already taken by PROBER_TARGETS_0_NAME"},
 		},
-		"a name that is taken thrice": {
+		{
+			name:     "a name that is taken twice",
 			file:     "{name: a, url: a.b}\n- {name: a, url: http://a}\n- {name: a, url: http://b}",
 			rejected: map[string]string{"a": "has no scheme", "a (2)": "already taken", "a (3)": "already taken"},
 		},
-		"a member that is asked something else": {
-			file:     "{name: a, url: http://a, group: one, max_tokens: 5}",
+		{
+			name: "another prompt than that of its group", file: "{name: a, url: http://a, group: one, max_tokens: 5}",
 			rejected: map[string]string{"a": `in group "one", but have max_tokens 100 (default) and 5`},
 		},
-		"a key file that one target uses": {
-			environ: "API_KEY_FILE=no\nTARGETS_0_API_KEY=sk", file: "{name: a, url: http://a}",
+		{
+			name: "a key file for all that it alone uses", file: "{name: a, url: http://a}",
+			environ:  "API_KEY_FILE=no\nTARGETS_0_API_KEY=sk",
 			rejected: map[string]string{"a": "no such file"},
 		},
-		"a key file that all targets use": {environ: "API_KEY_FILE=no", file: "{name: a, url: http://a}", refused: "1 problem"},
-		"a wrong value for all":           {environ: "QPS=fast\nTARGETS_0_QPS=0.2", refused: "1 problem"},
-		"an unknown variable":             {environ: "TARGETS_0_MODLE=m", refused: "unknown variable"},
-		"a wrong objective":               {environ: "OBJECTIVES_0_SIGNAL=ttft", refused: "needs a limit"},
-		"a file that is not YAML":         {file: "[", refused: "not YAML"},
-		"no target that is right": {
-			environ: "TARGETS_0_MAX_TOKENS=x", file: "{name: a, url: http://a, modle: m}", refused: "2 problems",
-		},
 	} {
-		environment := environ("TARGETS_0_URL=http://one\nTARGETS_0_NAME=one\n" + test.environ)
-		content := maps.Clone(content)
-		if test.file != "" {
-			environment[prefix+"TARGETS_FILE"], content["f.yaml"] = "f.yaml", "targets:\n- "+test.file
-		}
-		o := Options{Environ: environment, ReadFile: files(content)}
-		c, err := Load(o)
-		if test.refused != "" {
-			problems, ok := errors.AsType[usage.Problems](err)
-			if !ok || !strings.Contains(problems.Error(), test.refused) {
-				t.Errorf("%s: %v, want %s", name, err, test.refused)
+		t.Run(test.name, func(t *testing.T) {
+			o := withFile("targets:\n- "+test.file, "TARGETS_0_URL=http://one\nTARGETS_0_NAME=one", test.environ)
+			if test.file == "" {
+				delete(o.Environ, "PROBER_TARGETS_FILE")
 			}
-			continue
-		}
-		if err != nil || len(c.Targets) != 1 || c.Targets[0].Name != "one" {
-			t.Errorf("%s: %v, %+v", name, err, c)
-			continue
-		}
-		got := map[string]string{}
-		for _, r := range c.Rejected {
-			got[r.Name] = test.rejected[r.Name]
-			if test.rejected[r.Name] == "" || !strings.Contains(r.Problems.Error(), test.rejected[r.Name]) {
-				t.Errorf("%s: %s is rejected for %v, want %q", name, r.Name, r.Problems, test.rejected[r.Name])
+			c := load(t, o)
+			if len(c.Targets) != 1 || c.Targets[0].Name != "one" {
+				t.Errorf("targets %+v, want one", c.Targets)
 			}
+			got := map[string]string{}
+			for _, r := range c.Rejected {
+				got[r.Name] = r.Problems.Error()
+				if part := test.rejected[r.Name]; part != "" && strings.Contains(got[r.Name], part) {
+					got[r.Name] = part
+				}
+			}
+			if diff := cmp.Diff(test.rejected, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			o.Finite = true
+			_, finite := Load(o)
+			_, _, shown := Effective(o)
+			for _, err := range []error{finite, shown} {
+				if err == nil || err.Error() != c.Problems().Error() {
+					t.Errorf("got the error %v, want %v", err, c.Problems())
+				}
+			}
+		})
+	}
+}
+
+// TestRefused holds that a mistake which belongs to no target, or to all, is an error.
+func TestRefused(t *testing.T) {
+	for _, test := range []struct{ name, file, environ, problem string }{
+		{name: "a key file for all", environ: "API_KEY_FILE=no", file: "{name: a, url: http://a}", problem: "1 problem"},
+		{name: "a value for all", environ: "QPS=fast\nTARGETS_0_QPS=0.2", problem: "1 problem"},
+		{name: "an unknown variable", environ: "TARGETS_0_MODLE=m", problem: "unknown variable"},
+		{name: "an objective", environ: "OBJECTIVES_0_SIGNAL=ttft", problem: "needs a limit"},
+		{name: "a file", file: "[", problem: "not YAML"},
+		{name: "all targets", environ: "TARGETS_0_MAX_TOKENS=x", file: "{url: http://a, modle: m}", problem: "2 problems"},
+	} {
+		o := withFile("targets:\n- "+test.file, "TARGETS_0_URL=http://one\nTARGETS_0_NAME=one", test.environ)
+		if test.file == "" {
+			delete(o.Environ, "PROBER_TARGETS_FILE")
 		}
-		if diff := cmp.Diff(test.rejected, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
-		}
-		o.Finite = true
-		if _, err := Load(o); err == nil || err.Error() != c.Problems().Error() {
-			t.Errorf("%s: a run that ends is begun, or refused for %v", name, err)
-		}
-		if _, _, err := Effective(o); err == nil {
-			t.Errorf("%s: it is shown as right", name)
+		if _, err := Load(o); err == nil || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %v, want %s", test.name, err, test.problem)
 		}
 	}
 }

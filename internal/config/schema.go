@@ -13,7 +13,7 @@ const schemaURL = "https://github.com/llm-prober/prober/releases/latest/download
 //go:embed example.yaml
 var example string
 
-// Example returns a targets file with the most used settings and what they mean.
+// Example returns a targets file with the most used settings and comments that explain them.
 func Example() string { return example }
 
 // A node is a part of a JSON Schema.
@@ -50,7 +50,7 @@ func (ks keys) properties() node {
 	return all
 }
 
-// schema returns what the values of a key look like.
+// schema returns the JSON Schema of the values of a setting.
 func (k Key) schema() node {
 	p := maps.Clone(k.kind.schema)
 	if len(k.words) > 0 {
@@ -76,7 +76,7 @@ func (k Key) schema() node {
 	return p
 }
 
-// spellings returns words, and those that YAML takes for a number as numbers too.
+// spellings returns words as they can stand in YAML. A word that YAML reads as a number is there in both forms.
 func spellings(words []string) (all []any) {
 	for _, word := range words {
 		all = append(all, word)

@@ -10,12 +10,12 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A Secret is text that prints as ***, and as nothing when it is empty, as the zero Secret is.
+// A Secret is a text that prints as ***. The zero value is the empty text, which prints as nothing.
 type Secret struct {
-	value *string // fmt calls no methods of values in unexported fields: it prints an address
+	value *string // a pointer: in unexported fields, fmt does not call methods, and prints an address
 }
 
-// NewSecret hides text.
+// NewSecret returns text as a secret.
 func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
@@ -23,7 +23,7 @@ func NewSecret(text string) Secret {
 	return Secret{value: &text}
 }
 
-// Reveal returns the hidden text. It is the only way out.
+// Reveal returns the hidden text. Nothing else does.
 func (s Secret) Reveal() string {
 	if s.value != nil {
 		return *s.value
@@ -77,13 +77,14 @@ func (h *Headers) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ownHeaders are what a probe sets itself, whatever is configured.
+// ownHeaders are the headers that a probe always sets itself.
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer",
 	"Transfer-Encoding", "User-Agent",
 }
 
-// add adds a header, or says what is wrong with it. That quotes nothing: where they are mixed up, the name is a secret.
+// add adds a header, or returns what is wrong with it. It never quotes the name, which is a secret if a user mixed up
+// name and value.
 func (h Headers) add(name, value string) (wrong string) {
 	same := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A Shard is one of several probers that share the targets. The zero value is the only one.
+// A Shard says which of several probers that share the targets this one is. The zero value is a prober that has all.
 type Shard struct {
 	Index int // from 0, below Of
 	Of    int // how many there are; 0 for one
@@ -24,7 +24,7 @@ func (s *Shard) UnmarshalText(text []byte) error {
 	case !cut || hyphen == 0 || err != nil || errOf != nil:
 		return usage.Problem{Text: "not a shard"}
 	case of < 1 || of > 1000:
-		return usage.Problem{Text: "must be of 1 to 1000 shards"}
+		return usage.Problem{Text: "must have 1 to 1000 shards"}
 	case index >= of:
 		return usage.Problem{Text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
 	}
@@ -32,7 +32,7 @@ func (s *Shard) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the shard as it is configured; "" for the zero value.
+// String returns the shard as it is configured; "" for the zero value.
 func (s Shard) String() string {
 	if s.Of == 0 {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Effective returns what [Load] returns, for people: as YAML, with the source of each value that is not a
-// default. A target that is rejected is an error.
+// Effective returns the configuration for people: as YAML, with the source of each value that is not a default. A
+// rejected target is an error.
 func Effective(o Options) (text string, warnings []string, err error) {
 	l, err := o.load()
 	if err == nil && len(l.config.Rejected) > 0 {
@@ -32,10 +32,11 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	return b.String(), l.config.Warnings, nil
 }
 
-// show writes the settings of a struct that have a value. The first line begins with lead, the others are as far in.
-func show(b *strings.Builder, lead string, ks keys, of any, from *origin) {
+// show writes the settings of a struct that have a value. owner is a pointer to the struct. The first line begins with
+// lead, and the others are indented as far.
+func show(b *strings.Builder, lead string, ks keys, owner any, from *origin) {
 	for _, k := range ks {
-		value := k.text(of)
+		value := k.text(owner)
 		isUnlimited := k.name == "LIMIT" && !from.given("LIMIT") // of availability
 		if value == "" || isUnlimited {
 			continue
@@ -44,7 +45,7 @@ func show(b *strings.Builder, lead string, ks keys, of any, from *origin) {
 		case k.secret:
 			value = "'***'"
 		case k.Type != "number" && !k.Switch:
-			text, _ := yaml.Marshal(value) // of a text
+			text, _ := yaml.Marshal(value) // a text can always be encoded
 			value = strings.TrimSpace(string(text))
 		}
 		line := lead + k.fileKey() + ": " + value

@@ -10,12 +10,12 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// variableAt returns how variables are written that begin with before.
+// variableAt returns a function that spells the variable of a setting: before, then the name.
 func variableAt(before string) func(name string) string {
 	return func(name string) string { return before + name }
 }
 
-// variables returns what the variables of some settings say that begin with before.
+// variables returns what the variables of some settings say. Their names begin with before, as PROBER_TARGETS_0_.
 func (l *loader) variables(before string, ks keys) layer {
 	says := layer{}
 	for _, k := range ks {
@@ -29,7 +29,7 @@ func (l *loader) variables(before string, ks keys) layer {
 	return says
 }
 
-// numbered returns the entries of a list of variables, up to the first number that nothing is given for.
+// numbered returns the entries of a list of variables. It ends before the first number that has no variable.
 func (l *loader) numbered(list string, ks keys) (entries []*origin) {
 	for {
 		before := fmt.Sprintf("%s%s_%d_", prefix, list, len(entries))
@@ -56,13 +56,13 @@ func (l *loader) flags(ks keys) layer {
 	return says
 }
 
-// arguments makes targets of the URLs that were given as arguments, each alone or as name=URL.
+// arguments returns a target for each URL argument, which is written as URL or as NAME=URL.
 func (l *loader) arguments() (entries []*origin) {
 	for i, url := range l.URLs {
 		from := newOrigin(l.settings.target, func(name string) string { return "--" + flagName(name) })
 		argument := fmt.Sprintf("URL argument %d", i+1)
 		from.entry = argument
-		from.naming = "give it as NAME=URL"
+		from.naming = "give each URL a name: NAME=URL"
 		name, rest, named := strings.Cut(url, "=")
 		name = strings.TrimSpace(name)
 		if named && name != "" && !strings.Contains(name, "/") {
@@ -80,20 +80,23 @@ func (l *loader) arguments() (entries []*origin) {
 var serviceLink = regexp.MustCompile(
 	`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
-// unknownVariables reports the variables that begin with PROBER_ and are not known.
+// unknownVariables reports the variables that begin with PROBER_ and are no settings. Empty ones and those that
+// Kubernetes makes do not count.
 func (l *loader) unknownVariables() {
 	for _, variable := range slices.Sorted(maps.Keys(l.Environ)) {
 		text := strings.TrimSpace(l.Environ[variable])
-		link := serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
-		if strings.HasPrefix(variable, prefix) && !l.known[variable] && !link && text != "" {
+		isOther := !strings.HasPrefix(variable, prefix) || l.known[variable] || text == ""
+		isLink := serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
+		if !isOther && !isLink {
 			l.unknownVariable(variable)
 		}
 	}
 }
 
-// unknownVariable reports one: as a problem if it is of a list, or looks like one that is not given.
+// unknownVariable reports a variable that is no setting: as a problem if it seems to be a mistake, because it belongs
+// to a list or resembles a setting that is not given, and as a warning otherwise.
 func (l *loader) unknownVariable(variable string) {
-	const wantList = "want PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …: docs/configuration.md has the names"
+	const wantList = "set PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …; docs/configuration.md lists them"
 	name := strings.TrimPrefix(variable, prefix)
 	near := l.nearVariable(name)
 	isOfList := strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_")
@@ -105,7 +108,7 @@ func (l *loader) unknownVariable(variable string) {
 	case newName != "":
 		l.problems.Add(variable, "was renamed", "set "+newName)
 	case slices.Contains([]string{"TARGET", "TARGETS", "OBJECTIVE", "OBJECTIVES"}, name):
-		l.problems.Add(variable, "not a variable of its own", wantList)
+		l.problems.Add(variable, "a list has no value of its own", wantList)
 	case near != "":
 		l.problems.Add(variable, "unknown variable (did you mean "+near+"?)", "")
 	case name == "INTERVAL" || isOfList && strings.HasSuffix(name, "_INTERVAL"):
@@ -117,7 +120,7 @@ func (l *loader) unknownVariable(variable string) {
 	}
 }
 
-// renamed is the settings that have a new name, by their old one. The table is only read.
+// renamed are the new names of settings by their old ones. The table is only read.
 var renamed = map[string]string{"STAMP": "TIMESTAMPS"}
 
 // renamedVariable returns the new name of a variable whose setting was renamed, for the prober or for a target; empty
@@ -134,8 +137,8 @@ func renamedVariable(variable string) string {
 
 var targetPrefix = regexp.MustCompile(`^PROBER_TARGETS_[0-9]+_$`)
 
-// nearVariable returns the variable that name, without PROBER_, probably stands for, among those that are not given.
-// Without one it returns "".
+// nearVariable returns the variable that a name, which lacks PROBER_, was probably meant to be. It is one that is not
+// given; "" if none resembles the name.
 func (l *loader) nearVariable(name string) string {
 	_, isOwn := l.settings.own.find(name)
 	if isOwn {

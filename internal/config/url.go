@@ -11,8 +11,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one. The error is a
-// [usage.Problem].
+// parseURL reads the URL of a target. base is the URL with a scheme and without dns+, and each reports whether dns+ was
+// there. The error is a [usage.Problem].
 func parseURL(s string) (base string, each bool, err error) {
 	base, each = strings.CutPrefix(s, "dns+")
 	hasScheme := strings.Contains(base, "://")
@@ -30,14 +30,14 @@ func parseURL(s string) (base string, each bool, err error) {
 		const hint = "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"
 		err = usage.Problem{Text: "has credentials in it", Hint: hint}
 	case !hasScheme && !private(u):
-		const text = "has no scheme, and only loopback and private names get http://"
+		const text = "has no scheme, and only loopback and private hosts default to http://"
 		err = usage.Problem{Text: text, Hint: "write https:// or http:// before it"}
 	case strings.ContainsAny(s, "?#"):
 		err = usage.Problem{Text: "has a query or a fragment"}
 	case u.Port() != "" && (errPort != nil || port == 0):
 		err = usage.Problem{Text: "the port must be 1 to 65535"}
 	case each && errAddress == nil:
-		err = usage.Problem{Text: "has an address where dns+ needs a name to look up", Hint: "leave out dns+"}
+		err = usage.Problem{Text: "has an IP address, but dns+ looks up names", Hint: "leave out dns+"}
 	}
 	return base, each, err
 }
@@ -58,7 +58,8 @@ func private(u *url.URL) bool {
 // endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
 var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
 
-// shortenURL makes the URL of t a base, where users gave the endpoint, unless they say the path of probes themselves.
+// shortenURL cuts the endpoint off the URL of t, if a user gave one, so that the base is left. It does nothing if the
+// path of probes is set.
 func (l *loader) shortenURL(t *target) {
 	t.URL, t.EachAddress, _ = parseURL(t.URL) // was checked
 	found := endpoint.FindStringSubmatch(t.URL)

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// validate judges settings together: those of each target, then targets beside each other, then objectives. What is
-// wrong with one by itself was reported when it was parsed. What rests on a wrong value is not judged.
+// validate judges settings that depend on each other: those of each target, then targets beside each other, then
+// objectives. Values that are wrong by themselves were reported when they were parsed. What depends on a wrong value is
+// not judged.
 func (l *loader) validate() {
 	for _, t := range l.targets {
 		l.complete(t)
@@ -20,13 +21,13 @@ func (l *loader) validate() {
 	l.nameTargets()
 	l.validateGroups()
 	for _, t := range l.targets {
-		l.warnOfBudget(t) // by the name that it has now
+		l.warnOfBudget(t) // which names the target
 	}
 	l.limitCost()
 	l.validateObjectives()
 }
 
-// complete fills in what depends on other settings of t or on the file of its key.
+// complete sets defaults that depend on other settings of t, and reads the file of its API key.
 func (l *loader) complete(t *target) {
 	if t.given("URL") && t.right("URL") {
 		l.shortenURL(t)
@@ -54,11 +55,11 @@ func (l *loader) readKey(t *target) {
 	case strings.TrimSpace(text) == "":
 		wrong("is empty", "want a file with the key in it")
 	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
-		wrong(fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), onlyLine)
+		wrong(fmt.Sprintf("has %d bytes, more than any server accepts in a header", len(text)), onlyLine)
 	case !printable(text):
 		wrong("has unprintable characters", onlyLine)
 	case t.APIKey.Reveal() != "":
-		wrong("given together with a key", "want one of the two")
+		wrong("given together with an API key", "give only one of the two")
 	default:
 		t.APIKey = NewSecret(text)
 	}
@@ -98,15 +99,15 @@ func (l *loader) validateTarget(t *target) {
 		t.problem("STALL_TIMEOUT", "longer than the timeout of "+t.written("TIMEOUT"), "want at most the timeout")
 	}
 	if t.CertFile != "" && t.KeyFile == "" && t.right("KEY_FILE") {
-		t.problem("CERT_FILE", "given without KEY_FILE", "want both or none")
+		t.problem("CERT_FILE", "given without KEY_FILE", "give both or neither")
 	}
 	if t.KeyFile != "" && t.CertFile == "" && t.right("CERT_FILE") {
-		t.problem("KEY_FILE", "given without CERT_FILE", "want both or none")
+		t.problem("KEY_FILE", "given without CERT_FILE", "give both or neither")
 	}
 	switch t.Prompt {
 	case "dataset":
 		if t.DatasetFile == "" && t.right("DATASET_FILE") {
-			t.problem("PROMPT", "given without DATASET_FILE", "want the file to ask from")
+			t.problem("PROMPT", "given without DATASET_FILE", "set DATASET_FILE to the file with the prompts")
 		}
 	case "canary":
 		if t.right("PROMPT_TOKENS") && t.PromptTokens < 80 {
@@ -127,19 +128,20 @@ const mostTokens = 1_000_000 // of a prompt
 func (t *target) validateSessions() {
 	if t.right("PROMPT_TOKENS", "SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens {
 		t.problem("SYSTEM_TOKENS", fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens),
-			"the system prompt is a part of the first prompt")
+			"lower it: each prompt begins with the system prompt")
 	}
 	last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens
 	if t.right("PROMPT_TOKENS", "SESSION_ROUNDS", "MAX_TOKENS") && last > mostTokens {
-		t.problem("SESSION_ROUNDS", fmt.Sprintf("results in a last prompt of more than %d tokens", last),
-			fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens))
+		t.problem("SESSION_ROUNDS", fmt.Sprintf("makes the last prompt of a session longer than %d tokens", last),
+			fmt.Sprintf("want fewer rounds or shorter answers: a prompt has at most %d tokens", mostTokens))
 	}
 }
 
+// warnOfTLS warns of TLS settings that are dangerous or have no effect.
 func (l *loader) warnOfTLS(t *target) {
 	if t.InsecureSkipVerify {
 		l.warn(t.label("INSECURE_SKIP_VERIFY"),
-			"anyone between the prober and the server can read prompts and keys, and answer in its place")
+			"anyone between the prober and the server can read prompts and keys, and answer instead of the server")
 	}
 	for _, name := range []string{"CA_FILE", "CERT_FILE", "INSECURE_SKIP_VERIFY"} {
 		if strings.HasPrefix(t.URL, "http:") && t.given(name) {
@@ -148,7 +150,7 @@ func (l *loader) warnOfTLS(t *target) {
 	}
 }
 
-// groupSettings are those in which members of a group must agree, or they would not be asked the same.
+// groupSettings are the settings in which members of a group must agree, so that they get the same prompts.
 var groupSettings = []string{
 	"QPS", "ARRIVAL", "PROMPT", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_USERS", "SESSION_ROUNDS", "SYSTEM_TOKENS",
 	"DATASET_FILE", "CANARY_DEPTH",
@@ -164,17 +166,20 @@ func (l *loader) validateGroups() {
 			continue
 		}
 		for _, k := range l.settings.shared {
-			areDefault := !t.given(k.name) && !lead.given(k.name) // what differs then follows from another setting
+			if !slices.Contains(groupSettings, k.name) {
+				continue
+			}
+			isGiven := t.given(k.name) || lead.given(k.name) // defaults differ only because of another setting
 			areRight := t.right(k.name) && lead.right(k.name)
 			differ := k.text(&t.Target) != k.text(&lead.Target)
-			if slices.Contains(groupSettings, k.name) && differ && areRight && !areDefault {
+			if isGiven && areRight && differ {
 				t.disagree(lead, k)
 			}
 		}
 	}
 }
 
-// disagree reports a setting in which t differs from the first of its group, at the one of the two that was given.
+// disagree reports a setting in which t differs from the first of its group. The place is one where a user wrote it.
 func (t *target) disagree(lead *target, k Key) {
 	place := t.label(k.name)
 	if !t.given(k.name) {
@@ -182,11 +187,11 @@ func (t *target) disagree(lead *target, k Key) {
 	}
 	text := fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.Name), quote(t.Name),
 		quote(t.Group), k.fileKey(), lead.written(k.name), t.written(k.name))
-	t.problems.Add(place, text, "members of a group need the same prompts at the same rate")
+	t.problems.Add(place, text, "set the same value for all members of a group, which get the same prompts")
 }
 
-// nameTargets gives targets without a name or group their defaults, and reports names that are taken already. No name
-// depends on the order of targets.
+// nameTargets sets the default names and groups of targets, and reports names that are already taken. Default names do
+// not depend on the order of targets.
 func (l *loader) nameTargets() {
 	ports := map[string]string{"http": "80", "https": "443"}
 	sharing := map[string]int{} // targets without a name, by host and port

@@ -1,8 +1,8 @@
 // Package format writes numbers, durations and texts as people read them.
 //
-// What comes in are values of the standard library, what goes out are texts. Everything that people read goes through
-// it, so that one duration or percentage reads the same in a log, a table and on the page: percent.go has the
-// percentages with their rounding, terminal.go how wide a table may be. [Clean] makes texts of others harmless.
+// It takes values of the standard library and returns texts. All that people read goes through it, so that a duration
+// or a percentage reads the same in a log, in a table and on the page. percent.go has the percentages with their
+// rounding, and terminal.go the width of tables. [Clean] makes texts from servers and files safe to print.
 package format
 
 import (
@@ -35,7 +35,7 @@ func Seconds(seconds float64) string {
 	return Duration(time.Duration(seconds * float64(time.Second)))
 }
 
-// Short writes seconds as [Duration] does, but without final zeros. It is for what was set: "2 s", "1.5 s", "250 ms".
+// Short writes seconds as [Duration] does, but without final zeros, for values of settings: "2 s", "1.5 s", "250 ms".
 func Short(seconds float64) string {
 	number, unit, _ := strings.Cut(Seconds(seconds), " ")
 	if strings.Contains(number, ".") {
@@ -44,8 +44,8 @@ func Short(seconds float64) string {
 	return number + " " + unit
 }
 
-// Elapsed writes a time that has passed, in whole units rounded down: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2
-// h".
+// Elapsed writes a time that has passed, rounded down to whole units: "3.2 s", "42 s", "12 min", "5 h 12 min" or
+// "2 d 2 h".
 func Elapsed(seconds float64) string {
 	minutes := int(seconds) / 60
 	hours, days := minutes/60, minutes/60/24
@@ -62,8 +62,8 @@ func Elapsed(seconds float64) string {
 	return fmt.Sprintf("%d d %d h", days, hours%24)
 }
 
-// Digits writes v, which is not below 0, with three significant digits, but always with all before the point: "0.85",
-// "12.3", "1634".
+// Digits writes v, which is not below 0, with three significant digits, and never rounds those before the point:
+// "0.85", "12.3", "1634".
 func Digits(v float64) string {
 	switch {
 	case v < 9.995:
@@ -93,15 +93,17 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// escapeSequences matches what terminals obey instead of printing it (ECMA-48): colours and movements (CSI), titles and
-// links (OSC and its like, to their end), and short ones. If the end of one is missing, it matches the beginning.
+// escapeSequences matches sequences that a terminal obeys instead of printing them (ECMA-48): colours and movements
+// (CSI), titles and links (OSC and others, up to their end), and short ones. Of a sequence without end it matches the
+// beginning.
 var escapeSequences = regexp.MustCompile(
 	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` + // CSI
 		`|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)` + // OSC, DCS, SOS, PM, APC
 		`|\x1b[ -/]?[0-~]?`)
 
-// Clean makes a text of others fit for a terminal or a page. White space becomes a single space. What does not print
-// (escape sequences, controls, marks that turn the direction of writing) is left out.
+// Clean returns a text from elsewhere as it can be shown on a terminal or a page. It replaces white space by single
+// spaces and removes what does not print: escape sequences, control characters, marks that reverse the writing
+// direction.
 func Clean(s string) string {
 	withoutEscapes := escapeSequences.ReplaceAllString(s, "")
 	printed := strings.Map(printable, withoutEscapes)
@@ -119,8 +121,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// Wrap returns a label and a text in lines of at most width columns. Further lines of the text stand below its first
-// one, and at least two columns from the left. A word that is longer than a line has one of its own.
+// Wrap returns a label and a text in lines of at most width columns. The lines of the text begin at the same column,
+// which is at least the third. A word that is longer than a line has a line of its own.
 func Wrap(label, text string, width int) string {
 	indent := strings.Repeat(" ", max(2, utf8.RuneCountInString(label)))
 	var b strings.Builder
@@ -141,7 +143,7 @@ func Wrap(label, text string, width int) string {
 	return b.String()
 }
 
-// Shorten returns s in at most n characters. If some are missing, the last is an ellipsis.
+// Shorten returns at most n characters of s. If it leaves some out, the last one is an ellipsis.
 func Shorten(s string, n int) string {
 	runes := []rune(s)
 	switch {

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Attainment writes how many of several events were good, as a percentage with up to three decimals: "99.996%", "57%".
-// It is rounded down: 100% means all of them, and an attainment below its goal never reads like the goal. All other
-// percentages are rounded to the nearest. total must be above 0.
+// Attainment writes the share of good events as a percentage with up to three decimals: "99.996%", "57%". It rounds
+// down, so that 100% means all of them and a share below its goal never reads like the goal. The other functions round
+// to the nearest. total must be above 0.
 func Attainment(good, total int) string {
 	thousandths := 100_000 * good / total
 	return strconv.FormatFloat(float64(thousandths)/1000, 'f', -1, 64) + "%"

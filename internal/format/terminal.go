@@ -7,13 +7,14 @@ import (
 	"golang.org/x/term"
 )
 
-// A table is as wide as its terminal, but within these bounds, in columns. In a file it has the lower one.
+// The bounds of the width of a table, in columns. Within them it is as wide as its terminal. In a file it has the lower
+// one.
 const (
 	minTableWidth = 80
 	maxTableWidth = 120
 )
 
-// TableWidth returns how wide tables on w are, in columns.
+// TableWidth returns the width of tables on w, in columns.
 func TableWidth(w io.Writer) int {
 	return min(max(TerminalWidth(w), minTableWidth), maxTableWidth)
 }
@@ -23,8 +24,8 @@ func IsTerminal(w io.Writer) bool {
 	return TerminalWidth(w) > 0
 }
 
-// TerminalWidth returns how wide the terminal w is, in columns. It is 80 if that is not known, and 0 if w is no
-// terminal.
+// TerminalWidth returns the width of the terminal w, in columns. It is 80 if the terminal does not report it, and 0 if
+// w is not a terminal.
 func TerminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -97,6 +97,9 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", style, diff)
 		}
 	}
+	if (Series{Style: Line, Points: make([]Point, 51)}).hasDots() {
+		t.Error("dots hide a line of many points")
+	}
 }
 
 // anyPage returns a page of random charts, with names made of those given.

@@ -2,6 +2,7 @@ package promquery
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -24,9 +25,12 @@ func periodMeans(first int, target string, scale float64) model.Matrix {
 	return model.Matrix{stream}
 }
 
-// TestCompare compares two targets, of which b is 5% slower and has no sample in the first two of 20 periods; and a
-// target with itself a day earlier, of which there is too little data: too few requests, or too short a time.
+// TestCompare compares two targets, of which b is 5% slower. It has no sample in the first of 20 periods, and no mean in
+// the second. Then it compares a target with itself a day earlier, of which there is too little data: too few requests,
+// or too short a time.
 func TestCompare(t *testing.T) {
+	means := periodMeans(2, "b", 1.05e-3)
+	means[0].Values[0].Value = model.SampleValue(math.Inf(1))
 	const latency = "sum by (target, model, prompt) (increase(llm_probe_ttft_seconds{target="
 	s := &stored{
 		vectors: map[string]model.Vector{
@@ -38,7 +42,7 @@ func TestCompare(t *testing.T) {
 		},
 		matrices: map[string]model.Matrix{
 			"histogram_avg(" + latency + `"a"`: periodMeans(1, "a", 1e-3),
-			"histogram_avg(" + latency + `"b"`: periodMeans(3, "b", 1.05e-3),
+			"histogram_avg(" + latency + `"b"`: means,
 		},
 	}
 	var texts []string

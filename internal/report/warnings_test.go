@@ -11,6 +11,7 @@ import (
 // batched makes s an answer whose frames a timer lets go every 50 ms, seven together.
 func batched(s *Sample) { s.Bursts = 85 }
 
+// TestWarnings holds how the warnings of a summary begin. Further ones may follow.
 func TestWarnings(t *testing.T) {
 	good := answers("a", 10, 0.8, 0.003, 0.01, 1)
 	many := answers("a", 1000, 0.8, 0.003, 0.01, 1)
@@ -26,8 +27,8 @@ func TestWarnings(t *testing.T) {
 		samples []Sample
 		want    []string // how the first warnings begin; nil if there are none
 	}{
-		"nothing to say": {many, nil},
-		"nothing at all": {nil, nil},
+		"many requests without faults": {many, nil},
+		"no request":                   {nil, nil},
 		"canceled": {some(canceled, 3, 4), []string{
 			"2 requests canceled at the end of the run: not counted",
 		}},
@@ -75,18 +76,15 @@ func TestWarnings(t *testing.T) {
 			"500 of 1,000 token frames arrived together with the previous one: " +
 				"the server or a proxy sends them in bursts",
 		}},
-		"less than half are none": {some(func(s *Sample) { s.Bursts = 49 }), []string{onlyTen}},
+		"less than half of the frames are no burst": {some(func(s *Sample) { s.Bursts = 49 }), []string{onlyTen}},
 		"several tokens a frame": {some(func(s *Sample) { s.Frames = 14 }), []string{
 			"a token frame carries 7.14 tokens on average",
 		}},
-		"lengths": {some(func(s *Sample) { s.Output = wire.Tokens(64) }, 2), []string{
+		"answers of different length": {some(func(s *Sample) { s.Output = wire.Tokens(64) }, 2), []string{
 			"answers are 64 to 100 tokens long",
 		}},
 		"enough for P90": {many[:100], []string{
 			"only 100 requests: quantiles from P95 on rest on fewer than ten samples",
-		}},
-		"one": {good[:1], []string{
-			"only 1 request: quantiles from P75 on rest on fewer than ten samples",
 		}},
 		"warnings that are equal": {few(warning("100 tokens of prompt"), 3, 5), []string{
 			"2 of 1,000 requests: 100 tokens of prompt",

@@ -15,10 +15,10 @@ type clock struct {
 	base    time.Time            // monotonic times count from here
 	measure func() time.Duration // measures the offset with care: wallOffset
 
-	offset   time.Duration // wall clock, counted from 1970, minus monotonic clock
-	last     time.Duration // the arrival that was returned last
-	unsure   time.Duration // until then timestamps may be older than a step of the wall clock
-	rejected atomic.Int64  // number of timestamps that were not believed
+	offset      time.Duration // wall clock, counted from 1970, minus monotonic clock
+	last        time.Duration // the arrival that was returned last
+	unsureUntil time.Duration // until then timestamps may be older than a step of the wall clock
+	rejected    atomic.Int64  // number of timestamps that were not believed
 }
 
 const (
@@ -57,19 +57,24 @@ func (c *clock) timestamp(read time.Time, kernel int64) Timestamp {
 	now := read.Sub(c.base)
 	at, ok := c.believe(now, c.offsetAt(read), time.Duration(kernel))
 	if !ok {
-		return Timestamp{At: read}
+		return c.reject(read)
 	}
 	return Timestamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
 }
 
+// reject counts a timestamp of the kernel that is not believed, and returns the moment of the read instead.
+func (c *clock) reject(read time.Time) Timestamp {
+	c.rejected.Add(1)
+	return Timestamp{At: read}
+}
+
 // believe converts the kernel's timestamp of bytes that were read at now, when the wall clock was ahead by offset. It
-// returns false, and counts it, if the timestamp cannot be right: it is from the future, from before the previous
-// arrival, or perhaps from before a step of the wall clock.
+// returns false if the timestamp cannot be right: it is from the future, from before the previous arrival, or perhaps
+// from before a step of the wall clock.
 func (c *clock) believe(now, offset, kernel time.Duration) (at time.Duration, ok bool) {
 	c.update(now, offset)
 	at = kernel - c.offset
-	if now < c.unsure || at > now+tolerance || at < c.last-tolerance {
-		c.rejected.Add(1)
+	if now < c.unsureUntil || at > now+tolerance || at < c.last-tolerance {
 		return 0, false
 	}
 	c.last = min(max(at, c.last), now)
@@ -83,7 +88,7 @@ func (c *clock) update(now, offset time.Duration) {
 	}
 	if offset > c.offset+tolerance || offset < c.offset-tolerance {
 		c.offset = offset
-		c.unsure = now + settling
+		c.unsureUntil = now + settling
 	}
 	c.offset = max(c.offset, offset)
 }

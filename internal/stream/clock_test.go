@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A wallClock is that of a machine, as a test sets it.
@@ -14,39 +16,49 @@ func (w *wallClock) clock() *clock {
 	return &clock{measure: func() time.Duration { return w.offset }, offset: w.offset}
 }
 
-// TestClockBelieves is one read after another on one connection: the kernel received
-// bytes at a moment, and they were read later.
+// TestClockBelieves holds which timestamps are believed, in a sequence of reads on one connection.
 func TestClockBelieves(t *testing.T) {
 	const ms = time.Millisecond
 	type read struct {
-		received, read time.Duration // monotonic, by their true times
-		step           time.Duration // of the wall clock between the two
-		late           time.Duration // by which the second clock is read after the first
+		received, read time.Duration // by the monotonic clock
+		step           time.Duration // by which the wall clock was set between the two
+		lost           time.Duration // between the readings of the two clocks
 		rejected       bool
 	}
 	for _, test := range []struct {
 		name  string
 		reads []read
 	}{
-		{"at once", []read{{10 * ms, 10 * ms, 0, 0, false}}},
-		{"late", []read{{10 * ms, 500 * ms, 0, 0, false}, {400 * ms, 500 * ms, 0, 0, false}}},
-		{"in heaps", []read{{10 * ms, 50 * ms, 0, 0, false}, {10 * ms, 50 * ms, 0, 0, false}}},
-		{"the processor is lost between the clocks", []read{
-			{10 * ms, 11 * ms, 0, 80 * ms, false}, {100 * ms, 101 * ms, 0, 0, false},
+		{"bytes are read at once", []read{{received: 10 * ms, read: 10 * ms}}},
+		{"bytes are read late, and later ones at the same moment", []read{
+			{received: 10 * ms, read: 500 * ms},
+			{received: 10 * ms, read: 500 * ms},
+			{received: 400 * ms, read: 500 * ms},
+		}},
+		{"the processor is lost between the readings of the clocks", []read{
+			{received: 10 * ms, read: 11 * ms, lost: 80 * ms},
+			{received: 100 * ms, read: 101 * ms},
 		}},
 		{"the wall clock is set forward", []read{
-			{10 * ms, 11 * ms, 0, 0, false}, {20 * ms, 21 * ms, time.Hour, 0, true},
-			{500 * ms, 501 * ms, 0, 0, true}, {2000 * ms, 2001 * ms, 0, 0, false},
+			{received: 10 * ms, read: 11 * ms},
+			{received: 20 * ms, read: 21 * ms, step: time.Hour, rejected: true},
+			{received: 500 * ms, read: 501 * ms, rejected: true},
+			{received: 2000 * ms, read: 2001 * ms},
 		}},
 		{"the wall clock is set back", []read{
-			{10 * ms, 11 * ms, 0, 0, false}, {20 * ms, 21 * ms, -time.Hour, 0, true},
-			{500 * ms, 501 * ms, 0, 0, true}, {2000 * ms, 2001 * ms, 0, 0, false},
+			{received: 10 * ms, read: 11 * ms},
+			{received: 20 * ms, read: 21 * ms, step: -time.Hour, rejected: true},
+			{received: 500 * ms, read: 501 * ms, rejected: true},
+			{received: 2000 * ms, read: 2001 * ms},
 		}},
-		{"set back by less than the bytes lay unread", []read{
-			{10 * ms, 60 * ms, -20 * ms, 0, true}, {2000 * ms, 2001 * ms, 0, 0, false},
+		{"the wall clock is set back by less than the bytes lay unread", []read{
+			{received: 10 * ms, read: 60 * ms, step: -20 * ms, rejected: true},
+			{received: 2000 * ms, read: 2001 * ms},
 		}},
-		{"set while nothing is read", []read{
-			{10 * ms, 11 * ms, 0, 0, false}, {5000 * ms, 5001 * ms, 40 * ms, 0, true}, {7000 * ms, 7001 * ms, 0, 0, false},
+		{"the wall clock is set while nothing is read", []read{
+			{received: 10 * ms, read: 11 * ms},
+			{received: 5000 * ms, read: 5001 * ms, step: 40 * ms, rejected: true},
+			{received: 7000 * ms, read: 7001 * ms},
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -55,7 +67,7 @@ func TestClockBelieves(t *testing.T) {
 			for i, r := range test.reads {
 				kernel := r.received + w.offset
 				w.offset += r.step
-				at, ok := c.believe(r.read+r.late, w.offset-r.late, kernel)
+				at, ok := c.believe(r.read+r.lost, w.offset-r.lost, kernel)
 				if ok == r.rejected || ok && at != r.received {
 					t.Errorf("read %d: %v, %t; was received at %v", i, at, ok, r.received)
 				}
@@ -64,8 +76,8 @@ func TestClockBelieves(t *testing.T) {
 	}
 }
 
-// TestClockFollowsASlewedWallClock holds that a wall clock which runs a little faster is not taken for one that was set,
-// however far it gets.
+// TestClockFollowsASlewedWallClock holds that a wall clock that runs a little faster is never taken for one that was
+// set.
 func TestClockFollowsASlewedWallClock(t *testing.T) {
 	w := wallClock{offset: 1763700000 * time.Second}
 	c := w.clock()
@@ -95,11 +107,13 @@ func TestClockNeverBendsAGap(t *testing.T) {
 				w.offset += size * time.Duration(1-2*random.IntN(2))
 			}
 			last = max(last, received) + time.Duration(random.Int64N(int64(30*time.Millisecond)))
-			if at, ok := c.believe(last, w.offset, kernel); ok {
-				believed++
-				if at != received {
-					t.Fatalf("received at %v, believed %v", received, at)
-				}
+			at, ok := c.believe(last, w.offset, kernel)
+			if !ok {
+				continue
+			}
+			believed++
+			if at != received {
+				t.Fatalf("received at %v, believed %v", received, at)
 			}
 		}
 	}
@@ -112,20 +126,21 @@ func TestClockNeverBendsAGap(t *testing.T) {
 func TestClockRejects(t *testing.T) {
 	c := newClock()
 	read := time.Now()
-	wall := read.UnixNano()
 	for _, test := range []struct {
-		name   string
-		kernel int64
+		name     string
+		kernel   int64
+		rejected int64 // so far
 	}{
-		{"the future", wall + int64(time.Second)},
-		{"long before the connection", wall - int64(time.Hour)},
+		{"no timestamp", 0, 0},
+		{"the future", read.Add(time.Second).UnixNano(), 1},
+		{"long before the connection", read.Add(-time.Hour).UnixNano(), 2},
 	} {
-		before := c.rejected.Load()
-		if s := c.timestamp(read, test.kernel); s != (Timestamp{At: read}) || c.rejected.Load() != before+1 {
-			t.Errorf("%s: %+v, %d rejected", test.name, s, c.rejected.Load()-before)
+		got := c.timestamp(read, test.kernel)
+		if diff := cmp.Diff(Timestamp{At: read}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
-	}
-	if s := c.timestamp(read, 0); s != (Timestamp{At: read}) || c.rejected.Load() != 2 {
-		t.Errorf("no timestamp: %+v, %d rejected", s, c.rejected.Load())
+		if rejected := c.rejected.Load(); rejected != test.rejected {
+			t.Errorf("%s: %d rejected, want %d", test.name, rejected, test.rejected)
+		}
 	}
 }

@@ -81,17 +81,16 @@ func (c *Conn) Read(p []byte) (int, error) {
 func (c *Conn) timestamp(r receipt, room int) Timestamp {
 	s := c.withoutReordering(c.clock.timestamp(r.at, r.kernel), r)
 	notBefore, onePacket := c.evidence.add(r, room)
-	switch {
-	case r.kernel == 0: // without timestamps nobody knows how late reads are, so the bound says nothing
+	if r.kernel == 0 { // nobody knows how late the read is, so the bound says nothing
 		return s
-	case !s.Kernel:
-	case notBefore.After(s.At.Add(tolerance)): // at the moment of the timestamp the bytes could not be read yet
-		c.clock.rejected.Add(1)
-		s = Timestamp{At: r.at}
-	case onePacket, notBefore.After(s.At):
-		notBefore = s.At
+	}
+	if s.Kernel && notBefore.After(s.At.Add(tolerance)) { // the bytes could not be read yet when the timestamp was taken
+		s = c.clock.reject(r.at)
 	}
 	s.NotBefore = notBefore
+	if s.Kernel && (onePacket || notBefore.After(s.At)) {
+		s.NotBefore = s.At
+	}
 	return s
 }
 
@@ -113,8 +112,7 @@ func (c *Conn) withoutReordering(s Timestamp, r receipt) Timestamp {
 	if r.outOfOrder == before {
 		return s
 	}
-	c.clock.rejected.Add(1)
-	return Timestamp{At: r.at}
+	return c.clock.reject(r.at)
 }
 
 // note keeps the arrival of what was read just now, and numbers it. One arrival that takes several reads has one

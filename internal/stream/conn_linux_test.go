@@ -1,38 +1,30 @@
 package stream
 
 import (
-	"errors"
 	"io"
 	"net"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
 
-// TestConnTakesTheKernelsTimestamp holds that a timestamp is the arrival, not the moment at which
-// somebody came to read: it lies between the write and the one after it, however late
-// the read. The moments are this machine's own, in their order; none is tolerated.
+// TestConnTakesTheKernelsTimestamp holds that a timestamp is the arrival, and not the moment at which somebody came to
+// read: it lies between the write and the one after it, however late the read. Moments may be compared as exactly as
+// the offset of the two clocks is known.
 func TestConnTakesTheKernelsTimestamp(t *testing.T) {
-	conn, server, buf := timestamped(t)
+	conn, server := timestamped(t)
 	for range 100 {
 		before := time.Now()
-		if _, err := io.WriteString(server, "frame"); err != nil {
-			t.Fatal(err)
+		write(t, server, 1, "frame")
+		after := time.Now()
+		read(t, conn, "frame")
+		now := time.Now()
+		got := conn.Last()
+		if !got.Kernel || got.At.Before(before.Add(-tolerance)) || got.At.After(after.Add(tolerance)) {
+			t.Errorf("timestamp %+v; written between %v and %v", got, before, after)
 		}
-		after := time.Now() // on loopback the kernel receives within the write
-		if _, err := conn.Read(buf); err != nil {
-			t.Fatal(err)
-		}
-		read := time.Now()
-		timestamp := conn.Last()
-		// The kernel's clock and ours agree to what one reading of both is off.
-		if timestamp.At.Before(before.Add(-tolerance)) || timestamp.At.After(after.Add(tolerance)) || !timestamp.Kernel {
-			t.Errorf("timestamp %+v; written between %v and %v", timestamp, before, after)
-		}
-		if late := timestamp.At.Add(timestamp.Delay); timestamp.Delay < 0 || late.After(read) {
-			t.Errorf("timestamp %+v is read after %v", timestamp, read)
+		if got.Delay < 0 || got.At.Add(got.Delay).After(now) {
+			t.Errorf("timestamp %+v is read after %v", got, now)
 		}
 	}
 	if conn.Rejected() != 0 {
@@ -40,51 +32,54 @@ func TestConnTakesTheKernelsTimestamp(t *testing.T) {
 	}
 }
 
-// timestamped returns a connection whose reads have timestamps of the kernel, and a buffer for them. Where the kernel
-// gives none, it skips the test.
-func timestamped(t *testing.T) (conn *Conn, server net.Conn, buf []byte) {
+// timestamped returns both ends of a connection whose reads have timestamps of the kernel. Where the kernel gives none,
+// it skips the test.
+func timestamped(t *testing.T) (conn *Conn, server net.Conn) {
 	t.Helper()
 	client, server := dialled(t)
-	conn, buf = NewConn(client), make([]byte, 64)
+	conn = NewConn(client)
 	EnableTimestamps()
 	for range 1000 { // the first socket of a machine that asks for timestamps may be given them a little later
 		write(t, server, 1, "x")
-		if _, err := conn.Read(buf); err != nil {
-			t.Fatal(err)
-		}
+		read(t, conn, "x")
 		if conn.Last().Kernel {
-			return conn, server, buf
+			return conn, server
 		}
 	}
 	t.Skip("no timestamps of the kernel here")
-	return nil, nil, nil
+	return nil, nil
 }
 
+// write writes a text some times. On loopback the kernel receives within the write.
 func write(t *testing.T, server io.Writer, times int, text string) {
 	t.Helper()
-	for range times { // on loopback the kernel receives within the write
-		if _, err := io.WriteString(server, text); err != nil {
+	for range times {
+		_, err := io.WriteString(server, text)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestConnOneArrivalHasOneNumber holds that what came at once is one arrival, in how many reads it ever takes, and so
-// are many packets that waited together: the kernel has merged some of them, and where a read ends in the midst of
-// those it tells the arrival of bytes that the next one returns.
+// TestConnOneArrivalHasOneNumber holds that what came at once is one arrival, in however many reads. So are many
+// packets that waited together: the kernel has merged some of them, and a read that ends within these has the
+// timestamp of bytes that the next one returns.
 func TestConnOneArrivalHasOneNumber(t *testing.T) {
 	for _, writes := range []int{1, 64} {
-		conn, server, buf := timestamped(t)
+		conn, server := timestamped(t)
 		before := conn.Last().Read
-		write(t, server, writes, strings.Repeat("x", 320))
-		for range writes * 320 / len(buf) {
-			if n, err := conn.Read(buf); n != len(buf) || err != nil || conn.Last().Read != before+1 {
-				t.Fatalf("%d writes: %d bytes, read %d, %v; want %d", writes, n, conn.Last().Read, err, before+1)
+		part := strings.Repeat("x", 64)
+		write(t, server, writes, strings.Repeat(part, 5))
+		for range writes * 5 {
+			read(t, conn, part)
+			if got := conn.Last().Read; got != before+1 {
+				t.Fatalf("%d writes: read %d, want %d", writes, got, before+1)
 			}
 		}
-		write(t, server, 1, "x")
-		if _, err := conn.Read(buf); err != nil || conn.Last().Read != before+2 {
-			t.Errorf("what came later is read %d, %v; want %d", conn.Last().Read, err, before+2)
+		write(t, server, 1, "later")
+		read(t, conn, "later")
+		if got := conn.Last().Read; got != before+2 {
+			t.Errorf("%d writes: what came later is read %d, want %d", writes, got, before+2)
 		}
 	}
 }
@@ -92,60 +87,56 @@ func TestConnOneArrivalHasOneNumber(t *testing.T) {
 // TestConnKnowsWhenBytesCame holds, however late the read: bytes of one packet all came at its timestamp, those of
 // several packets between that of the last and a moment before the first.
 func TestConnKnowsWhenBytesCame(t *testing.T) {
-	conn, server, buf := timestamped(t)
+	conn, server := timestamped(t)
 	for range 20 {
-		write(t, server, 1, "frame and another")
-		if _, err := conn.Read(buf); err != nil {
-			t.Fatal(err)
-		}
-		if s := conn.Last(); !s.NotBefore.Equal(s.At) {
-			t.Errorf("one packet: %+v", s)
+		write(t, server, 1, "one packet")
+		read(t, conn, "one packet")
+		if got := conn.Last(); !got.NotBefore.Equal(got.At) {
+			t.Errorf("one packet: %+v", got)
 		}
 		before := time.Now()
 		write(t, server, 2, "frame")
-		if _, err := conn.Read(buf); err != nil {
-			t.Fatal(err)
-		}
-		if s := conn.Last(); s.NotBefore.IsZero() || s.NotBefore.After(before) || !s.At.After(s.NotBefore) {
-			t.Errorf("two packets, written from %v on: %+v", before, s)
+		read(t, conn, "frameframe")
+		got := conn.Last()
+		if got.NotBefore.IsZero() || got.NotBefore.After(before) || !got.At.After(got.NotBefore) {
+			t.Errorf("two packets, written from %v on: %+v", before, got)
 		}
 	}
 }
 
-// TestConnLooks holds that a look at a socket is evidence of its own moment, and costs the bytes nothing: nothing had
-// come at a moment that is later than the request, and not later than the first write, within which it came.
+// TestConnLooks holds that a look at a socket proves that nothing had come at its own moment: later than the request,
+// and earlier than the first write ends. The server writes after three looks.
 func TestConnLooks(t *testing.T) {
-	conn, server, buf := timestamped(t)
+	conn, server := timestamped(t)
+	looks := 0
+	looked := make(chan struct{})
+	receive := conn.receive
+	conn.receive = func(p []byte) (receipt, error) {
+		r, err := receive(p)
+		looks++
+		if looks == 3 {
+			close(looked)
+		}
+		return r, err
+	}
+	written := make(chan time.Time, 1)
+	go func() {
+		select {
+		case <-looked:
+		case <-t.Context().Done():
+			return
+		}
+		_, _ = io.WriteString(server, "frame")
+		written <- time.Now()
+	}()
 	start := time.Now()
+	_ = conn.SetReadDeadline(start.Add(10 * time.Second)) // only if there are no looks
 	conn.Watch(start, 0)
 	defer conn.StopWatching()
-	firstWritten := make(chan time.Time, 1)
-	var writer sync.WaitGroup
-	defer writer.Wait()
-	writer.Go(func() {
-		time.Sleep(20 * time.Millisecond) // looks begin after a part of that
-		write(t, server, 1, "frame")
-		firstWritten <- time.Now()
-		write(t, server, 1, "frame")
-	})
-	if n, err := conn.Read(buf); n == 0 || err != nil {
-		t.Fatalf("%d bytes, %v", n, err)
-	}
-	s, came := conn.Last(), <-firstWritten
-	if !s.NotBefore.After(start) || s.NotBefore.After(came) {
-		t.Errorf("asked at %v, wrote by %v: %+v", start, came, s)
-	}
-}
-
-// TestAResetIsAnErrorAndNoBytes holds that a read which a reset ends returns no bytes: buffered readers panic where
-// their number is negative, and nobody recovers from that.
-func TestAResetIsAnErrorAndNoBytes(t *testing.T) {
-	conn, server, buf := timestamped(t)
-	if err := server.(*net.TCPConn).SetLinger(0); err != nil { // its end is a reset
-		t.Fatal(err)
-	}
-	_ = server.Close()
-	if n, err := conn.Read(buf); n != 0 || !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("%d bytes, %v", n, err)
+	read(t, conn, "frame")
+	end := <-written
+	got := conn.Last()
+	if !got.NotBefore.After(start) || got.NotBefore.After(end) {
+		t.Errorf("asked at %v, wrote by %v: %+v", start, end, got)
 	}
 }

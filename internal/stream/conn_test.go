@@ -4,20 +4,26 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestConnTimestampsEachRead holds that where the kernel gives no timestamps each read has one
-// of its own, taken when it returned.
+// TestConnTimestampsEachRead holds that where the kernel gives no timestamps each read has the moment at which it
+// returned.
 func TestConnTimestampsEachRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		conn := NewConn(client)
 		defer conn.Close()
 		start := time.Now()
+		conn.Watch(start, 0) // there are no looks, which would say nothing
 		go func() {
 			for _, text := range []string{"one", "two"} {
 				time.Sleep(time.Second)
@@ -25,44 +31,97 @@ func TestConnTimestampsEachRead(t *testing.T) {
 			}
 			_ = server.Close()
 		}()
-		buf := make([]byte, 64)
-		for i, want := range []string{"one", "two"} {
-			n, err := conn.Read(buf)
-			if string(buf[:n]) != want || err != nil {
-				t.Errorf("read %d: %q, %v; want %q alone", i, buf[:n], err, want)
-			}
-			timestamp := conn.Last()
-			if timestamp.Read != uint64(i+1) || timestamp.At.Sub(start) != time.Duration(i+1)*time.Second || timestamp.Kernel {
-				t.Errorf("read %d: timestamp %+v", i, timestamp)
-			}
+		read(t, conn, "one")
+		first := Timestamp{At: start.Add(time.Second), Read: 1}
+		if diff := cmp.Diff(first, conn.Last()); diff != "" {
+			t.Errorf("first read (-want +got):\n%s", diff)
 		}
-		before := conn.Last()
-		if n, err := conn.Read(buf); n != 0 || !errors.Is(err, io.EOF) || conn.Last() != before {
-			t.Errorf("at the end: %d bytes, %v, timestamp %+v", n, err, conn.Last())
+		read(t, conn, "two")
+		second := Timestamp{At: start.Add(2 * time.Second), Read: 2}
+		if diff := cmp.Diff(second, conn.Last()); diff != "" {
+			t.Errorf("second read (-want +got):\n%s", diff)
+		}
+		n, err := conn.Read(make([]byte, 1))
+		if n != 0 || !errors.Is(err, io.EOF) {
+			t.Errorf("at the end: %d bytes, %v", n, err)
+		}
+		if diff := cmp.Diff(second, conn.Last()); diff != "" {
+			t.Errorf("at the end (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// TestConnEnds holds why a read ends that waits: the server is done, it reset the connection, or it is closed here.
+// TestConnEnds holds why a read ends that waits, and that it then returns no bytes: buffered readers panic where their
+// number is negative.
 func TestConnEnds(t *testing.T) {
-	for want, end := range map[error]func(conn *Conn, server *net.TCPConn){
-		io.EOF:             func(_ *Conn, server *net.TCPConn) { _ = server.Close() },
-		syscall.ECONNRESET: func(_ *Conn, server *net.TCPConn) { _ = server.SetLinger(0); _ = server.Close() },
-		net.ErrClosed:      func(conn *Conn, _ *net.TCPConn) { _ = conn.Close() },
+	for _, test := range []struct {
+		name string
+		end  func(conn *Conn, server *net.TCPConn)
+		want error
+		says string // how the error begins
+	}{
+		{"the server is done", func(_ *Conn, server *net.TCPConn) { _ = server.Close() }, io.EOF, "EOF"},
+		{"the server resets", func(_ *Conn, server *net.TCPConn) { reset(server) }, syscall.ECONNRESET, "read tcp"},
+		{"it is closed here", func(conn *Conn, _ *net.TCPConn) { _ = conn.Close() }, net.ErrClosed, ""},
 	} {
-		client, server := dialled(t)
-		conn := NewConn(client)
-		failed := make(chan error)
-		go func() {
-			_, err := conn.Read(make([]byte, 1))
-			failed <- err
-		}()
-		end(conn, server.(*net.TCPConn))
-		err, op := <-failed, new(net.OpError)
-		if !errors.Is(err, want) || errors.Is(want, syscall.ECONNRESET) && (!errors.As(err, &op) || op.Op != "read") {
-			t.Errorf("%v, want %v", err, want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			client, server := dialled(t)
+			conn := NewConn(client)
+			var n int
+			var err error
+			var reader sync.WaitGroup
+			reader.Go(func() { n, err = conn.Read(make([]byte, 1)) })
+			test.end(conn, server.(*net.TCPConn))
+			reader.Wait()
+			if n != 0 || !errors.Is(err, test.want) || !strings.HasPrefix(err.Error(), test.says) {
+				t.Errorf("%d bytes, error %v; want %v, which begins with %q", n, err, test.want, test.says)
+			}
+		})
 	}
+}
+
+// reset closes a connection so that the other end sees a reset.
+func reset(conn *net.TCPConn) {
+	_ = conn.SetLinger(0)
+	_ = conn.Close()
+}
+
+// TestTimestampsOfReorderedPacketsAreRejected holds which late reads are suspected to hold bytes that waited for a
+// packet that was missing. All are reads of one connection.
+func TestTimestampsOfReorderedPacketsAreRejected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &Conn{clock: newClock()}
+		for _, test := range []struct {
+			name       string
+			late       time.Duration
+			n          int
+			outOfOrder uint32 // packets so far
+			uncounted  bool
+			rejected   bool
+		}{
+			{name: "a late read", late: 5 * time.Millisecond, n: 100},
+			{name: "a longer one with packets out of order", late: 5 * time.Millisecond, n: 200, outOfOrder: 2, rejected: true},
+			{name: "a longer one without more of them", late: 5 * time.Millisecond, n: 400, outOfOrder: 2},
+			{name: "one that is not longer", late: 5 * time.Millisecond, n: 400, outOfOrder: 3},
+			{name: "one that is not late", late: time.Millisecond, n: 800, outOfOrder: 4},
+			{name: "one of a kernel that counts nothing", late: 5 * time.Millisecond, n: 1600, uncounted: true},
+			{name: "the next one with packets out of order", late: 5 * time.Millisecond, n: 3200, outOfOrder: 5, rejected: true},
+		} {
+			time.Sleep(time.Second)
+			now := time.Now()
+			got := conn.timestamp(receipt{
+				n: test.n, kernel: now.Add(-test.late).UnixNano(), at: now,
+				counted: !test.uncounted, outOfOrder: test.outOfOrder,
+			}, 4096)
+			want := Timestamp{At: now.Add(-test.late), Kernel: true, Delay: test.late}
+			if test.rejected {
+				want = Timestamp{At: now}
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Timestamp{}, "NotBefore")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.name, diff)
+			}
+		}
+	})
 }
 
 // dialled returns both ends of a connection through this machine's sockets.
@@ -73,10 +132,12 @@ func dialled(t *testing.T) (client, server net.Conn) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if client, err = net.Dial("tcp", listener.Addr().String()); err != nil {
+	client, err = net.Dial("tcp", listener.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if server, err = listener.Accept(); err != nil {
+	server, err = listener.Accept()
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestEvidence lists what reads prove of the bytes that the next one brings. Moments are milliseconds, 0 for none;
-// every buffer has room for 100 bytes.
+// TestEvidence holds what is proved about the bytes of each read. Moments are in milliseconds, 0 for none. Each buffer
+// has room for 100 bytes.
 func TestEvidence(t *testing.T) {
 	type read struct {
 		empty, began int    // moments
@@ -19,8 +19,8 @@ func TestEvidence(t *testing.T) {
 		onePacket bool
 	}
 	for name, reads := range map[string][]read{
-		"found empty before": {{empty: 40, began: 50, n: 10, packets: 2, bytes: 10, notBefore: 40}},
-		"never found empty":  {{began: 50, n: 10, packets: 2, bytes: 10, notBefore: 0}},
+		"the socket was empty before": {{empty: 40, began: 50, n: 10, packets: 2, bytes: 10, notBefore: 40}},
+		"the socket was never empty":  {{began: 50, n: 10, packets: 2, bytes: 10, notBefore: 0}},
 		"a read with room to spare leaves nothing": {
 			{empty: 40, began: 50, n: 10, packets: 1, bytes: 10, notBefore: 40, onePacket: true},
 			{began: 70, n: 20, packets: 3, bytes: 30, notBefore: 50},
@@ -35,7 +35,7 @@ func TestEvidence(t *testing.T) {
 			{began: 60, n: 20, packets: 1, bytes: 120, notBefore: 40, onePacket: true},
 			{began: 80, n: 10, packets: 2, bytes: 130, notBefore: 60, onePacket: true},
 		},
-		"one that comes between a read and its counts": {
+		"a packet that comes between a read and its counts": {
 			{empty: 40, began: 50, n: 10, packets: 2, bytes: 30, notBefore: 40},
 			{began: 60, n: 40, packets: 3, bytes: 50, notBefore: 50}, // of the second and the third
 			{began: 70, n: 10, packets: 4, bytes: 60, notBefore: 60, onePacket: true},
@@ -48,7 +48,7 @@ func TestEvidence(t *testing.T) {
 			{empty: 40, began: 50, n: 10, packets: 2, bytes: 10, outOfOrder: 1, notBefore: 40},
 			{empty: 60, began: 70, n: 20, packets: 3, bytes: 30, outOfOrder: 1, notBefore: 60}, // the one that was missing
 		},
-		"a kernel that counts nothing": {
+		"a kernel without counts": {
 			{empty: 40, began: 50, n: 10, notBefore: 40}, {empty: 60, began: 70, n: 10, notBefore: 60},
 		},
 	} {
@@ -65,9 +65,11 @@ func TestEvidence(t *testing.T) {
 				n: r.n, empty: moment(r.empty), began: moment(r.began),
 				counted: r.packets > 0, packets: r.packets, bytes: r.bytes, outOfOrder: r.outOfOrder,
 			}, 100)
-			if !notBefore.Equal(moment(r.notBefore)) || onePacket != r.onePacket {
-				t.Errorf("%s, read %d: not before %v, one packet: %t; want %v, %t",
-					name, i, notBefore.Sub(start), onePacket, moment(r.notBefore).Sub(start), r.onePacket)
+			if !notBefore.Equal(moment(r.notBefore)) {
+				t.Errorf("%s, read %d: not before %v, want %d ms", name, i, notBefore.Sub(start), r.notBefore)
+			}
+			if onePacket != r.onePacket {
+				t.Errorf("%s, read %d: one packet is %t", name, i, onePacket)
 			}
 		}
 	}

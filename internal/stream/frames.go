@@ -18,7 +18,7 @@ import (
 // MaxFrame is the size of the largest frame, in bytes: vLLM's first may hold all token ids of the prompt.
 const MaxFrame = 16 << 20
 
-// ErrTooLong is returned for a frame longer than [MaxFrame], with the comments before it.
+// ErrTooLong is returned for a frame, or a comment line, longer than [MaxFrame].
 var ErrTooLong = errors.New("frame is longer than 16 MiB")
 
 // A Frame is one unit of a streamed answer.
@@ -40,7 +40,7 @@ type Frames struct {
 	buf      []byte                    // holds what was read last
 	unread   []byte                    // the part of buf that was not consumed yet
 	total    int64                     // bytes read so far
-	bodyErr  error                     // the body's error or end, which came with the last bytes
+	bodyErr  error                     // the body's error, or its end: nothing comes after the bytes in buf
 	err      error                     // why there are no more frames
 
 	// Cutting lines.

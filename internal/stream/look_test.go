@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A wait of these tests lasts for a pause. Its looks, after 800 ms without, are at 800, 820 and 840.5 ms; the next one
@@ -50,29 +52,38 @@ func watched(t *testing.T) (conn *Conn, socket *fakeSocket, server net.Conn) {
 	return conn, socket, server
 }
 
-// TestALookBoundsALateRead holds that the bytes of a late read cannot be older than the last look, which is recent.
+// TestALookBoundsALateRead holds that the bytes of a late read cannot be older than the last look, which is recent. A
+// timestamp that is older is rejected: such bytes waited in TCP for a packet that was missing.
 func TestALookBoundsALateRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		wait, late time.Duration
-		want       time.Duration // from NotBefore to At
+		look       time.Duration // the last moment at which nothing had come; 0: when the read began
+		rejected   int
 	}{
-		"after some looks":           {pause, 0, pause - lastLook},
-		"arrived before it was read": {pause, 5 * time.Millisecond, pause - 5*time.Millisecond - lastLook},
-		"before the first look":      {500 * time.Millisecond, 0, 500 * time.Millisecond},
+		"bytes come after some looks":       {wait: pause, look: lastLook},
+		"bytes are read later than that":    {wait: pause, late: 5 * time.Millisecond, look: lastLook},
+		"bytes come before the first look":  {wait: 500 * time.Millisecond},
+		"the timestamp is older than looks": {wait: pause, late: 100 * time.Millisecond, look: lastLook, rejected: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				conn, socket, server := watched(t)
 				socket.late = test.late
-				conn.Watch(time.Now(), 800*time.Millisecond)
+				start := time.Now()
+				conn.Watch(start, 800*time.Millisecond)
 				go func() {
 					time.Sleep(test.wait)
 					_, _ = io.WriteString(server, "token")
 				}()
 				read(t, conn, "token")
-				s := conn.Last()
-				if got := s.At.Sub(s.NotBefore); got != test.want || !s.Kernel || s.Delay != test.late {
-					t.Errorf("arrived in %v before its timestamp; want %v: %+v", got, test.want, s)
+				want := Timestamp{At: start.Add(test.wait), Read: 1, NotBefore: start.Add(test.look)}
+				if test.rejected == 0 {
+					want.At = want.At.Add(-test.late)
+					want.Kernel = true
+					want.Delay = test.late
+				}
+				if diff := cmp.Diff(want, conn.Last()); diff != "" || conn.Rejected() != test.rejected {
+					t.Errorf("%d rejected, timestamp (-want +got):\n%s", conn.Rejected(), diff)
 				}
 			})
 		})
@@ -89,27 +100,8 @@ func read(t *testing.T, from io.Reader, want string) {
 	}
 }
 
-// TestATimestampOlderThanALookIsRejected: such bytes waited in TCP for a packet that was missing.
-func TestATimestampOlderThanALookIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conn, socket, server := watched(t)
-		socket.late = 100 * time.Millisecond
-		start := time.Now()
-		conn.Watch(start, 800*time.Millisecond)
-		go func() {
-			time.Sleep(pause)
-			_, _ = io.WriteString(server, "token")
-		}()
-		read(t, conn, "token")
-		s := conn.Last()
-		if s.Kernel || conn.Rejected() != 1 || s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
-			t.Errorf("%d rejected, %+v", conn.Rejected(), s)
-		}
-	})
-}
-
-// TestLooksAreMadeWhereSomethingIsAwaited: not before Watch nor after StopWatching, also if a read waits already, and
-// hardly while an answer flows.
+// TestLooksAreMadeWhereSomethingIsAwaited holds that there are no looks before Watch and after StopWatching, also if a
+// read waits already, and few while an answer flows.
 func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, socket, server := watched(t)
@@ -157,8 +149,8 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 	})
 }
 
-// TestDeadlinesKeepTheirMeaning: a deadline of whoever uses the connection ends a read when it passes, whether it was
-// set before the read or while it waits, looks or not; and it can be lifted.
+// TestDeadlinesKeepTheirMeaning holds that a deadline of whoever uses the connection ends a read when it passes, with
+// looks or without, whether it was set before the read or while it waits. It can be lifted.
 func TestDeadlinesKeepTheirMeaning(t *testing.T) {
 	for name, set := range map[string]func(*Conn, time.Time) error{
 		"SetReadDeadline": (*Conn).SetReadDeadline, "SetDeadline": (*Conn).SetDeadline,
@@ -204,25 +196,8 @@ func TestDeadlinesKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// TestClosingEndsAReadAtOnce holds it for a read that is looked at.
-func TestClosingEndsAReadAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conn, _, _ := watched(t)
-		start := time.Now()
-		conn.Watch(start, 0)
-		go func() {
-			time.Sleep(333333 * time.Microsecond)
-			_ = conn.Close()
-		}()
-		_, err := conn.Read(make([]byte, 1))
-		if !errors.Is(err, io.ErrClosedPipe) || time.Since(start) != 333333*time.Microsecond {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
-}
-
-// TestEvidenceIsOfTheReadThatCompletes: bytes of a TLS record or of a frame of HTTP/2 that came early prove nothing for
-// the rest, which a look had not found.
+// TestEvidenceIsOfTheReadThatCompletes holds that bytes of a TLS record or of a frame of HTTP/2 that came early prove
+// nothing about the rest, which the last look did not find.
 func TestEvidenceIsOfTheReadThatCompletes(t *testing.T) {
 	certified := httptest.NewTLSServer(nil)
 	defer certified.Close()
@@ -231,7 +206,7 @@ func TestEvidenceIsOfTheReadThatCompletes(t *testing.T) {
 		true:  frame(frameSettings, 0, 0, "") + frame(frameHeaders, 0x4, 1, "!") + frame(frameData, 0, 1, "####"),
 	}
 	for _, secure := range []bool{false, true} {
-		for two, answer := range answers {
+		for isHTTP2, answer := range answers {
 			synctest.Test(t, func(t *testing.T) {
 				conn, _, server := watched(t)
 				under := net.Conn(conn)
@@ -250,22 +225,24 @@ func TestEvidenceIsOfTheReadThatCompletes(t *testing.T) {
 				go func() {
 					_, _ = io.WriteString(writes, answer)
 				}()
-				tracker := Track(under, conn, two)
+				tracker := Track(under, conn, isHTTP2)
 				for tracker.size < 4 {
 					if _, err := tracker.Read(make([]byte, 4096)); err != nil {
 						t.Fatal(err)
 					}
 				}
-				s := tracker.Arrival(4)
-				if s.At.Sub(start) != pause || s.NotBefore.Sub(start) != lastLook {
-					t.Errorf("TLS %t, HTTP/2 %t: arrived between %v and %v", secure, two, s.NotBefore.Sub(start), s.At.Sub(start))
+				got := tracker.Arrival(4)
+				if got.At.Sub(start) != pause || got.NotBefore.Sub(start) != lastLook {
+					t.Errorf("TLS %t, HTTP/2 %t: arrived between %v and %v",
+						secure, isHTTP2, got.NotBefore.Sub(start), got.At.Sub(start))
 				}
 			})
 		}
 	}
 }
 
-// halves is a connection that makes two of each longer write but handshakes': the last two bytes come after a pause.
+// halves is a connection that makes two of each longer write: the last four bytes come after a pause. It leaves
+// handshakes whole.
 type halves struct{ net.Conn }
 
 func (h *halves) Write(p []byte) (int, error) {

@@ -28,11 +28,12 @@ type arrival struct {
 	end       int64 // length of the body up to the end of these bytes
 }
 
-// Track returns a tracker of the responses on conn: of HTTP/2 if two is set, else of HTTP/1.1. The bytes of conn come
-// from socket, which is the same connection or the one beneath TLS. At most one request may be in flight at a time.
-func Track(conn net.Conn, socket *Conn, two bool) *BodyTracker {
+// Track returns a tracker of the responses on conn: of HTTP/2 if isHTTP2 is set, else of HTTP/1.1. The bytes of conn
+// come from socket, which is the same connection or the one beneath TLS. At most one request may be in flight at a
+// time.
+func Track(conn net.Conn, socket *Conn, isHTTP2 bool) *BodyTracker {
 	t := &BodyTracker{Conn: conn, socket: socket, framing: &http1{}}
-	if two {
+	if isHTTP2 {
 		t.framing = &http2{}
 	}
 	return t

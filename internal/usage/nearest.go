@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown returns the problem of a word that is none of those known. An empty one among them stands for "may be left
-// out".
+// Unknown returns the problem of a word that is not among the known ones. An empty known word means that the word may
+// be left out.
 func Unknown(place, word string, known []string) Problem {
 	if suggestion := Suggestion(word, known); suggestion != "" {
 		return Problem{Place: place, Text: "unknown" + suggestion}
@@ -42,8 +42,8 @@ func Nearest(word string, known []string) string {
 	return known[begun]
 }
 
-// within reports whether at most n edits make b of a, where n is small. An edit inserts, deletes or replaces a letter,
-// or swaps two neighbours.
+// within reports whether at most n edits turn a into b. An edit inserts, deletes or replaces a letter, or swaps two
+// neighbours. The time grows exponentially with n.
 func within(n int, a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

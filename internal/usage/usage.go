@@ -1,6 +1,6 @@
-// Package usage is the error for what a user got wrong: in the configuration, on the command line, or in a file that
-// was given. It says the place, what is wrong there and what would be right. Commands that end with it have exit code
-// 2.
+// Package usage has the error for mistakes of a user: in the configuration, on the command line, or in a file that was
+// given. A [Problem] names the place, what is wrong there and what would be right. Several are one error, [Problems]. A
+// command that ends with it has exit code 2.
 package usage
 
 import (
@@ -31,7 +31,7 @@ func (p Problem) Error() string {
 	return strings.TrimSuffix(p.Place+": "+p.Text+"; "+p.Hint, "; ")
 }
 
-// Problems are all problems that were found, so that a user can solve them at once. It is an error.
+// Problems are all problems that were found, so that a user can solve them at once. They are one error.
 type Problems []Problem
 
 // Add adds a problem.
@@ -39,7 +39,7 @@ func (ps *Problems) Add(place, text, hint string) {
 	*ps = append(*ps, Problem{Place: place, Text: text, Hint: hint})
 }
 
-// mostShown bounds the problems in an error: a file of something else has one on each line.
+// mostShown bounds the problems in the text of an error: a wrong file may have one on each line.
 const mostShown = 100
 
 // Error returns a line with the count, then a line for each problem, up to 100.
@@ -54,7 +54,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// Sorted orders ps in place and returns it without repetitions: by place, with numbers in it by their value.
+// Sorted sorts ps in place by place, numbers by their value, and returns it without repetitions.
 func (ps Problems) Sorted() Problems {
 	slices.SortFunc(ps, func(a, b Problem) int {
 		return cmp.Or(

@@ -10,58 +10,65 @@ import (
 // vllm is a targets file in values.
 const vllm = "config: {targets: [{name: vllm, url: \"http://vllm:8000\"}]}\n"
 
-// TestRefused holds what the chart says of values that cannot be installed, and that it takes what lies beside
-// them.
+// TestRefused holds one message of each kind: what the chart itself refuses, and what its schema does. Values that are
+// only unusual are accepted.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		"replicas: 2":                   "There is nothing to probe: set config",
-		vllm + "existingSecret: mine":   "only one can be the targets file",
-		vllm + "shards: 2\nreplicas: 2": "shards divide the targets",
-		vllm + "serviceMonitor: {enabled: true}\npodMonitor: {enabled: true}": "count each probe twice",
-		"config: {targets: [{url: \"http://a\", modle: m}]}":                  "modle",
-		"config: {api_key: k}":                                 "api_key",
-		"servicemonitor: {}":                                   "servicemonitor",
-		"deploy: false":                                        "",
-		"env: {PROBER_TARGETS_0_URL: \"http://a\"}":            "",
-		vllm + "imagePullSecrets: [a, {name: b}]":              "",
-		vllm + "resources: null\nlivenessProbe: null\nenv: {}": "",
+	for _, test := range []struct{ values, want string }{ // no want: accepted
+		{values: "replicas: 2", want: "There is nothing to probe. Set config"},
+		{values: vllm + "existingSecret: mine", want: "set only one of them"},
+		{values: vllm + "shards: 2\nreplicas: 2", want: "Shards divide the targets"},
+		{values: vllm + "serviceMonitor: {enabled: true}\npodMonitor: {enabled: true}", want: "count each probe twice"},
+		{values: "config: {targets: [{url: \"http://a\", modle: m}]}", want: "modle"},
+		{values: "config: {api_key: k}", want: "api_key"},
+		{values: "servicemonitor: {}", want: "servicemonitor"},
+		{values: "deploy: false"},
+		{values: "env: {PROBER_TARGETS_0_URL: \"http://a\"}"},
+		{values: vllm + "imagePullSecrets: [a, {name: b}]"},
+		{values: vllm + "resources: null\nlivenessProbe: null\nenv: {}"},
 	} {
-		_, err := helm(t, "template", "prober", chart, "--values", values(t, text))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s\nis refused with %v\nwant %q", text, err, want)
+		said := ""
+		_, err := helm(t, "template", "prober", chart, "--values", values(t, test.values))
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.Contains(said, test.want) || test.want == "" && said != "" {
+			t.Errorf("%s\nis refused with %q\nwant %q", test.values, said, test.want)
 		}
 	}
 }
 
-// TestFractionsOfTheCommandLine holds that --set, which makes texts of fractions, is enough for them.
+// TestFractionsOfTheCommandLine holds that fractions, which --set turns into texts, are accepted.
 func TestFractionsOfTheCommandLine(t *testing.T) {
 	t.Parallel()
 	text := render(t, "--values", values(t, vllm), "--set", "config.qps=0.05,config.prompt_tokens=8000")
 	proberAcceptsItsConfiguration(t, objects(t, text))
 }
 
-// TestNotes holds the two traps that notes warn of: nothing scrapes the prober, and kube-prometheus-stack does
-// not see it.
+// TestNotes holds the two warnings in the notes: nothing collects the metrics, and kube-prometheus-stack ignores a monitor
+// or rules.
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	const unread, ignored = "Nothing scrapes it yet", `.labels has no "release"`
-	for text, want := range map[string]string{
-		"":                                unread,
-		"serviceMonitor: {enabled: true}": "serviceMonitor" + ignored,
-		"serviceMonitor: {enabled: true, labels: {release: a}}\nprometheusRule: {enabled: true}":              "prometheusRule" + ignored,
-		"podMonitor: {enabled: true}\ncommonLabels: {release: a}\nshards: 2\nprometheusRule: {enabled: true}": "",
-		"podMonitoring: {enabled: true}":                        "",
-		"env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}": "",
+	const uncollected, ignored = "Nothing collects its metrics yet", `.labels has no "release"`
+	for _, test := range []struct{ values, want string }{ // no want: no warning
+		{values: "", want: uncollected},
+		{values: "serviceMonitor: {enabled: true}", want: "serviceMonitor" + ignored},
+		{
+			values: "serviceMonitor: {enabled: true, labels: {release: a}}\nprometheusRule: {enabled: true}",
+			want:   "prometheusRule" + ignored,
+		},
+		{values: "podMonitor: {enabled: true}\ncommonLabels: {release: a}\nshards: 2\nprometheusRule: {enabled: true}"},
+		{values: "podMonitoring: {enabled: true}"},
+		{values: "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}"},
 	} {
-		out, err := helm(t, "install", "prober", chart, "--dry-run=client", "--values", values(t, vllm+text))
+		out, err := helm(t, "install", "prober", chart, "--dry-run=client", "--values", values(t, vllm+test.values))
 		_, notes, ok := strings.Cut(out, "\nNOTES:\n")
 		if err != nil || !ok || !strings.Contains(notes, "helm test prober") {
-			t.Fatalf("%q: %v\n%s", text, err, out)
+			t.Fatalf("%q: %v\n%s", test.values, err, out)
 		}
-		warned := strings.Contains(notes, unread) || strings.Contains(notes, ignored)
-		if warned != (want != "") || !strings.Contains(notes, want) {
-			t.Errorf("%q: %s\nwant %q", text, notes, want)
+		warns := strings.Contains(notes, uncollected) || strings.Contains(notes, ignored)
+		if warns != (test.want != "") || !strings.Contains(notes, test.want) {
+			t.Errorf("%q: %s\nwant %q", test.values, notes, test.want)
 		}
 	}
 }
@@ -70,16 +77,16 @@ func TestNotes(t *testing.T) {
 // and not the pod, and that one of the environment changes the pod.
 func TestTargetsRestartNothing(t *testing.T) {
 	t.Parallel()
-	of := func(text string) (file, deployment any) {
+	rendered := func(text string) (file, deployment any) {
 		all := objects(t, render(t, "--values", values(t, vllm+text)))
 		return only(t, all, "ConfigMap")["data"], only(t, all, "Deployment")
 	}
-	file, before := of("")
+	file, before := rendered("")
 	for text, restarts := range map[string]bool{
 		"config: {targets: [{name: a, url: \"http://a:8000\"}, {name: b, url: \"http://b:8000\"}]}": false,
 		"config: {qps: 0.2}\nenv: {PROBER_LOG_LEVEL: debug}":                                        true,
 	} {
-		other, after := of(text)
+		other, after := rendered(text)
 		if reflect.DeepEqual(other, file) {
 			t.Errorf("%s\nleaves the targets file", text)
 		}
@@ -89,8 +96,8 @@ func TestTargetsRestartNothing(t *testing.T) {
 	}
 }
 
-// TestLabels holds that a label of one object replaces the same one of all, but none by which objects are
-// selected; and that objects have a name that a Service may have, too.
+// TestLabels holds that a label of one object replaces that of all, that no label replaces one by which objects are
+// selected, and that all objects have a name that a Service may have.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	const text = "fullnameOverride: my.prober\npodMonitor: {enabled: true, labels: {team: own}}\n" +
@@ -114,7 +121,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestHTTPS holds that health checks speak what the web configuration serves.
+// TestHTTPS holds that health checks use HTTPS if the web configuration does.
 func TestHTTPS(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]any{
