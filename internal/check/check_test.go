@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -127,8 +128,8 @@ func TestChecks(t *testing.T) {
 		name := strings.TrimSuffix(path, ".txtar")
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				text, _ := readScene(t, path).check(t, strings.HasSuffix(name, "_quick"))
-				golden.Equal(t, name+".txt", text)
+				text, c := readScene(t, path).check(t, strings.HasSuffix(name, "_quick"))
+				golden.Equal(t, name+".txt", fmt.Sprintf("%spassed: %t\n", text, c.Passed))
 			})
 		})
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,16 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/usage"
 )
+
+// expectMeasured expects how many probes of a target were ok, that its server counted 80 tokens of prompt for each, and
+// that each gave a sample of TTFT.
+func (w *world) expectMeasured(target string, probes int) {
+	w.t.Helper()
+	name := fmt.Sprintf("target=%q", target)
+	w.expect(fmt.Sprint(probes), "llm_probe_probes_total", name, `outcome="ok"`)
+	w.expect(fmt.Sprint(80*probes), "llm_probe_tokens_total", name, `kind="prompt"`)
+	w.expect(fmt.Sprint(probes), "llm_probe_ttft_seconds_count", name)
+}
 
 // TestInstanceWaitsForItsServer holds that a server that is being started is no failure: its slots are skipped and
 // counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.

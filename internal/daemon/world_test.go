@@ -58,15 +58,13 @@ func begin(t *testing.T, d *Daemon, o *config.Options) (stop, end func()) {
 // A world is an instance, the simulated servers that it probes, and a client of its HTTP, all in memory and in virtual
 // time.
 type world struct {
-	t        *testing.T
-	options  config.Options         // what a reload finds
-	servers  map[string]*sim.Server // by host
-	requests sync.Map               // the last one by host, as *http.Request
-	// when the tokenizer was asked last, by host, as time.Time; that of "slow" hangs at first
-	fitted    sync.Map
-	loading   sync.Map // hosts that answer 503 whatever they are asked
-	closed    sync.Map // hosts that refuse connections; those called "late…" do from the start
-	answers   sync.Map // in place of the servers', by host, as func(http.ResponseWriter, *http.Request) bool: it did
+	t         *testing.T
+	options   config.Options         // what a reload finds
+	servers   map[string]*sim.Server // by host
+	requests  sync.Map               // the last one by host, as *http.Request
+	fitted    sync.Map               // when the tokenizer was asked last, by host, as time.Time
+	loading   sync.Map               // hosts that answer 503 whatever they are asked
+	closed    sync.Map               // hosts that refuse connections; those called "late…" do from the start
 	client    *http.Client
 	host      string // that the client asks for; empty: prober
 	logs      *observer.ObservedLogs
@@ -137,22 +135,8 @@ func (w *world) simulate(host string) *memconn.Listener {
 			return
 		}
 		w.requests.Store(host, r.Clone(r.Context()))
-		if strings.HasPrefix(host, "mute") && r.URL.Path != "/v1/models" { // it tells its model, and nothing else
-			_, _ = io.Copy(io.Discard, r.Body) // else net/http does not notice that the client has left
-			<-r.Context().Done()
-			return
-		}
-		own, has := w.answers.Load(host)
-		if has && own.(func(http.ResponseWriter, *http.Request) bool)(to, r) {
-			return
-		}
-
 		if r.URL.Path == "/tokenize" {
-			_, again := w.fitted.Swap(host, time.Now())
-			if host == "slow" && !again {
-				time.Sleep(8 * time.Second)
-				return
-			}
+			w.fitted.Store(host, time.Now())
 		}
 		s.ServeHTTP(to, r)
 	}))

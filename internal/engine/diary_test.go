@@ -97,6 +97,20 @@ func (d *diary) apply(what string, variables ...string) {
 	d.write(what)
 }
 
+// applyDown applies a configuration while a host is down, and waits for a minute.
+func (d *diary) applyDown(host string, variables ...string) {
+	d.t.Helper()
+	d.servers.change(func(s *servers) { s.down[host] = true })
+	d.apply(host+" is down", variables...)
+	d.after(time.Minute)
+}
+
+// up ends that hosts are down.
+func (d *diary) up(what string) {
+	d.write(what)
+	d.servers.change(func(s *servers) { clear(s.down) })
+}
+
 // write begins a chapter.
 func (d *diary) write(what string) { fmt.Fprintf(&d.text, "# %s\n", what) }
 
@@ -135,7 +149,10 @@ func (d *diary) writeLog() {
 // writeTargets writes how each target on the page does, what became of its slots by /metrics, and its notes.
 func (d *diary) writeTargets() {
 	d.t.Helper()
-	slots := slotsByTarget(serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0))))
+	metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
+	slots := slotsByTarget(metrics)
+	samples := valuesByTarget(metrics, ttftSeries)
+	tokens := valuesByTarget(metrics, promptSeries)
 	pages := http.NewServeMux()
 	d.runner.Observers.Board.Register(pages)
 	var page struct {
@@ -151,6 +168,9 @@ func (d *diary) writeTargets() {
 	}
 	for _, target := range page.Data.Targets {
 		fmt.Fprintf(&d.text, "  %s is %s:%s\n", target.Name, target.State, slots[target.Name])
+		if samples[target.Name] != tokens[target.Name] { // else both are 0
+			fmt.Fprintf(&d.text, "    %s samples of TTFT, %s tokens of prompt\n", samples[target.Name], tokens[target.Name])
+		}
 		for _, note := range target.Notes {
 			fmt.Fprintf(&d.text, "    %s\n", note)
 		}
@@ -159,6 +179,20 @@ func (d *diary) writeTargets() {
 	if len(slots) > 0 {
 		d.t.Errorf("there are series of targets that are not on the page: %v", slots)
 	}
+}
+
+var (
+	ttftSeries   = regexp.MustCompile(`(?m)^llm_probe_ttft_seconds_count\{.*target="([^"]*)"\} (\d+)$`)
+	promptSeries = regexp.MustCompile(`(?m)^llm_probe_tokens_total\{kind="prompt",.*target="([^"]*)"\} (\d+)$`)
+)
+
+// valuesByTarget returns the value of a series of each target.
+func valuesByTarget(metrics string, series *regexp.Regexp) map[string]string {
+	values := map[string]string{}
+	for _, found := range series.FindAllStringSubmatch(metrics, -1) {
+		values[found[1]] = found[2]
+	}
+	return values
 }
 
 // serve returns what a handler serves under a path.
@@ -277,4 +311,26 @@ func (s *servers) writeRequests(to io.Writer) {
 		}
 	}
 	clear(s.requests)
+}
+
+// without makes a route not found. It is for use before the first configuration, as [servers.once] is.
+func (s *servers) without(route string) { s.instead[route] = http.NotFound }
+
+// once makes something else answer the nth request for a route.
+func (s *servers) once(route string, n int, answer http.HandlerFunc) {
+	s.instead[route] = func(w http.ResponseWriter, r *http.Request) {
+		n--
+		if n == 0 {
+			s.change(func(s *servers) { delete(s.instead, route) })
+			answer(w, r)
+			return
+		}
+		s.simulated[r.Host].ServeHTTP(w, r)
+	}
+}
+
+// hang is a handler that sends nothing.
+func hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // else net/http does not notice that the client has left
+	<-r.Context().Done()
 }

@@ -104,6 +104,30 @@ func TestUsageThatDrifts(t *testing.T) {
 	})
 }
 
+// TestOnceAsksAgain holds that a command which sends one round sends another one if the answer shows that the prompt was
+// not as long as expected.
+func TestOnceAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &counting{}
+		j := assembleJob(t, memconn.Serve(t, server).Dial, "TARGETS_0_URL=http://a", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
+		for i, step := range []struct {
+			template, rounds, tokens int
+		}{
+			{10, 1, 1000}, {40, 1, 1030}, {40, 2, 1000}, // one answer alone does not contradict
+		} {
+			server.template.Store(int64(step.template))
+			results, rounds, err := j.Once(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tokens := results[0].Usage.Prompt.N
+			if int(rounds) != step.rounds || tokens != step.tokens {
+				t.Errorf("call %d: %d rounds, %d tokens, want %+v", i, rounds, tokens, step)
+			}
+		}
+	})
+}
+
 // TestAServerThatCountsNothingIsProbed holds that it is probed by an estimate, which is said, and that a member that
 // counts makes the prompts exact all the same.
 func TestAServerThatCountsNothingIsProbed(t *testing.T) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -24,6 +23,17 @@ func TestRunner(t *testing.T) {
 			d.after(minute)
 			d.apply("a is as before, b has another rate, c is left out, d is new",
 				"TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_1_QPS=0.2", "TARGETS_2_URL=http://d")
+			d.after(minute)
+			d.apply("b has another name", "TARGETS_0_URL=http://a", "TARGETS_1_NAME=renamed", "TARGETS_1_URL=http://b")
+			d.after(minute)
+		},
+		"tokenizer_limits": func(d *diary) {
+			d.servers.once("a/tokenize", 2, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "25")
+				http.Error(w, "too many requests", http.StatusTooManyRequests)
+			})
+			d.applyDown("a", "TARGETS_0_URL=http://a")
+			d.up("a is up, and its tokenizer refuses the second request")
 			d.after(minute)
 		},
 		"addresses": func(d *diary) {
@@ -70,25 +80,20 @@ func TestRunner(t *testing.T) {
 		},
 		"rejected": func(d *diary) {
 			a := "TARGETS_0_URL=http://a"
-			d.apply("the data set of b is not one", a, "TARGETS_1_URL=http://b",
-				"TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
-			d.after(minute)
-			d.apply("it is mended", a, "TARGETS_1_URL=http://b",
-				"TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/prompts.jsonl")
-			d.after(minute)
-			d.apply("the certificate authority of b is not one", a, "TARGETS_1_URL=https://b",
-				"TARGETS_1_CA_FILE=testdata/no.jsonl")
-			d.after(minute)
+			b := func(what string, settings ...string) {
+				d.apply(what, append(settings, a, "TARGETS_1_NAME=b", "TARGETS_1_URL=http://b")...)
+				d.after(minute)
+			}
+			b("the data set of b is not one", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
+			b("it still is not", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
+			b("it is mended", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/prompts.jsonl")
+			b("the certificate authority of b is not one", "TARGETS_1_CA_FILE=testdata/no.jsonl")
 			d.apply("b is left out", a)
 			d.after(minute)
 		},
 		"group": func(d *diary) {
-			d.servers.down = map[string]bool{"a": true}
-			d.apply("of a group, a is down", "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g",
-				"TARGETS_1_URL=http://b", "TARGETS_1_GROUP=g")
-			d.after(minute)
-			d.write("a is up")
-			d.servers.change(func(s *servers) { delete(s.down, "a") })
+			d.applyDown("a", "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g", "TARGETS_1_URL=http://b", "TARGETS_1_GROUP=g")
+			d.up("a is up")
 			d.after(minute)
 		},
 		"tokenizer": func(d *diary) {
@@ -107,15 +112,65 @@ func TestRunner(t *testing.T) {
 			d.servers.change(func(s *servers) { clear(s.instead) })
 			d.after(minute)
 		},
+		"server_comes_late": func(d *diary) {
+			d.applyDown("a", "TARGETS_0_URL=http://a")
+			d.up("a is up")
+			d.after(minute)
+		},
+		"configured_server_comes_late": func(d *diary) {
+			d.applyDown("a", "TARGETS_0_URL=http://a", "TARGETS_0_API=openai-chat",
+				"TARGETS_0_MODEL=meta-llama/Llama-3.1-8B-Instruct")
+			d.up("a is up")
+			d.after(minute)
+		},
+		"tokenizer_hangs_once": func(d *diary) {
+			d.servers.instead["a/tokenize"] = func(http.ResponseWriter, *http.Request) {
+				time.Sleep(8 * time.Second)
+				d.servers.change(func(s *servers) { clear(s.instead) })
+			}
+			d.apply("the tokenizer of a hangs once", "TARGETS_0_URL=http://a")
+			d.after(minute)
+		},
+		"rate_limit": func(d *diary) {
+			d.servers.without("a/tokenize")
+			d.servers.once("a/v1/chat/completions", 2, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "25")
+				http.Error(w, "tokens per minute", http.StatusTooManyRequests)
+			})
+			d.applyDown("a", "TARGETS_0_URL=http://a")
+			d.up("a is up, has no tokenizer, and refuses the second request of the calibration")
+			d.after(minute)
+			d.after(minute)
+		},
+		"connection_closed": func(d *diary) {
+			d.servers.without("a/tokenize")
+			closes := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+			d.servers.once("a/v1/chat/completions", 1, closes)
+			d.applyDown("a", "TARGETS_0_URL=http://a")
+			d.up("a is up, has no tokenizer, and closes the connection of the first request")
+			d.after(minute)
+		},
+		"budget_below_calibration": func(d *diary) {
+			d.servers.without("a/tokenize")
+			d.apply("a has no tokenizer, and its budget of a day is less than a calibration takes", "TARGETS_0_URL=http://a",
+				"TARGETS_0_TOKEN_BUDGET_PER_DAY=150", "QPS=0.001")
+			d.after(3 * time.Hour)
+			d.after(48 * time.Hour) // the second day ends the calibration, the third has a probe
+		},
+		"member_hangs": func(d *diary) {
+			d.servers.instead["a/tokenize"] = hang
+			d.servers.instead["a/v1/chat/completions"] = hang
+			d.apply("of a group, a hangs", "TIMEOUT=15s", "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g",
+				"TARGETS_1_URL=http://b", "TARGETS_1_GROUP=g")
+			d.after(minute)
+			d.after(minute)
+		},
 		"stop": func(d *diary) {
 			d.apply("a is probed", "TARGETS_0_URL=http://a")
 			d.after(minute)
 			d.write("a hangs, and the prober is told to stop within three seconds")
 			d.servers.change(func(s *servers) {
-				s.instead["a/v1/chat/completions"] = func(_ http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body) // else net/http does not notice that the client has left
-					<-r.Context().Done()
-				}
+				s.instead["a/v1/chat/completions"] = hang
 			})
 			time.Sleep(15 * time.Second)
 			begun := time.Now()

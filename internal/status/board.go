@@ -1,6 +1,10 @@
-// Package status keeps the last results of each target in memory and shows them on a page and as JSON, with the health
-// of the prober itself. Its only statistics are quantiles of these results: history and rates are the metrics'
-// business.
+// Package status keeps the last results of each target in memory and shows them. Targets come in through [Board.Set],
+// their results through [Board.Record]. They go out as a page, as JSON below /api/v1/, and as the health of the prober:
+// see [Board.Register].
+//
+// Its statistics are those of package report over the results of the last hour. Longer times are left to the metrics.
+//
+// Begin reading at [Board], then at history, which decides what is kept, and at view, which is a target as it is shown.
 package status
 
 import (
@@ -16,13 +20,13 @@ import (
 
 // A Board holds the last results of each target. It is safe for concurrent use.
 type Board struct {
-	started time.Time
-	version string
-	ready   atomic.Bool
+	started  time.Time
+	version  string
+	ready    atomic.Bool
+	rejected atomic.Pointer[Rejection] // nil if the present configuration is valid
 
-	rejected  atomic.Pointer[Rejection] // nil: the configuration as it is now is right
-	mu        sync.Mutex                // guards histories
-	histories []*history                // in the order in which their targets were first set
+	mu        sync.Mutex // guards histories
+	histories []*history // in the order in which their targets were first set
 }
 
 // NewBoard returns a board without targets that is not ready yet. The page shows version and the time since started.
@@ -30,7 +34,7 @@ func NewBoard(started time.Time, version string) *Board {
 	return &Board{started: started, version: version}
 }
 
-// Set adds a target or, if its name is known, replaces its description and keeps its results.
+// Set adds a target. If its name is known, Set replaces its description and keeps its results.
 func (b *Board) Set(t probe.Description) {
 	t.Objectives = slices.Clone(t.Objectives)
 	t.Notes = append([]string{}, t.Notes...)
@@ -43,8 +47,8 @@ func (b *Board) Set(t probe.Description) {
 	h.target, h.problems = t, nil
 }
 
-// RejectTarget shows a target that is not probed, for the problems that its settings have, until it is set or removed.
-// If its name is known, its results stay.
+// RejectTarget shows that a target is not probed because its settings have problems, until it is set or removed. If its
+// name is known, its results stay.
 func (b *Board) RejectTarget(name string, problems usage.Problems) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,25 +59,25 @@ func (b *Board) RejectTarget(name string, problems usage.Problems) {
 	h.problems = problems
 }
 
-// add adds a target of which nothing is known but its name. The lock is held.
+// add adds a target of which only the name is known. The lock is held.
 func (b *Board) add(name string) *history {
 	h := &history{
 		target:  probe.Description{Name: name, Notes: []string{}},
 		skipped: map[string]int{},
-		cache:   &atomic.Pointer[summarized]{},
+		cache:   &atomic.Pointer[cachedSummary]{},
 	}
 	b.histories = append(b.histories, h)
 	return h
 }
 
-// Remove forgets a target and its results. An unknown name is no mistake.
+// Remove forgets a target and its results. It ignores an unknown name.
 func (b *Board) Remove(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.histories = slices.DeleteFunc(b.histories, func(h *history) bool { return h.target.Name == name })
 }
 
-// Skipped counts a slot in which the target was not probed. Unknown targets are ignored.
+// Skipped counts a slot in which a target was not probed. It ignores an unknown target.
 func (b *Board) Skipped(target, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,22 +90,22 @@ func (b *Board) Skipped(target, reason string) {
 // SetReady sets whether /-/ready answers 200.
 func (b *Board) SetReady(ready bool) { b.ready.Store(ready) }
 
-// A Rejection is a configuration that the prober was to take and found wrong.
+// A Rejection is what the page says of a configuration that the prober does not use because it is wrong.
 type Rejection struct {
 	At          time.Time
-	Consequence string // what the prober does meanwhile
+	Consequence string // what the prober does instead
 	Problem     string // no secrets; may have several lines
 }
 
-// SetRejection makes the page show that the configuration as it is now is wrong; nil says that it is right.
+// SetRejection makes the page show that the present configuration is wrong; with nil, that it is valid.
 func (b *Board) SetRejection(r *Rejection) { b.rejected.Store(r) }
 
-// Record keeps what the board needs of r, and no pointer to it.
+// Record keeps a result. It copies what it needs, and ignores canceled probes and unknown targets.
 func (b *Board) Record(r *probe.Result) {
 	if r.Outcome == probe.Canceled {
 		return
 	}
-	e := newEntry(r) // before the lock: probes of other targets do not wait for it
+	e := newEntry(r) // before the lock, so that probes of other targets do not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.history(r.Target)
@@ -120,7 +124,7 @@ func (b *Board) history(target string) *history {
 	return b.histories[i]
 }
 
-// copies returns the histories as they are now, so that no probe waits for arithmetic on them. They share the entries.
+// copies returns the histories as they are now, so that no probe waits for arithmetic on them. Entries are shared.
 func (b *Board) copies() []history {
 	b.mu.Lock()
 	defer b.mu.Unlock()

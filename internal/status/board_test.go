@@ -114,7 +114,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 
 	var got []string
 	for _, v := range b.views() {
-		got = append(got, fmt.Sprintf("%s %s %d", v.Name, v.Model, len(v.past.kept())))
+		got = append(got, fmt.Sprintf("%s %s %d", v.Name, v.Model, len(v.history.kept())))
 	}
 	equal(t, "targets, with their results", got, []string{"b new 1", "a  0"})
 }
@@ -137,7 +137,7 @@ func TestRecordKeepsNoPointer(t *testing.T) {
 	v := viewOf(r)
 	r.Timeline.Tokens[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty
-	equal(t, "result", v.past.last().whole(), want)
+	equal(t, "result", v.history.last().whole(), want)
 }
 
 // TestFailuresOutliveTheRing holds that the last failures are kept when the ring has forgotten them, and only once
@@ -147,25 +147,25 @@ func TestFailuresOutliveTheRing(t *testing.T) {
 	for i := range 40 {
 		b.Record(broken("a", probe.Stalled, fmt.Sprintf("failure %d", i)))
 	}
-	equal(t, "failures in the ring", len(b.views()[0].past.kept()), 40)
+	equal(t, "failures in the ring", len(b.views()[0].history.kept()), 40)
 	for range ringSize {
 		b.Record(success("a", ms))
 	}
-	kept := b.views()[0].past.kept()
+	kept := b.views()[0].history.kept()
 	equal(t, "results", len(kept), failedSize+ringSize)
 	equal(t, "error of the oldest", *kept[0].Error, "failure 8")
 	equal(t, "failures", len(b.views()[0].Failures()), failedSize)
 }
 
 func TestWhatAServerWritesIsCut(t *testing.T) {
-	a := viewOf(long("a", 5000)).past.last().whole()
+	a := viewOf(long("a", 5000)).history.last().whole()
 	lengths := []int{len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)}
 	equal(t, "lengths", lengths, []int{maxList, maxList, maxList})
 	equal(t, "warnings", a.Warnings, []string{
 		"the status page keeps the first 4096 numbers of each list; the longest had 5000",
 	})
 
-	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last().whole()
+	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).history.last().whole()
 	equal(t, "error", *a.Error, strings.Repeat("é", 999)+"…")
 }
 
@@ -212,8 +212,8 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 			b.Record(success("9", ms))
 		}
 		list := b.views()
-		equal(t, "results", len(list[7].past.kept()), 40)
-		equal(t, "results, with failures that the ring forgot", len(list[9].past.kept()), 40+40/4)
+		equal(t, "results", len(list[7].history.kept()), 40)
+		equal(t, "results, with failures that the ring forgot", len(list[9].history.kept()), 40+40/4)
 		equal(t, "time that they are of", []string{list[7].Span(), list[8].Span()}, []string{"40 s", "hour"})
 	})
 }
@@ -250,18 +250,18 @@ func TestStates(t *testing.T) {
 		inFlight time.Duration // since when a probe is in flight; 0 if none is
 		want     state
 	}{
-		"no result yet":                              {interval, nil, 0, waiting},
-		"the first probe is under way":               {interval, nil, 10 * time.Second, waiting},
-		"the first probe takes too long":             {interval, nil, 10*time.Second + 1, hanging},
-		"the last probe succeeded":                   {interval, results{failed, quick}, 0, fine},
-		"half an interval is not too long":           {interval, results{quick}, 5 * time.Second, fine},
-		"more than half an interval is":              {interval, results{quick}, 5*time.Second + 1, hanging},
-		"and so is 10 s, however long the interval":  {time.Hour, results{quick}, 10*time.Second + 1, hanging},
-		"an interval that is not known":              {0, results{quick}, 10 * time.Second, fine},
-		"a slow server does not hang":                {interval, results{slow}, 16 * time.Second, fine},
-		"but hangs when it is twice as slow as ever": {interval, results{slow}, 16*time.Second + 1, hanging},
-		"the last probe failed":                      {interval, results{quick, failed}, 0, failing},
-		"the last failed and the next one hangs":     {interval, results{quick, failed}, 6 * time.Second, hanging},
+		"no result yet":                              {interval, nil, 0, stateWaiting},
+		"the first probe is under way":               {interval, nil, 10 * time.Second, stateWaiting},
+		"the first probe takes too long":             {interval, nil, 10*time.Second + 1, stateHanging},
+		"the last probe succeeded":                   {interval, results{failed, quick}, 0, stateOK},
+		"half an interval is not too long":           {interval, results{quick}, 5 * time.Second, stateOK},
+		"more than half an interval is":              {interval, results{quick}, 5*time.Second + 1, stateHanging},
+		"and so is 10 s, however long the interval":  {time.Hour, results{quick}, 10*time.Second + 1, stateHanging},
+		"an interval that is not known":              {0, results{quick}, 10 * time.Second, stateOK},
+		"a slow server does not hang":                {interval, results{slow}, 16 * time.Second, stateOK},
+		"but hangs when it is twice as slow as ever": {interval, results{slow}, 16*time.Second + 1, stateHanging},
+		"the last probe failed":                      {interval, results{quick, failed}, 0, stateFailing},
+		"the last failed and the next one hangs":     {interval, results{quick, failed}, 6 * time.Second, stateHanging},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := boardOf(test.results...)

@@ -7,17 +7,20 @@ import (
 	"slices"
 )
 
-// mostCards is how many targets have a card each; more are rows of a table, whose names lead to their cards.
-const mostCards = 8
+// maxCards is how many targets are shown as cards. More are rows of a table, in which each name is a link to a card.
+const maxCards = 8
 
-// urgency has the states, the most urgent first.
-var urgency = []state{failing, hanging, rejected, waiting, fine}
+// urgency lists the states, the most urgent first.
+var urgency = []state{stateFailing, stateHanging, stateRejected, stateWaiting, stateOK}
 
-// chosen returns the views that a reader asked for by ?target= and ?state=, the most urgent state first.
-func chosen(views []*view, by url.Values) []*view {
-	target, wanted := by.Get("target"), by.Get("state")
+// choose returns the views that the parameters target and state ask for, the most urgent first. It may change the list.
+func choose(views []*view, parameters url.Values) []*view {
+	target := parameters.Get("target")
+	wantedState := parameters.Get("state")
 	views = slices.DeleteFunc(views, func(v *view) bool {
-		return target != "" && v.Name != target || wanted != "" && string(v.State) != wanted
+		isOther := target != "" && v.Name != target
+		isInOtherState := wantedState != "" && string(v.State) != wantedState
+		return isOther || isInOtherState
 	})
 	slices.SortStableFunc(views, func(a, b *view) int {
 		return cmp.Compare(slices.Index(urgency, a.State), slices.Index(urgency, b.State))
@@ -38,7 +41,8 @@ func (v *view) Worst() *objective {
 	return worst
 }
 
-// Spark returns the E2EL of the last probes as SVG paths, slots wide and 10 high: a line, and a mark for each failure.
+// Spark returns the E2EL of the last probes as two SVG paths that are slots wide and 10 high: a line, and a mark for
+// each failure.
 func (v *view) Spark() (paths struct{ Line, Failures string }) {
 	bars := v.Bars()
 	move := "M"
@@ -47,7 +51,7 @@ func (v *view) Spark() (paths struct{ Line, Failures string }) {
 		if !b.OK() {
 			paths.Failures += fmt.Sprintf("M%d.5 0v10", x)
 		}
-		if !b.OK() || b.E2EL == nil { // read late: its E2EL is unknown
+		if b.E2EL == nil { // the probe failed, or its end was read too late
 			move = "M"
 			continue
 		}

@@ -43,9 +43,9 @@ var (
 	pagePolicy = policy(pageText)
 )
 
-// policy returns a Content-Security-Policy by which a browser loads nothing but what the page itself holds and asks
-// for. Style and script are named by their hashes and not by a nonce: a refreshed page must be allowed to hold the same
-// style as the one before. Neither holds a template's action, so that their text is that of the answer.
+// policy returns a Content-Security-Policy that lets a browser load only the page itself and its refreshed versions. It
+// names style and script by their hashes and not by a nonce: a refreshed page must be allowed to have the same style as
+// the one before. Neither of them has an action of the template, so their text here is that of the answer.
 func policy(text string) string {
 	return strings.Join([]string{
 		"default-src 'none'",
@@ -59,7 +59,7 @@ func policy(text string) string {
 	}, "; ")
 }
 
-// hashOf returns the source expression of a policy for what stands between two tags.
+// hashOf returns the source expression of a policy for the text between two tags.
 func hashOf(text, open, end string) string {
 	_, text, _ = strings.Cut(text, open)
 	text, _, _ = strings.Cut(text, end)
@@ -67,9 +67,9 @@ func hashOf(text, open, end string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// A section is a group of several targets, or a run of lone ones.
+// A section is one group of several targets, or several targets without a group.
 type section struct {
-	Group string // empty for lone targets
+	Group string // empty for targets without a group
 	Cards []*view
 }
 
@@ -84,9 +84,9 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 		"Version": b.version, "Started": b.started, "Ready": b.ready.Load(), "Rejected": b.rejected.Load(),
 		"Counts": counts, "Of": len(views), "State": r.FormValue("state"), "Target": r.FormValue("target"),
 	}
-	views = chosen(views, r.URL.Query())
+	views = choose(views, r.URL.Query())
 	data["Shown"] = len(views)
-	if len(views) > mostCards {
+	if len(views) > maxCards {
 		for _, v := range views {
 			v.Scales = scalesOf([]*view{v})
 		}
@@ -101,7 +101,8 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 // render answers with a page, or with the error of its template.
 func render(w http.ResponseWriter, page *template.Template, data any) {
 	var text bytes.Buffer
-	if err := page.Execute(&text, data); err != nil {
+	err := page.Execute(&text, data)
+	if err != nil {
 		http.Error(w, "render page: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -110,8 +111,8 @@ func render(w http.ResponseWriter, page *template.Template, data any) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// sections returns one section for each group of several targets, which get the same scales. Lone targets that follow
-// each other share a section.
+// sections returns one section for each group of several targets, which get the same scales. Targets without a group
+// that follow each other share a section.
 func sections(views []*view) []section {
 	groups := map[string][]*view{}
 	for _, v := range views {
@@ -136,26 +137,26 @@ func sections(views []*view) []section {
 	return list
 }
 
-// A metric is one row of a card's quantiles, which are of the last hour.
+// A metric is one row of the table of quantiles of a card.
 type metric struct {
 	Key, Name, Long string
 	Last            report.Number // of the last result; NaN if it has none
 	quantiles
 }
 
-// Metrics returns the rows of a card's quantiles. The table of targets shows the first three.
+// Metrics returns the rows of the table of quantiles. The table of targets shows the first three.
 func (v *view) Metrics() []metric {
 	last := cmp.Or(v.Last, &entry{})
 	return []metric{
 		{"ttft", "TTFT", "time to first token", numberOf(last.TTFT), v.Quantiles.TTFT},
 		{"tpot", "TPOT", "time per output token", numberOf(last.TPOT), v.Quantiles.TPOT},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median",
+		{"itl", "ITL", "inter-token latency: every token counts once; last is the median of the last probe",
 			median(last.itls()), v.Quantiles.ITL},
 		{"e2el", "E2EL", "end-to-end latency", numberOf(last.E2EL), v.Quantiles.E2EL},
 	}
 }
 
-// numberOf returns a value as a number, NaN if it is absent.
+// numberOf returns a value as a number; NaN if it is absent.
 func numberOf(v *float64) report.Number {
 	if v == nil {
 		return report.Number(math.NaN())
@@ -163,7 +164,7 @@ func numberOf(v *float64) report.Number {
 	return report.Number(*v)
 }
 
-// Remarks returns the target's notes, and what is not in the numbers of the last hour.
+// Remarks returns the target's notes, and which results are left out of the numbers of the last hour.
 func (v *view) Remarks() []string {
 	notes := slices.Clone(v.Notes)
 	for _, text := range v.summary.Excluded {
@@ -174,12 +175,12 @@ func (v *view) Remarks() []string {
 
 // Failures returns the failed results in memory, the newest first.
 func (v *view) Failures() []*entry {
-	list := slices.DeleteFunc(v.past.kept(), (*entry).OK)
+	list := slices.DeleteFunc(v.history.kept(), (*entry).OK)
 	slices.Reverse(list)
 	return list
 }
 
-// Span returns the time whose results count, in words: the last "hour", or less.
+// Span returns the length of the window in words: "hour", or less.
 func (v *view) Span() string {
 	if v.Window < window.Seconds() {
 		return format.Elapsed(v.Window)
@@ -187,10 +188,10 @@ func (v *view) Span() string {
 	return "hour"
 }
 
-// seconds writes a latency of a result, if it has one.
+// seconds writes a latency of a result, or a dash if it has none.
 func seconds(v *float64) string { return latency(numberOf(v)) }
 
-// latency writes a latency, or a dash where there is none.
+// latency writes a latency, or a dash for NaN.
 func latency(v report.Number) string {
 	if math.IsNaN(float64(v)) {
 		return "–"

@@ -10,19 +10,19 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// The geometry of the plots: across in percent, so that they fit every screen, and down in pixels.
+// The geometry of the plots. Widths are in percent, so that they fit every screen, heights in pixels.
 const (
-	slots      = 40    // probes shown as bars
-	barHeight  = 96    // of the longest bar
-	smallest   = 0.05  // length below which a piece is not drawn
-	leastFault = 6     // height of a failed bar at least
-	ticksWide  = 10000 // width of the path of ticks, in its own units
+	slots            = 40    // probes shown as bars
+	barHeight        = 96    // of the longest bar
+	minLength        = 0.05  // of a piece; shorter ones are not drawn
+	minFailureHeight = 6     // of the bar of a failure
+	ticksWidth       = 10000 // of the path of ticks, in its own units
 )
 
-// A piece is a phase on an axis, in the axis's units from its beginning.
+// A piece is a phase as it is drawn on an axis.
 type piece struct {
 	Class        string  // how the page paints it
-	From, Length float64 // with at most two decimals
+	From, Length float64 // in units of the axis, with at most two decimals
 }
 
 // scaled returns phases as pieces of an axis that is so many units long and ends at limit, in seconds.
@@ -30,7 +30,7 @@ func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	for _, p := range list {
 		from := coordinate(units * min(1, p.From/limit))
 		to := coordinate(units * min(1, p.To/limit))
-		if to-from >= smallest {
+		if to-from >= minLength {
 			pieces = append(pieces, piece{p.Name, from, coordinate(to - from)})
 		}
 	}
@@ -40,7 +40,7 @@ func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 // coordinate rounds to two decimals: a page has thousands of coordinates.
 func coordinate(v float64) float64 { return math.Round(v*100) / 100 }
 
-// letters stand for outcomes below failed bars.
+// letters has the letter that stands below the bar of a failure, by its outcome.
 var letters = map[probe.Outcome]string{
 	probe.DNS: "D", probe.Connect: "C", probe.TLS: "K", probe.Timeout: "T", probe.Stalled: "S",
 	probe.Unauthorized: "P", probe.RateLimited: "L", probe.Overloaded: "O", probe.Rejected: "R", probe.ServerError: "E",
@@ -51,16 +51,16 @@ var letters = map[probe.Outcome]string{
 // A bar is a result as the page draws it.
 type bar struct {
 	*entry
-	X      float64 // where its slot begins
-	Left   float64 // where the bar begins
-	Middle float64
-	Parts  []piece // from the bottom
-	Beyond bool    // it goes on above the axis
+	X      float64 // left end of its slot
+	Left   float64 // left end of the bar
+	Middle float64 // of the slot
+	Parts  []piece // from the bottom to the top
+	Beyond bool    // it is longer than the axis
 }
 
-// Bars draws the last results, the newest at the right.
+// Bars draws the last results as bars, the newest at the right.
 func (v *view) Bars() []bar {
-	shown := v.past.bars()
+	shown := v.history.bars()
 	list := make([]bar, 0, len(shown))
 	for i, e := range shown {
 		const slot = 100.0 / slots
@@ -69,7 +69,7 @@ func (v *view) Bars() []bar {
 		whole := e.whole()
 		parts := report.Phases(&whole)
 		if !e.OK() {
-			parts = []report.Phase{{Name: "failure", To: max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}
+			parts = []report.Phase{{Name: "failure", To: max(minFailureHeight*v.Scales.Bars/barHeight, e.Elapsed)}}
 		}
 		b.Parts = scaled(parts, v.Scales.Bars, barHeight)
 		b.Beyond = len(parts) > 0 && parts[len(parts)-1].To > v.Scales.Bars
@@ -78,25 +78,25 @@ func (v *view) Bars() []bar {
 	return list
 }
 
-// Beyond reports whether a bar goes on above the axis.
+// Beyond reports whether a bar is longer than the axis.
 func (v *view) Beyond() bool {
 	return slices.ContainsFunc(v.Bars(), func(b bar) bool { return b.Beyond })
 }
 
-// An end is a bar whose time is written below it.
-type end struct {
+// A timeLabel is the time of a result below its bar.
+type timeLabel struct {
 	*entry
 	X      float64
-	Anchor string
+	Anchor string // the end of the text that is at X, as SVG names it
 }
 
-// Ends returns the oldest bar, if there is room for its time, and the newest.
-func (v *view) Ends() (list []end) {
-	bars := v.past.bars()
+// TimeLabels returns the time of the newest bar, after that of the oldest if there is room for it.
+func (v *view) TimeLabels() (list []timeLabel) {
+	bars := v.history.bars()
 	if len(bars) > slots/4 {
-		list = append(list, end{bars[0], 100 - 100.0/slots*float64(len(bars)), "start"})
+		list = append(list, timeLabel{bars[0], 100 - 100.0/slots*float64(len(bars)), "start"})
 	}
-	return append(list, end{bars[len(bars)-1], 100, "end"})
+	return append(list, timeLabel{bars[len(bars)-1], 100, "end"})
 }
 
 // bars returns the results that are shown as bars, the oldest first.
@@ -105,7 +105,7 @@ func (h *history) bars() []*entry { return h.ring[max(0, len(h.ring)-slots):] }
 // Failed returns how many bars have each outcome but ok.
 func (v *view) Failed() map[probe.Outcome]int {
 	n := map[probe.Outcome]int{}
-	for _, e := range v.past.bars() {
+	for _, e := range v.history.bars() {
 		if !e.OK() {
 			n[e.Outcome]++
 		}
@@ -116,13 +116,14 @@ func (v *view) Failed() map[probe.Outcome]int {
 // A strip is a probe on a time axis: its phases, a tick for every token frame, and the gaps that stand out.
 type strip struct {
 	*entry
-	Spans, Gaps []piece // in percent
-	Longest     []piece // the longest gap, if it is known
-	End         float64 // of the axis, in seconds
-	Ticks       string  // an SVG path, ticksWide units wide and 1 high
+	Spans   []piece // its phases, in percent of the axis
+	Silence []piece // the gaps that stand out, in percent
+	Longest []piece // the longest gap, in percent; empty if it is not known
+	End     float64 // of the axis, in seconds
+	Ticks   string  // an SVG path, ticksWidth units wide and 1 high
 }
 
-// Strip draws the last result; it returns nil if there is none.
+// Strip draws the last result. It returns nil if there is none.
 func (v *view) Strip() *strip { return newStrip(v.Last, v.Scales.Strip) }
 
 // newStrip draws a result on an axis that ends at end, in seconds. It returns nil without a result.
@@ -132,12 +133,16 @@ func newStrip(e *entry, end float64) *strip {
 	}
 	e = &entry{ResultJSON: e.whole(), At: e.At}
 	phases := report.Phases(&e.ResultJSON)
-	gaps := longGaps(e)
+	silence := longGaps(e)
 	if !e.OK() && len(phases) > 0 {
-		gaps = append(gaps, phases[len(phases)-1])
+		silence = append(silence, phases[len(phases)-1]) // the wait until it failed
 	}
 	s := &strip{
-		entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), End: end, Ticks: ticks(e.Arrivals, end),
+		entry:   e,
+		Spans:   scaled(phases, end, 100),
+		Silence: scaled(silence, end, 100),
+		End:     end,
+		Ticks:   ticks(e.Arrivals, end),
 	}
 	longest, _, ok := report.LongestGap(&e.ResultJSON)
 	if ok {
@@ -146,14 +151,14 @@ func newStrip(e *entry, end float64) *strip {
 	return s
 }
 
-// ticks returns an SVG path with a tick for each arrival on an axis that ends at end. Ticks that fall on one place are
+// ticks returns an SVG path with a tick for each arrival on an axis that ends at end. Several ticks at one place are
 // drawn once.
 func ticks(arrivals []float64, end float64) string {
 	var path []byte
 	drawn := -1
 	for _, at := range arrivals {
-		x := int(at / end * ticksWide)
-		if x <= ticksWide && x != drawn {
+		x := int(at / end * ticksWidth)
+		if x <= ticksWidth && x != drawn {
 			path = fmt.Appendf(path, "M%d 0v1", x)
 			drawn = x
 		}
@@ -182,28 +187,29 @@ type scales struct{ Bars, Strip float64 }
 // gets some room for the gap during which it failed, but not for all of it: a stall of half a minute would hide
 // everything else.
 func scalesOf(group []*view) scales {
-	var bad, tokens, bare float64
-	var good []float64
+	var e2els []float64
+	var longestFailure float64
+	var withTokens, withoutTokens float64 // where the longest strip ends
 	for _, v := range group {
-		for _, e := range v.past.bars() {
+		for _, e := range v.history.bars() {
 			if e.E2EL != nil {
-				good = append(good, *e.E2EL)
+				e2els = append(e2els, *e.E2EL)
 			} else {
-				bad = max(bad, e.Elapsed)
+				longestFailure = max(longestFailure, e.Elapsed)
 			}
 		}
 		end, hasTokens := extent(v.Last)
 		if hasTokens {
-			tokens = max(tokens, end)
+			withTokens = max(withTokens, end)
 		} else {
-			bare = max(bare, end)
+			withoutTokens = max(withoutTokens, end)
 		}
 	}
-	bars := bad
-	if len(good) > 0 {
-		bars = min(slices.Max(good), 3*float64(median(good)))
+	bars := longestFailure
+	if len(e2els) > 0 {
+		bars = min(slices.Max(e2els), 3*float64(median(e2els)))
 	}
-	return scales{Bars: axisEnd(bars), Strip: axisEnd(cmp.Or(tokens, bare))}
+	return scales{Bars: axisEnd(bars), Strip: axisEnd(cmp.Or(withTokens, withoutTokens))}
 }
 
 // extent returns where the strip of a probe ends, in seconds; 0 without a probe.
@@ -222,8 +228,8 @@ func extent(e *entry) (end float64, hasTokens bool) {
 	return min(e.Elapsed, 1.3*last), true
 }
 
-// axisEnd returns the round number at or above v at which an axis ends: 1, 1.2, 1.5, 2, … times a power of ten. It is 1
-// if there is nothing to show.
+// axisEnd returns the round number at or above v at which an axis ends: 1, 1.2, 1.5, 2, … times a power of ten. It is
+// 1 if there is nothing to show.
 func axisEnd(v float64) float64 {
 	if v <= 0 {
 		return 1

@@ -45,6 +45,17 @@ func TestOnlyTheLastProbesAreBars(t *testing.T) {
 	equal(t, "place of the first", v.Bars()[0].X, 0.0)
 }
 
+// TestTheOldestBarHasATimeIfThereIsRoom holds that the time of the oldest bar does not overlap that of the newest.
+func TestTheOldestBarHasATimeIfThereIsRoom(t *testing.T) {
+	for bars, want := range map[int][]float64{10: {100}, 11: {72.5, 100}} {
+		var places []float64
+		for _, label := range viewOf(slices.Repeat([]*probe.Result{phased("a")}, bars)...).TimeLabels() {
+			places = append(places, label.X)
+		}
+		equal(t, fmt.Sprintf("places of times with %d bars", bars), places, want)
+	}
+}
+
 func TestEveryFailureHasItsOwnLetter(t *testing.T) {
 	seen := map[string]probe.Outcome{}
 	for _, o := range probe.Outcomes() {

@@ -17,7 +17,7 @@ var probeText string
 
 var probeTemplate = template.Must(template.Must(pageTemplate.Clone()).New("probe").Parse(probeText))
 
-// A difference is a quantity of a probe and of the median probe, in seconds; nil where it is absent.
+// A difference is a latency of a probe and of the median probe, in seconds; nil if it is absent.
 type difference struct {
 	Name         string
 	This, Median *float64
@@ -35,7 +35,8 @@ func signedDifference(this, median *float64) string {
 	return sign + format.Seconds(math.Abs(*this-*median))
 }
 
-// find returns a result in memory, by its trace id, and the history that has it. The entry is nil if there is none.
+// find returns the result in memory that has a trace id, and the history of its target. The entry is nil if there is
+// none.
 func (b *Board) find(id string) (*entry, history) {
 	for _, h := range b.copies() {
 		for _, e := range h.kept() {
@@ -68,19 +69,25 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	median := medianProbe(h.since(time.Now().Add(-window)))
-	own, _ := extent(e)
-	other, _ := extent(median)
-	end := axisEnd(max(own, other))
-	var rows []difference
-	last := cmp.Or(median, &entry{})
-	for _, q := range slowness {
-		rows = append(rows, difference{q.Name, q.Of(e), q.Of(last)})
-	}
-	rows = append(rows, difference{"E2EL", e.E2EL, last.E2EL})
-	render(w, probeTemplate, map[string]any{"Shown": newStrip(e, end), "Median": newStrip(median, end), "Rows": rows})
+	shownEnd, _ := extent(e)
+	medianEnd, _ := extent(median)
+	end := axisEnd(max(shownEnd, medianEnd))
+	render(w, probeTemplate, map[string]any{
+		"Shown":  newStrip(e, end),
+		"Median": newStrip(median, end),
+		"Rows":   differences(e, cmp.Or(median, &entry{})),
+	})
 }
 
-// medianProbe returns the entry in the middle by E2EL; nil if none has an E2EL.
+// differences returns the rows of the table that compares a probe with the median probe.
+func differences(e, median *entry) (rows []difference) {
+	for _, q := range slowness {
+		rows = append(rows, difference{q.Name, q.Of(e), q.Of(median)})
+	}
+	return append(rows, difference{"E2EL", e.E2EL, median.E2EL})
+}
+
+// medianProbe returns the entry with the median E2EL, of two the faster one; nil if none has an E2EL.
 func medianProbe(entries []*entry) *entry {
 	list := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.E2EL == nil })
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*a.E2EL, *b.E2EL) })

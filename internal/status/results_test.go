@@ -82,13 +82,16 @@ func TestSharesOfResultsAreRight(t *testing.T) {
 	}
 }
 
+// TestTheNewestResultIsFirst holds that results are in the order of their starts, the newest first.
 func TestTheNewestResultIsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := success("a", 10*ms, 20*ms)
 		time.Sleep(time.Second)
 		second := broken("a", probe.Unauthorized, "HTTP 401: <b>no</b>")
 		second.Warnings = append(second.Warnings, second.Err)
-		b := boardOf(second, first) // the first took longer
+		b := boardOf(second)
+		time.Sleep(time.Second)
+		b.Record(first) // it took longer
 
 		text, err := json.Marshal([]report.ResultJSON{report.JSONOf(second), report.JSONOf(first)})
 		if err != nil {

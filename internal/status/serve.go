@@ -6,15 +6,16 @@ import (
 	"net/http"
 )
 
-// Register serves the pages, the JSON below /api/v1/ and the health of the prober. All of them are only read.
+// Register makes mux serve the pages, the JSON below /api/v1/ and the health of the prober. Nothing can be changed by
+// them.
 func (b *Board) Register(mux *http.ServeMux) {
-	mux.Handle("GET /{$}", harmless(b.servePage))
-	mux.Handle("GET /probes/{trace_id}", harmless(b.serveProbe))
-	mux.Handle("GET /api/v1/results", harmless(b.serveResults))
-	mux.Handle("GET /api/v1/results/{trace_id}", harmless(b.serveResult))
-	mux.Handle("GET /api/v1/targets", harmless(b.serveTargets))
-	mux.Handle("GET /-/healthy", harmless(serveHealthy))
-	mux.Handle("GET /-/ready", harmless(b.serveReady))
+	mux.Handle("GET /{$}", withHeaders(b.servePage))
+	mux.Handle("GET /probes/{trace_id}", withHeaders(b.serveProbe))
+	mux.Handle("GET /api/v1/results", withHeaders(b.serveResults))
+	mux.Handle("GET /api/v1/results/{trace_id}", withHeaders(b.serveResult))
+	mux.Handle("GET /api/v1/targets", withHeaders(b.serveTargets))
+	mux.Handle("GET /-/healthy", withHeaders(serveHealthy))
+	mux.Handle("GET /-/ready", withHeaders(b.serveReady))
 }
 
 // serveTargets serves all targets as JSON.
@@ -22,13 +23,14 @@ func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
 }
 
-// serveHealthy answers 200: the process serves HTTP.
+// serveHealthy answers 200: that it answers at all shows that the process serves HTTP.
 func serveHealthy(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "Prober is Healthy.\n")
 }
 
-// harmless adds headers to every answer. A handler may loosen the policy of its own.
-func harmless(next http.HandlerFunc) http.Handler {
+// withHeaders adds headers to every answer that forbid a browser to do anything but show it. A handler may replace the
+// policy.
+func withHeaders(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

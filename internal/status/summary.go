@@ -7,50 +7,56 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A summarized is the summary of n consecutive results. The first of them and n identify them.
-type summarized struct {
+// A cachedSummary is the summary of some consecutive results of a ring, which the first of them and their number
+// identify. It saves sorting the same results for every reader.
+type cachedSummary struct {
 	first      *entry
 	n          int
 	objectives []probe.Objective
 	summary    report.Summary
 }
 
-// summarize sums up consecutive results of the ring. It saves sorting the same results for every reader.
+// summarize returns the summary of consecutive results of the ring, from the cache if it is there.
 func (h *history) summarize(entries []*entry) report.Summary {
 	objectives := h.target.Objectives
 	if len(entries) == 0 {
 		return report.Summarize(nil, objectives...)
 	}
-	s := h.cache.Load()
-	if s != nil && s.first == entries[0] && s.n == len(entries) && slices.Equal(s.objectives, objectives) {
-		return s.summary
+	cached := h.cache.Load()
+	if cached != nil && cached.isOf(entries, objectives) {
+		return cached.summary
 	}
 	samples := make([]report.Sample, 0, len(entries))
 	for _, e := range entries {
 		samples = append(samples, e.sampleFor(objectives))
 	}
-	s = &summarized{entries[0], len(entries), objectives, report.Summarize(samples, objectives...)}
-	s.summary.Requests = nil // nobody reads these, and they are as many as the samples
-	h.cache.Store(s)
-	return s.summary
+	summary := report.Summarize(samples, objectives...)
+	summary.Requests = nil // nobody reads these, and they are as many as the samples
+	h.cache.Store(&cachedSummary{first: entries[0], n: len(entries), objectives: objectives, summary: summary})
+	return summary
 }
 
-// sampleFor returns what e adds to statistics, judged by the objectives as they are now. It was judged when it was
-// recorded, by the objectives of that time: of these, the one with the same signal and limit counts, whatever its name
-// and goal. An objective that there was not is not judged.
+// isOf reports whether c is the summary of these results by these objectives.
+func (c *cachedSummary) isOf(entries []*entry, objectives []probe.Objective) bool {
+	return c.first == entries[0] && c.n == len(entries) && slices.Equal(c.objectives, objectives)
+}
+
+// sampleFor returns what e adds to statistics, judged by the present objectives. Results are judged when they are
+// recorded, by the objectives of that time. So a present objective takes the judgement of the one that had the same
+// signal and limit, whatever its name and goal; without one, it does not judge e.
 func (e *entry) sampleFor(objectives []probe.Objective) report.Sample {
 	s := e.sample
 	s.ITLs = e.itls()
 	s.Judged = make([]report.Judgement, len(objectives))
 	for i, o := range objectives {
-		same := func(of probe.Objective) bool { return of.Signal == o.Signal && of.Limit == o.Limit }
-		before := slices.IndexFunc(e.objectives, same)
-		if before >= 0 {
-			s.Judged[i] = e.sample.Judged[before]
+		same := func(then probe.Objective) bool { return then.Signal == o.Signal && then.Limit == o.Limit }
+		n := slices.IndexFunc(e.objectives, same)
+		if n >= 0 {
+			s.Judged[i] = e.sample.Judged[n]
 		}
 	}
 	return s
 }
 
-// median returns the middle of values in any order, NaN if there is none.
+// median returns the median of values in any order; NaN if there are none.
 func median(values []float64) report.Number { return report.DistributionOf(values).At(0.5) }

@@ -26,6 +26,7 @@ func TestQuantiles(t *testing.T) {
 func TestOnlyTheLastHourCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := boardOf(success("a", 100*ms, 200*ms))
+		equal(t, "values at first", b.views()[0].Quantiles.TTFT.N, 1)
 		time.Sleep(time.Minute)
 		b.Record(success("a", 300*ms, 400*ms))
 
@@ -34,9 +35,9 @@ func TestOnlyTheLastHourCounts(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		v := b.views()[0]
 		equal(t, "TTFT after the hour", v.Quantiles.TTFT, quantiles{N: 1, P50: 0.3, P95: 0.3})
-		equal(t, "results that are kept", len(v.past.kept()), 2)
+		equal(t, "results that are kept", len(v.history.kept()), 2)
 		time.Sleep(time.Hour)
-		equal(t, "state after two hours", b.views()[0].State, fine)
+		equal(t, "state after two hours", b.views()[0].State, stateOK)
 	})
 }
 

@@ -10,31 +10,43 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A state is how a target is now, in a word.
+// A state says in a word how a target is now.
 type state string
 
+// The states, the most urgent first.
 const (
-	failing  state = "failing"  // the last result is not ok
-	hanging  state = "hanging"  // a probe has been under way for too long
-	rejected state = "rejected" // it is not probed: its settings are wrong
-	waiting  state = "waiting"  // there is no result yet
-	fine     state = "ok"       // the last result is ok
+	stateFailing  state = "failing"  // the last probe failed
+	stateHanging  state = "hanging"  // a probe has been under way for too long
+	stateRejected state = "rejected" // the target is not probed: its settings are wrong
+	stateWaiting  state = "waiting"  // there is no result yet
+	stateOK       state = "ok"       // the last probe succeeded
 )
 
-// longWait is how long a probe may be under way before its target hangs, where nothing better is known.
+// longWait is how long a probe may be under way before its target hangs, if the usual E2EL is not known.
 const longWait = 10 * time.Second
 
 // A view is one target at one moment, as /api/v1/targets and the page show it. Durations are seconds; what is absent is
-// null. Counts and quantiles are those of the results in memory that are at most window_seconds old.
+// null. Counts and quantiles are those of the results in memory that are at most window_seconds old. The fields up to
+// Notes are those of [probe.Description].
 type view struct {
-	probe.Description
+	Name         string   `json:"name"`
+	Group        string   `json:"group"`
+	Model        string   `json:"model"`
+	API          string   `json:"api"`
+	URL          string   `json:"url"`
+	Prompt       string   `json:"prompt"`
+	PromptTokens int      `json:"prompt_tokens"`
+	MaxTokens    int      `json:"max_tokens"`
+	TokensPerDay int      `json:"tokens_per_day"`
+	Notes        []string `json:"notes"`
+
 	Interval      float64                  `json:"interval_seconds"`
 	Server        *string                  `json:"server"`         // server type; null if unknown
-	ServerVersion *string                  `json:"server_version"` // that it says it is
+	ServerVersion *string                  `json:"server_version"` // as the server reports it; null if unknown
 	Capabilities  map[string]probe.Ability `json:"capabilities"`
 
 	State       state          `json:"state"`
-	Problems    usage.Problems `json:"problems"` // of the settings; empty unless it is rejected
+	Problems    usage.Problems `json:"problems"` // of the settings; empty unless the target is rejected
 	LastOutcome *probe.Outcome `json:"last_outcome"`
 	LastError   *string        `json:"last_error"`
 	LastHint    *string        `json:"last_hint"`
@@ -51,13 +63,14 @@ type view struct {
 	Quantiles  allQuantiles          `json:"quantiles_seconds"`
 	Objectives []objective           `json:"objectives"`
 
+	// For the page only.
 	Last    *entry `json:"-"` // the latest result; nil if there is none
-	Scales  scales `json:"-"` // of the group; for the page only
-	past    history
-	summary report.Summary // of the results of the window that count, without those that outlived the ring
+	Scales  scales `json:"-"` // of the group
+	history history
+	summary report.Summary // of the results in the window
 }
 
-// allQuantiles are those of the quantities that are summed up.
+// allQuantiles are the quantiles of each latency.
 type allQuantiles struct {
 	TTFT quantiles `json:"ttft"`
 	TPOT quantiles `json:"tpot"`
@@ -65,30 +78,30 @@ type allQuantiles struct {
 	E2EL quantiles `json:"e2el"`
 }
 
-// Quantiles of n values, in seconds; null in JSON without a value.
+// quantiles are those of N values, in seconds. They are null in JSON if there is no value.
 type quantiles struct {
 	N   int           `json:"n"`
 	P50 report.Number `json:"p50"`
 	P95 report.Number `json:"p95"`
 }
 
-// quantilesOf returns what is shown of d, in whole nanoseconds, as the values are.
+// quantilesOf returns the quantiles of d, rounded to nanoseconds.
 func quantilesOf(d report.Distribution) quantiles {
 	at := func(share float64) report.Number { return report.Number(math.Round(float64(d.At(share))*1e9) / 1e9) }
 	return quantiles{N: d.Count, P50: at(0.5), P95: at(0.95)}
 }
 
-// An objective is how the results of the window met one objective of the target.
+// An objective is one objective of the target, with the number of results in the window that met it.
 type objective struct {
 	Name   string       `json:"name"`
 	Signal probe.Signal `json:"signal"`
 	Limit  *float64     `json:"limit_seconds"` // null for availability
 	Goal   float64      `json:"goal_ratio"`
 	Good   int          `json:"good"`
-	Total  int          `json:"total"`
+	Total  int          `json:"total"` // results that were judged
 }
 
-// Missed reports whether results were judged, and fewer are good than promised.
+// Missed reports whether results were judged and too few of them are good.
 func (o objective) Missed() bool {
 	return o.Total > 0 && report.Attainment{Goal: report.Number(o.Goal), Good: o.Good, Judged: o.Total}.Missed()
 }
@@ -98,58 +111,90 @@ func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
 
 // views returns all targets as they are now.
 func (b *Board) views() []*view {
-	now, list := time.Now(), []*view{}
+	now := time.Now()
+	list := []*view{}
 	for _, h := range b.copies() {
 		list = append(list, newView(h, now))
 	}
 	return list
 }
 
-// newView returns a target as it is at a moment.
+// newView returns a target as it is now.
 func newView(h history, now time.Time) *view {
 	t := h.target
 	v := &view{
-		Description: t, Interval: t.Interval.Seconds(),
-		Server: orNull(t.Server), ServerVersion: orNull(t.Version), Capabilities: map[string]probe.Ability{},
-		Problems: append(usage.Problems{}, h.problems...), Skipped: h.skipped, Window: window.Seconds(),
-		Last: h.last(), past: h, summary: h.summarize(h.since(now.Add(-window))),
+		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
+		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: t.TokensPerDay, Notes: t.Notes,
+		Interval:      t.Interval.Seconds(),
+		Server:        orNull(t.Server),
+		ServerVersion: orNull(t.Version),
+		Capabilities:  map[string]probe.Ability{},
+		Problems:      append(usage.Problems{}, h.problems...),
+		Skipped:       h.skipped,
+		Last:          h.last(),
+		history:       h,
 	}
 	for _, a := range t.Abilities {
 		v.Capabilities[a.Name] = a
 	}
-	last := v.Last
-	if last != nil {
-		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, last.Hint, &last.At
-	}
-	if h.dropped && h.ring[0].At.After(now.Add(-window)) {
-		v.Window = now.Sub(h.ring[0].At).Seconds() // there was no room for older ones
-	}
-	v.sumUp()
-	if t.InFlight != nil {
-		n, oldest := t.InFlight()
-		v.InFlight = n
-		if n > 0 {
-			v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
-		}
-	}
+	v.addLast()
+	v.addInFlight(now)
+	v.addSummary(now)
 	v.State = v.currentState()
 	return v
 }
 
-// sumUp shows the summary in the fields of v.
-func (v *view) sumUp() {
+// addLast sets the fields about the last result, if there is one.
+func (v *view) addLast() {
+	last := v.Last
+	if last == nil {
+		return
+	}
+	v.LastOutcome = &last.Outcome
+	v.LastError = last.Error
+	v.LastHint = last.Hint
+	v.LastResult = &last.At
+}
+
+// addInFlight sets the fields about the probes in flight.
+func (v *view) addInFlight(now time.Time) {
+	inFlight := v.history.target.InFlight
+	if inFlight == nil {
+		return
+	}
+	n, oldest := inFlight()
+	v.InFlight = n
+	if n > 0 {
+		v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
+	}
+}
+
+// addSummary sets the fields about the results in the window. The window is shorter than an hour if there was no room
+// for older results.
+func (v *view) addSummary(now time.Time) {
+	h := &v.history
+	v.Window = window.Seconds()
+	if h.dropped && h.ring[0].At.After(now.Add(-window)) {
+		v.Window = now.Sub(h.ring[0].At).Seconds()
+	}
+	v.summary = h.summarize(h.since(now.Add(-window)))
 	s := &v.summary
-	v.Results, v.OKResults, v.Outcomes = s.Sent(), s.Succeeded(), s.Outcomes
+	v.Results = s.Sent()
+	v.OKResults = s.Succeeded()
 	v.OKRatio = report.Number(float64(v.OKResults) / float64(v.Results)) // NaN without a result
+	v.Outcomes = s.Outcomes
 	v.Quantiles = allQuantiles{
 		TTFT: quantilesOf(s.TTFT), TPOT: quantilesOf(s.TPOT), ITL: quantilesOf(s.ITL), E2EL: quantilesOf(s.E2EL),
 	}
 	v.Objectives = make([]objective, 0, len(s.Objectives))
-	for i, a := range s.Objectives {
-		of := v.Description.Objectives[i]
-		o := objective{Name: of.Name, Signal: of.Signal, Goal: of.Goal, Good: a.Good, Total: a.Judged}
-		if of.Signal != probe.SignalAvailability {
-			o.Limit = new(of.Limit.Seconds())
+	for i, attained := range s.Objectives {
+		configured := h.target.Objectives[i]
+		o := objective{
+			Name: configured.Name, Signal: configured.Signal, Goal: configured.Goal,
+			Good: attained.Good, Total: attained.Judged,
+		}
+		if configured.Signal != probe.SignalAvailability {
+			o.Limit = new(configured.Limit.Seconds())
 		}
 		v.Objectives = append(v.Objectives, o)
 	}
@@ -159,21 +204,21 @@ func (v *view) sumUp() {
 func (v *view) currentState() state {
 	switch {
 	case len(v.Problems) > 0:
-		return rejected
+		return stateRejected
 	case v.Oldest != nil && *v.Oldest > v.patience():
-		return hanging
+		return stateHanging
 	case v.Last == nil:
-		return waiting
+		return stateWaiting
 	case !v.Last.OK():
-		return failing
+		return stateFailing
 	}
-	return fine
+	return stateOK
 }
 
-// patience returns how many seconds a probe may be under way before the target counts as hanging: twice the 95th
-// percentile of the last hour's E2EL, but at least half an interval or 10 s, whichever is shorter. So a server that is
-// only slow does not hang, and one that hangs shows it in the first probe after the fault. Without a success in the
-// last hour it is 10 s.
+// patience returns how many seconds a probe may be under way before the target counts as hanging. This is twice the
+// 95th percentile of the last hour's E2EL, so that a server that is only slow does not hang. It is at least half an
+// interval or 10 s, whichever is shorter, so that a server that hangs shows it in the first probe. Without a success in
+// the last hour it is 10 s.
 func (v *view) patience() float64 {
 	least := longWait.Seconds()
 	if v.Quantiles.E2EL.N == 0 {

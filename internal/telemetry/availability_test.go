@@ -52,17 +52,18 @@ func TestAvailability(t *testing.T) {
 // TestWhetherATargetHasWorked holds after which changes a rejection is an outage: after those by which the server is
 // still expected to answer. The target succeeds in the first minute and is rejected in the second.
 func TestWhetherATargetHasWorked(t *testing.T) {
-	const outage, notYet = 1, 2 // minute of the day at which it was available last
+	const never, first, second = 0, 1, 2 // minute of the last probe that showed a server that works
 	for name, test := range map[string]struct {
 		change func(*probe.Description)
 		want   int
 	}{
-		"nothing":              {func(*probe.Description) {}, outage},
-		"another objective":    {func(d *probe.Description) { d.Objectives = nil }, outage},
-		"a longer prompt":      {func(d *probe.Description) { d.PromptTokens = 9000 }, notYet},
-		"a longer answer":      {func(d *probe.Description) { d.MaxTokens = 9000 }, notYet},
-		"another server":       {func(d *probe.Description) { d.URL = "http://b" }, notYet},
-		"another kind of text": {func(d *probe.Description) { d.Prompt = "warm" }, notYet},
+		"nothing":                      {func(*probe.Description) {}, first},
+		"another objective":            {func(d *probe.Description) { d.Objectives = nil }, first},
+		"another model, in new series": {func(d *probe.Description) { d.Model = "m2" }, never},
+		"a longer prompt":              {func(d *probe.Description) { d.PromptTokens = 9000 }, second},
+		"a longer answer":              {func(d *probe.Description) { d.MaxTokens = 9000 }, second},
+		"another server":               {func(d *probe.Description) { d.URL = "http://b" }, second},
+		"another kind of text":         {func(d *probe.Description) { d.Prompt = "warm" }, second},
 	} {
 		r := newRecorder(Options{}, nil)
 		target := fixedTarget()
@@ -70,25 +71,26 @@ func TestWhetherATargetHasWorked(t *testing.T) {
 		r.Record(resultAt(1, probe.OK, 1))
 		test.change(&target)
 		r.Set(target)
-		r.Record(with(resultAt(2, probe.Rejected, 0), func(r *probe.Result) { r.Prompt = target.Prompt }))
-		want := day().Add(time.Duration(test.want) * time.Minute)
-		if got := r.targets["a"].lastAvailable; !got.Equal(want) {
-			t.Errorf("%s: available at %v, want %v", name, got, want)
+		rejected := resultAt(2, probe.Rejected, 0)
+		rejected.Prompt, rejected.Model = target.Prompt, target.Model
+		r.Record(rejected)
+		got := 0
+		if at := r.targets["a"].lastAvailable; !at.IsZero() {
+			got = int(at.Sub(day()).Minutes())
+		}
+		if got != test.want {
+			t.Errorf("%s: available in minute %d, want %d", name, got, test.want)
 		}
 	}
 }
 
-// TestAnotherModelIsExpectedToWork holds that a target has worked, whatever model it had then.
-func TestAnotherModelIsExpectedToWork(t *testing.T) {
+func TestAReloadIsNoSuccess(t *testing.T) {
 	r := newRecorder(Options{}, nil)
-	target := fixedTarget()
-	r.Set(target)
-	r.Record(resultAt(1, probe.OK, 1))
-	target.Model = "m2"
-	r.Set(target)
-	r.Record(with(resultAt(2, probe.Rejected, 0), func(r *probe.Result) { r.Model = "m2" }))
-	if got := r.targets["a"].lastAvailable; !got.IsZero() {
-		t.Errorf("available at %v", got)
+	r.Set(fixedTarget())
+	r.Set(fixedTarget())
+	r.Record(resultAt(1, probe.Rejected, 0))
+	if r.targets["a"].lastAvailable.IsZero() {
+		t.Error("a rejection before the first success is an outage")
 	}
 }
 

@@ -11,13 +11,13 @@ const (
 	// exponentialScale is the same resolution in OpenTelemetry.
 	exponentialScale = 4
 
-	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest. The SDK would
-	// lower the scale for ever to keep it, so it is enough for all durations, from 1 ns to years. Buckets up to the zero
+	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest. If it needs more
+	// it lowers the scale for ever, so this is enough for all durations from 1 ns to years. Buckets up to the zero
 	// threshold are not sent: see [withZeroThreshold].
 	exponentialSize = 1024
 
-	// zeroThreshold is 122 µs. Values up to it, such as gaps within one read, are in the zero bucket: they would cost
-	// hundreds of buckets.
+	// zeroThreshold is 122 µs. Values up to it, such as gaps within one read, are in the zero bucket: otherwise they
+	// would take hundreds of buckets.
 	zeroThreshold = 0x1p-13
 
 	// delayThreshold is 7.6 µs, for read delays: healthy ones are below 122 µs.

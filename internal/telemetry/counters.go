@@ -23,7 +23,7 @@ func probeCounters() []Instrument {
 				Name:   "kind",
 				Values: []string{kindPrompt, kindCached, kindOutput, kindReasoning},
 			}},
-			Help:       "Tokens as the server reports them. Prompt includes cached, and output includes reasoning.",
+			Help:       "Tokens that the server reported. Prompt includes cached, and output includes reasoning.",
 			fromResult: tokenCounts,
 		},
 		{
@@ -32,9 +32,10 @@ func probeCounters() []Instrument {
 			Kind:   Counter,
 			Scope:  ScopeTarget,
 			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}},
-			Help: "Successful probes by what the server found of the prompt in its prefix cache: cold if only the " +
-				"common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that " +
-				"should be new, unknown if the server does not report it, or is only known to report 0.",
+			Help: "Successful probes by how much of the prompt was in the server's prefix cache: cold if only the " +
+				"start that all prompts share, warm if a part that should be cached, contaminated if a part that " +
+				"should be new, unknown if the server does not report cached tokens, or reports 0 and is not known " +
+				"to count them.",
 			fromResult: countBy(cacheStateOf),
 		},
 	}
@@ -56,8 +57,8 @@ func frameCounters() []Instrument {
 			Unit:  "{frame}",
 			Kind:  Counter,
 			Scope: ScopeTarget,
-			Help: "Token frames that arrived in the same read as the frame before. The network, not the engine, made " +
-				"the gap between them zero.",
+			Help: "Token frames that arrived in the same read as the frame before them. The network made the gap " +
+				"between them zero, not the engine.",
 			fromResult: countOf((*probe.Result).Coalesced),
 		},
 		{
@@ -74,8 +75,9 @@ func frameCounters() []Instrument {
 			Kind:   Counter,
 			Scope:  ScopeTarget,
 			Labels: []Label{{Name: "reason", Values: texts(probe.Taints())}},
-			Help: "Probes without ITL because more than 95% of their tokens were read late together: late if the " +
-				"bytes lay unread for longer than the mean time between two reads, coalesced if for less.",
+			Help: "Probes without ITL, because more than 95% of their tokens were read late together. The reason " +
+				"is late if their bytes lay unread for longer than the mean time between two reads, otherwise " +
+				"coalesced.",
 			fromResult: countBy(taintOf),
 		},
 	}
@@ -101,9 +103,10 @@ func eventCounters() []Instrument {
 			Kind:   Counter,
 			Scope:  ScopeTarget,
 			Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
-			Help: "Probes that were due but not sent: overlap if too many were in flight, budget if the daily tokens " +
-				"were spent, late if the next one was due, backoff after Retry-After, waiting until the server is " +
-				"ready and the length of its prompts is known, draining after /-/drain.",
+			Help: "Probes that were due but not sent, by reason: overlap if too many were in flight, budget if the " +
+				"tokens of the day were spent, late if the next one was due already, backoff if the server had " +
+				"asked for a pause (Retry-After), waiting if the server was not ready or the length of its prompts " +
+				"unknown, draining after a request to /-/drain.",
 		},
 	}
 }

@@ -48,7 +48,7 @@ func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktr
 var errRedirected = errors.New("the collector redirects: configure its final URL")
 
 // noRedirect returns the proxy that the environment configures, and an error for a redirect. The exporters would follow
-// a redirect anywhere, with the secret headers of OTEL_EXPORTER_OTLP_HEADERS, and have no option against it.
+// a redirect to any host, with the secret headers of OTEL_EXPORTER_OTLP_HEADERS, and have no option to forbid it.
 func noRedirect(r *http.Request) (*url.URL, error) {
 	if r.Response != nil {
 		return nil, errRedirected
@@ -63,8 +63,8 @@ const (
 )
 
 // protocolOf returns the protocol by which to export a signal, METRICS or TRACES; empty if the signal is off. It reads
-// the variables that decide this; the SDK and its exporters read all others. The SDK cannot do it: it exports to
-// localhost if no endpoint is configured, and replaces what it does not understand by a default.
+// the variables that decide this itself: the SDK would export to localhost without an endpoint, and would replace a
+// value that it does not understand by a default. The SDK and its exporters read all other variables.
 func protocolOf(signal string) (string, error) {
 	_, disabled := firstSet("OTEL_SDK_DISABLED")
 	if strings.EqualFold(disabled, "true") {

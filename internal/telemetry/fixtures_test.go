@@ -91,32 +91,30 @@ func refused() *probe.Result {
 	return r
 }
 
-// random returns n results of two targets, of all outcomes, with gaps from nothing to
-// seconds.
+// random returns n results of two targets, with all outcomes and with gaps from nothing to seconds.
 func random(n int) []*probe.Result {
-	from := rand.New(rand.NewPCG(1, 2))
+	rnd := rand.New(rand.NewPCG(1, 2))
+	outcomes := append(probe.Outcomes(), probe.Canceled)
+	taints := probe.Taints()
 	var all []*probe.Result
 	for i := range n {
 		r := succeeded5()
-		if i%2 == 1 {
-			r.Target, r.API = "b", "tgi"
+		r.Target = []string{"a", "b"}[i%2]
+		r.Start = day().Add(time.Duration(i) * time.Second)
+		r.Due = r.Start.Add(-ms(rnd.ExpFloat64()))
+		r.Tokens = randomTokens(rnd)
+		r.Usage = wire.Usage{Prompt: wire.Tokens(rnd.IntN(100000))}
+		if rnd.IntN(4) > 0 {
+			r.Usage.Output = wire.Tokens(rnd.IntN(200))
 		}
-		r.Timeline = randomTimeline(from, day().Add(time.Duration(i)*time.Second))
-		r.Due = r.Start.Add(-time.Duration(from.ExpFloat64() * float64(time.Millisecond)))
-		r.Usage = wire.Usage{Prompt: wire.Tokens(from.IntN(100000))}
-		if from.IntN(4) > 0 {
-			r.Usage.Output = wire.Tokens(from.IntN(200))
+		r.Elapsed = r.Tokens[len(r.Tokens)-1].At + ms(rnd.Float64())
+		if rnd.IntN(5) == 0 {
+			r.Outcome = outcomes[rnd.IntN(len(outcomes))]
+			r.Open = ms(1000 * rnd.ExpFloat64())
 		}
-		r.Elapsed = r.Timeline.Tokens[len(r.Timeline.Tokens)-1].At + ms(from.Float64())
-		if from.IntN(5) == 0 {
-			outcomes := append(probe.Outcomes(), probe.Canceled)
-			r.Outcome = outcomes[from.IntN(len(outcomes))]
-		}
-		if r.Outcome != probe.OK {
-			r.Err, r.Open = errors.New("as asked"), ms(1000*from.ExpFloat64())
-		}
-		if from.IntN(10) == 0 {
-			r.Taint, r.Refused = probe.Taints()[from.IntN(len(probe.Taints()))], from.IntN(3)
+		if rnd.IntN(10) == 0 {
+			r.Taint = taints[rnd.IntN(len(taints))]
+			r.Refused = rnd.IntN(3)
 		}
 		r.TraceID = fmt.Sprintf("%032x", i+1)
 		all = append(all, r)
@@ -124,29 +122,21 @@ func random(n int) []*probe.Result {
 	return all
 }
 
-func randomTimeline(from *rand.Rand, start time.Time) probe.Timeline {
-	t, alone := probe.Timeline{Start: start}, from.IntN(2) == 0
-	t.Phases = probe.Phases{
-		DNS:     ms(from.Float64()),
-		Connect: ms(from.Float64() / 4),
-		Wrote:   ms(5 + from.Float64()),
-		Header:  ms(50),
+// randomTokens returns up to 60 token frames, two in each read. Every frame has one token, or any number.
+func randomTokens(rnd *rand.Rand) (tokens []probe.Arrival) {
+	at := ms(100 + 400*rnd.ExpFloat64())
+	most := 1 + 7*rnd.IntN(2)
+	for i := range 1 + rnd.IntN(60) {
+		a := probe.Arrival{At: at, Read: uint32(i / 2), N: 1 + rnd.IntN(most), Kernel: rnd.IntN(10) > 0}
+		if a.Kernel {
+			a.Delay = ms(.02 * math.Exp(rnd.NormFloat64()))
+		}
+		tokens = append(tokens, a)
+		if rnd.IntN(10) == 0 {
+			at += ms(.13 * rnd.Float64()) // a gap around the zero threshold
+		} else {
+			at += ms(18 * math.Exp(rnd.NormFloat64()/2))
+		}
 	}
-	at := ms(100 + 400*from.ExpFloat64())
-	for i := range 1 + from.IntN(60) {
-		a := probe.Arrival{At: at, Read: uint32(i / 2), N: from.IntN(8)}
-		if alone {
-			a.N = 1
-		}
-		if a.Kernel = from.IntN(10) > 0; a.Kernel {
-			a.Delay = ms(.02 * math.Exp(from.NormFloat64()))
-		}
-		t.Tokens = append(t.Tokens, a)
-		gap := ms(18 * math.Exp(from.NormFloat64()/2))
-		if kind := from.IntN(20); kind < 2 { // nothing, or too short to matter
-			gap = time.Duration(kind*from.IntN(130)) * time.Microsecond
-		}
-		at += gap
-	}
-	return t
+	return tokens
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A targetSource passes on the samples that a gauge has of a target now.
+// A targetSource passes on the current samples of a gauge about a target.
 type targetSource = func(s targetState, observe func(sample))
 
 // gaugeOf observes one number of each target.
@@ -14,10 +14,10 @@ func gaugeOf(value func(targetState) float64) targetSource {
 	return func(s targetState, observe func(sample)) { observe(sample{value: value(s)}) }
 }
 
-// timestampOf observes a moment of each target; no sample while it is zero.
-func timestampOf(moment func(targetState) time.Time) targetSource {
+// timestampOf observes a time of each target; no sample while it is zero.
+func timestampOf(timeOf func(targetState) time.Time) targetSource {
 	return func(s targetState, observe func(sample)) {
-		t := moment(s)
+		t := timeOf(s)
 		if !t.IsZero() {
 			observe(sample{value: unixSeconds(t)})
 		}
@@ -74,8 +74,9 @@ func timestampGauges() []Instrument {
 			Kind:  Gauge,
 			Scope: ScopeTarget,
 			Help: "Unix time in seconds at which the last probe ended that showed a working server: it received a " +
-				"token or was refused (unauthorized, rate_limited, filtered) or, before the target's first success, " +
-				"rejected by a server that has a model. No sample before the first.",
+				"token, or it was refused (unauthorized, rate_limited, filtered). Before the target's first " +
+				"success, a rejected probe shows this, too, unless the server has no model. No sample before the " +
+				"first such probe.",
 			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastAvailable }),
 		},
 		{
@@ -107,7 +108,7 @@ func settingGauges() []Instrument {
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
 			Labels:     []Label{objectiveLabel()},
-			Help:       "Largest value in seconds that is good for the objective. No sample for an availability objective.",
+			Help:       "Largest value in seconds that meets the objective. No sample for an availability objective.",
 			fromTarget: objectiveLimits,
 		},
 		{
@@ -115,8 +116,8 @@ func settingGauges() []Instrument {
 			Unit:  "s",
 			Kind:  Gauge,
 			Scope: ScopeTarget,
-			Help: "Unix time in seconds at which the first certificate in the server's chain expires. No sample " +
-				"before the first TLS handshake.",
+			Help: "Unix time in seconds at which the first of the server's certificates expires. No sample before " +
+				"the first TLS handshake.",
 			fromTarget: timestampOf(func(s targetState) time.Time { return s.certExpiry }),
 		},
 		{

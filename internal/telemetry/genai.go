@@ -33,7 +33,7 @@ func genAI() []Instrument {
 			Kind:       Histogram,
 			Scope:      ScopeGenAI,
 			Bounds:     genAIBounds,
-			Help:       "Time to first token in seconds, as llm.probe.ttft.",
+			Help:       "Time to first token in seconds, the same as llm.probe.ttft.",
 			fromResult: durationOf((*probe.Result).TTFT, validTTFT, withExemplar),
 		},
 		{
@@ -42,7 +42,7 @@ func genAI() []Instrument {
 			Kind:       Histogram,
 			Scope:      ScopeGenAI,
 			Bounds:     genAIBounds,
-			Help:       "Time between consecutive token frames in seconds, as llm.probe.chunk_gap.",
+			Help:       "Time between consecutive token frames in seconds, the same as llm.probe.chunk_gap.",
 			fromResult: durationsOf((*probe.Result).ChunkGaps),
 		},
 		{
@@ -55,7 +55,7 @@ func genAI() []Instrument {
 				Name:   string(semconv.GenAITokenTypeKey),
 				Values: []string{tokenInput, tokenOutput},
 			}},
-			Help:       "Tokens of a probe as the server reports them. No sample if it does not.",
+			Help:       "Tokens of a probe that the server reported. No sample if it reported none.",
 			fromResult: tokenUsage,
 		},
 	}
@@ -85,9 +85,9 @@ func tokenUsage(_ probe.Description, r *probe.Result, record func(sample)) {
 	recordCount(tokenOutput, r.Usage.Generated(), record)
 }
 
-// genAIOperation returns what the conventions call a request of an API, and its provider. All but chat is text
-// completion. The provider follows the API and not the engine: vLLM, SGLang and all others with OpenAI's API are
-// "openai".
+// genAIOperation returns the names that the conventions have for a request of an API and for its provider. Every
+// operation but chat is text completion. The provider follows the API, not the engine: vLLM, SGLang and all others with
+// OpenAI's API are "openai".
 func genAIOperation(api string) (name, provider string) {
 	chat := semconv.GenAIOperationNameChat.Value.AsString()
 	completion := semconv.GenAIOperationNameTextCompletion.Value.AsString()

@@ -18,13 +18,13 @@ type Instrument struct {
 	Bounds []float64 // upper bounds of a histogram's classic buckets, in Unit, ascending
 	Zero   float64   // values of a histogram up to this count as zero, in Unit; 0 for zeroThreshold
 
-	// fromResult passes on what a result adds to a histogram or a counter. fromTarget passes on the value of a gauge when
-	// metrics are collected. Both are nil if a method of [Recorder] gives the values.
+	// fromResult passes on what a result adds to a histogram or a counter. fromTarget passes on the value of a gauge
+	// when metrics are collected. Both are nil if a method of [Recorder] sets the values.
 	fromResult resultSource
 	fromTarget targetSource
 
-	// createOn reports whether a result creates the series of its samples. Nil: the series exist, at zero, as soon as the
-	// target is added.
+	// createOn reports whether a result creates the series of its samples. If it is nil, the series exist, at zero, as
+	// soon as the target is added.
 	createOn func(*probe.Result) bool
 }
 
@@ -51,16 +51,16 @@ const (
 // A Label is a label that only some instruments have.
 type Label struct {
 	Name   string
-	Values []string // all values that are possible; nil if the configuration or the build decides
-	From   string   // where the values come from, for the documentation, if Values is nil
+	Values []string // all possible values; nil if the configuration or the build decides
+	From   string   // what the values are, for the documentation, if Values is nil
 
-	// At most one of these is set. targetValues returns the values that a target can have, where its series must exist
+	// At most one of these is set. targetValues returns the values that a target can have, so that its series exist
 	// before their first sample. infoValue returns the one value that a target has: such a label is not in [ownLabels].
 	targetValues func(probe.Description) []string
 	infoValue    func(probe.Description) string
 }
 
-// ownLabels are the values of an instrument's own labels, in their order and without info labels. They identify one of
+// ownLabels are the values of an instrument's own labels, in their order and without info labels. They distinguish
 // the series that a target has of the instrument.
 type ownLabels [2]string
 

@@ -15,8 +15,9 @@ func startLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: firstBounds,
-			Help: "Time to first token in seconds, connection setup included. No sample if the probe failed, if a " +
-				"cold prompt was found in the server's cache, or if hidden reasoning came first.",
+			Help: "Time to first token in seconds since the start of the request, connection setup included. No " +
+				"sample if the probe failed, if a prompt that should be cold was in the server's cache, or if " +
+				"hidden reasoning came first.",
 			fromResult: durationOf((*probe.Result).TTFT, validTTFT, withExemplar),
 		},
 		{
@@ -25,8 +26,8 @@ func startLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: firstBounds,
-			Help: "Time in seconds from the last request byte written to the first token. No sample if the token " +
-				"arrived earlier, or if llm_probe_ttft_seconds has none.",
+			Help: "Time in seconds from the last written byte of a request to its first token. No sample if the " +
+				"token arrived before that byte was written, or if llm_probe_ttft_seconds has none.",
 			fromResult: durationOf((*probe.Result).ServerTTFT, validTTFT, noExemplar),
 		},
 		{
@@ -35,8 +36,8 @@ func startLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: firstBounds,
-			Help: "Time to first answer token in seconds: like TTFT, but to the first token after any reasoning. " +
-				"No series before the target's first answer with reasoning.",
+			Help: "Time to first answer token in seconds: like llm_probe_ttft_seconds, but to the first token " +
+				"after any reasoning. No series before the target's first answer with reasoning.",
 			fromResult: durationOf((*probe.Result).TTFAT, uncached, noExemplar),
 			createOn:   reasoned,
 		},
@@ -53,8 +54,8 @@ func tokenLatencies() []Instrument {
 			Scope:  ScopeTarget,
 			Bounds: gapBounds,
 			Help: "Time per output token in seconds: from the first token frame to the last, divided by the tokens " +
-				"after the first frame. No sample if the probe failed, or if its tokens are unknown or include " +
-				"hidden reasoning.",
+				"after the first frame. No sample if the probe failed, if the number of its tokens is unknown, or " +
+				"if they include hidden reasoning.",
 			fromResult: durationOf((*probe.Result).TPOT, succeeded, withExemplar),
 		},
 		{
@@ -63,9 +64,10 @@ func tokenLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: gapBounds,
-			Help: "Inter-token latency in seconds, once per token: the time between two chunks divided by the tokens " +
-				"of the later one. A chunk is one token frame, or several that arrived in a burst or were read late " +
-				"together. No sample if the probe failed or is tainted, or if the tokens are unknown.",
+			Help: "Inter-token latency in seconds, once per token: the time between two chunks divided by the " +
+				"tokens of the later one. A chunk is one token frame, or several that arrived in one burst or were " +
+				"read late together. No sample if the probe failed, if llm_probe_tainted_total counts it, or if " +
+				"the tokens of its frames are unknown.",
 			fromResult: durationsOf((*probe.Result).ITL),
 		},
 		{
@@ -74,8 +76,9 @@ func tokenLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: gapBounds,
-			Help: "Time in seconds between consecutive token frames, whatever their tokens. No sample if the probe " +
-				"failed, or if an arrival is unknown because frames were read late together.",
+			Help: "Time in seconds between two consecutive token frames, however many tokens they carry. No sample " +
+				"if the probe failed, or if one of the two arrivals is unknown because frames were read late " +
+				"together.",
 			fromResult: durationsOf((*probe.Result).ChunkGaps),
 		},
 		{
@@ -84,9 +87,9 @@ func tokenLatencies() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: slices.Concat(gapBounds, []float64{20, 40, 80, 160}),
-			Help: "Longest time in seconds between two token frames of a probe, or from the last one to a failure " +
-				"while streaming. No sample if there was no gap, or if frames that were read late together could hide " +
-				"a longer one.",
+			Help: "Longest time in seconds between two token frames of a probe, or from its last frame to its " +
+				"failure. No sample if there was no gap, or if frames that were read late together could hide a " +
+				"longer one.",
 			fromResult: durationOf((*probe.Result).MaxGap, always, withExemplar),
 		},
 	}
@@ -101,8 +104,8 @@ func probeDurations() []Instrument {
 			Kind:   Histogram,
 			Scope:  ScopeTarget,
 			Bounds: wholeBounds,
-			Help: "End-to-end latency in seconds, connection setup included, to the last token or the finish frame, " +
-				"whichever is later. No sample if the probe failed.",
+			Help: "End-to-end latency in seconds: from the start of a request, connection setup included, to its " +
+				"last token or its finish frame, whichever is later. No sample if the probe failed.",
 			fromResult: durationOf((*probe.Result).E2EL, always, withExemplar),
 		},
 		{
@@ -114,8 +117,9 @@ func probeDurations() []Instrument {
 				Name:   "phase",
 				Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders},
 			}},
-			Help: "Duration in seconds of a phase of the request. Headers is the wait from the last request byte to " +
-				"the response header. No series before the phase first happens, no sample if the probe failed.",
+			Help: "Duration in seconds of a phase of the request. The phase headers is the wait from the last " +
+				"request byte to the response header. No sample if the probe failed. No series before the phase " +
+				"first occurs.",
 			fromResult: phaseDurations,
 			createOn:   always,
 		},

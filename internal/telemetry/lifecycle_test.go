@@ -50,12 +50,6 @@ func TestReloadOfTheSameSettingsChangesNothing(t *testing.T) {
 	r.expect(t, framesTotal, framesTotal+ofA+" 4")
 }
 
-func TestCanceledProbesAreNotRecorded(t *testing.T) {
-	r := afterSuccess(t)
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
-	r.expect(t, framesTotal, framesTotal+ofA+" 4")
-}
-
 // TestReloadWithOtherInfoKeepsTheSeries holds that settings which only target_info shows end no other series. How a
 // server at another URL is timestamped is not known before its first token.
 func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
@@ -102,20 +96,23 @@ func TestAnotherPromptStartsNewSeries(t *testing.T) {
 	r.expect(t, framesTotal, framesTotal+`{model="llama",prompt="warm",target="a"} 4`)
 }
 
-// TestAKnownModelStays holds that the model is unknown before the server names one, and that a reload which leaves it
-// open does not make it unknown again.
-func TestAKnownModelStays(t *testing.T) {
+// TestWhatIsKnownOfAServerStays holds that model, API and type are unknown before the server shows them, and that a
+// reload which leaves them open does not make them unknown again. A probe that learned no model is recorded.
+func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r := newRecording(t)
 	leaveOpen := func(d *probe.Description) { d.Model, d.API = "", "auto" }
 	r.setChanged(leaveOpen)
 	r.expect(t, framesTotal, framesTotal+`{model="unknown",prompt="cold",target="a"} 0`)
 
-	r.Set(fixedTarget())
+	r.setChanged(func(d *probe.Description) { d.Server = "vllm" })
 	r.setChanged(leaveOpen)
-	r.Record(succeeded5())
-	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // it learned no model, and counts
-	r.expect(t, "llm_probe_probes_total{model=\"llama\",outcome=\"connect\"",
-		`llm_probe_probes_total{model="llama",outcome="connect",prompt="cold",target="a"} 1`)
+	r.expect(t, "llm_probe_target_info",
+		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
+			`continuous_usage="unknown",exact_output="unknown",group="g",model="llama",prompt="cold",server="vllm",`+
+			`target="a",timestamps="",tokenize="unknown",url="https://llm.example:8443/v1"} 1`)
+	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
+	r.expect(t, `llm_probe_failed_seconds`,
+		`llm_probe_failed_seconds{model="llama",outcome="connect",prompt="cold",target="a"} 1`)
 }
 
 // TestOtherObjectivesStartNewSeries holds that these begin at zero, also when an objective comes back, and that

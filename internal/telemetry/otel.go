@@ -30,9 +30,9 @@ type otelBackend struct {
 	meters map[meterKey]*meter
 }
 
-// A meterKey says which series a meter has: those of one scope of a target, or those of the prober, which has no name.
-// The GenAI series of a target have a meter of their own, since their attributes may change while its other series go
-// on.
+// A meterKey identifies the series of a meter: those of a target in one scope, or those of the prober, which have no
+// target. The GenAI series of a target have a meter of their own, since their attributes may change while its other
+// series go on.
 type meterKey struct {
 	scope  Scope
 	target string
@@ -108,7 +108,7 @@ func (b *otelBackend) open(i *Instrument, t probe.Description, own ownLabels) se
 	return openHistogram(m, i, attributes)
 }
 
-// openCounter returns a series of a counter. Its options are made once: each call of Add would allocate them.
+// openCounter returns a series of a counter. It makes the options once: otherwise each call of Add would allocate them.
 func openCounter(m *meter, i *Instrument, attributes metric.MeasurementOption) series {
 	counter := must(m.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 	options := []metric.AddOption{attributes}
@@ -136,8 +136,8 @@ func withSpan(exemplar trace.SpanContext) context.Context {
 	return trace.ContextWithRemoteSpanContext(context.Background(), exemplar)
 }
 
-// release implements [backend]. It shuts no provider down: one may be read at this moment, and holds nothing but
-// memory.
+// release implements [backend]. It does not shut the provider down, which may be read at this moment: a provider holds
+// nothing but memory.
 func (b *otelBackend) release(scope Scope, t probe.Description) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,8 +152,7 @@ func must[T any](made T, err error) T {
 	return made
 }
 
-// attributes returns the labels of one series as OpenTelemetry has them. Those of the GenAI conventions that are empty
-// are left out.
+// attributes returns the labels of one series as attributes. It leaves out empty ones of the GenAI conventions.
 func (i Instrument) attributes(t probe.Description, own ownLabels) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {

@@ -16,7 +16,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
 
-// A Build says which program this is.
+// A Build identifies the program.
 type Build struct{ Version, Revision string }
 
 // Options are the settings of [New] that are not OTEL_* variables.
@@ -24,7 +24,7 @@ type Options struct {
 	Build Build
 	GenAI bool // export metrics by the OpenTelemetry GenAI conventions as well, over OTLP
 
-	// OnError is called for each error of the SDK, by goroutines of the SDK. Errors of exports come after all retries.
+	// OnError is called for each error of the SDK, by goroutines of the SDK. An export has failed only after all retries.
 	OnError func(error)
 }
 
@@ -70,7 +70,7 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// newResource returns what the exports say about this process. The OTEL_* variables override all but the SDK's name.
+// newResource returns the attributes of this process in exports. The OTEL_* variables override all but the SDK's name.
 func newResource(ctx context.Context, build Build) (*resource.Resource, error) {
 	host, _ := os.Hostname() // the id is unique without it
 	instance := cmp.Or(host, "prober") + "-" + rand.Text()[:8]
@@ -92,8 +92,8 @@ func newResource(ctx context.Context, build Build) (*resource.Resource, error) {
 // Exporting reports whether metrics or traces are exported over OTLP.
 func (r *Recorder) Exporting() bool { return r.metrics != nil || r.traces != nil }
 
-// Shutdown sends what is left, until ctx is done, and ends the exports. Exports that failed were passed to OnError
-// already.
+// Shutdown sends what is left, until ctx is done, and ends the exports. It returns the errors of these last exports,
+// which OnError gets as well.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup

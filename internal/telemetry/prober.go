@@ -15,7 +15,7 @@ func delaysOfProber() []Instrument {
 			Kind:       Histogram,
 			Scope:      ScopeProber,
 			Bounds:     gapBounds,
-			Help:       "Time in seconds by which probes started later than scheduled.",
+			Help:       "Time in seconds from the scheduled start of a probe to its actual start.",
 			fromResult: durationOf(scheduleDelay, always, noExemplar),
 		},
 		{
@@ -34,7 +34,7 @@ func delaysOfProber() []Instrument {
 			Unit:  "{timestamp}",
 			Kind:  Counter,
 			Scope: ScopeProber,
-			Help: "Kernel timestamps that were rejected as implausible and replaced by the time of the read: in the " +
+			Help: "Kernel timestamps that were rejected and replaced by the time of the read: they were in the " +
 				"future, near a change of the wall clock, or of packets that arrived out of order.",
 			fromResult: countOf(func(r *probe.Result) int { return r.Refused }),
 		},
@@ -60,15 +60,15 @@ func stateOfProber() []Instrument {
 			Kind:  Gauge,
 			Scope: ScopeProber,
 			Help: "1 if the last attempt to load the configuration succeeded, 0 if it failed. No sample before the " +
-				"first.",
+				"first attempt.",
 		},
 		{
 			Name:  reloadTime,
 			Unit:  "s",
 			Kind:  Gauge,
 			Scope: ScopeProber,
-			Help: "Unix time in seconds at which the configuration was last loaded successfully. No sample before the " +
-				"first.",
+			Help: "Unix time in seconds at which the configuration was last loaded successfully. No sample before " +
+				"that.",
 		},
 		{
 			Name:   targetRejected,

@@ -69,7 +69,7 @@ func appendPoints(a, b metricdata.Aggregation) metricdata.Aggregation {
 // only values of exactly 0 there and knows no threshold, which a native histogram has. The sum stays exact.
 func withZeroThreshold(p *metricdata.ExponentialHistogramDataPoint[float64], threshold float64) {
 	p.ZeroThreshold = threshold
-	// Bucket n holds the values above 2^(n/16) and up to 2^((n+1)/16). The first one to keep is that above the threshold.
+	// Bucket n holds the values above 2^(n/16) and up to 2^((n+1)/16), so this is the first one above the threshold.
 	first := int32(math.Ilogb(threshold)) << p.Scale
 	buckets := &p.PositiveBucket
 	moved := min(max(0, int(first-buckets.Offset)), len(buckets.Counts))
@@ -80,7 +80,7 @@ func withZeroThreshold(p *metricdata.ExponentialHistogramDataPoint[float64], thr
 	buckets.Offset += int32(moved)
 }
 
-// observeGauges makes the SDK read the gauges of r whenever the prober's own metrics are collected.
+// observeGauges makes the SDK read all gauges of r whenever it collects the prober's own metrics.
 func (b *otelBackend) observeGauges(r *Recorder) {
 	m := b.meter(meterKey{scope: ScopeProber})
 	gauges := map[string]metric.Float64ObservableGauge{}

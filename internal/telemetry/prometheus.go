@@ -64,9 +64,9 @@ func newCounter(i *Instrument) *prometheus.CounterVec {
 	}, i.labelNames())
 }
 
-// newHistogram returns the vector of a histogram. It has native buckets and, as Prometheus scrapes them by default,
-// classic ones. It keeps no native exemplars: scrapers take those of the classic buckets, and to have both would be
-// half of a scrape.
+// newHistogram returns the vector of a histogram. It has native buckets, and classic ones because Prometheus scrapes
+// those by default. It keeps no native exemplars: scrapers take those of the classic buckets, and a second copy would
+// be half of a scrape.
 func newHistogram(i *Instrument) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    i.PrometheusName(),

@@ -1,13 +1,14 @@
-// Package telemetry turns the results of probes into metrics and traces. Results come in through [Recorder.Record].
-// Metrics go out through the handler of /metrics and over OTLP, traces over OTLP.
+// Package telemetry turns the results of probes into metrics and traces. Targets come in through [Recorder.Set], their
+// results through [Recorder.Record]. Metrics go out through [Recorder.Handler] (/metrics) and over OTLP, traces over
+// OTLP.
 //
 // Every metric is described once, as an [Instrument] of the [Catalog], and named nowhere else in the program. The
-// recorder is a loop over that catalog with two backends beneath: client_golang for /metrics, and the OpenTelemetry
-// SDK. The package never logs and never serves: it returns an [http.Handler], and reports its failures to a function
-// that it is given.
+// recorder is a loop over that catalog, with two backends: client_golang for /metrics, and the OpenTelemetry SDK for
+// OTLP. The package never logs and never listens: it returns an [http.Handler], and passes its failures to
+// [Options.OnError].
 //
-// To add a metric, add an instrument to one of the functions in [Catalog], with a function that returns its samples.
-// Begin reading at [Instrument], then at [Recorder.Record].
+// Begin reading at [Instrument], then at [Recorder.Record]. To add a metric, add an instrument to one of the functions
+// that [Catalog] calls, with a function that returns its samples.
 package telemetry
 
 import (
@@ -31,24 +32,24 @@ type Recorder struct {
 	recorded []*Instrument // histograms and counters
 	gauges   []Instrument  // read when metrics are collected
 	backends []backend
-	registry *prometheus.Registry     // of all that is on /metrics
+	registry *prometheus.Registry     // collects everything on /metrics
 	metrics  *sdkmetric.MeterProvider // nil if metrics are not exported
 	traces   *sdktrace.TracerProvider // nil if traces are not exported
 
-	proberSeries map[seriesID][]series // of the prober itself; never changes
+	proberSeries map[seriesID][]series // histograms and counters of the prober itself; the map never changes
 
-	mu           sync.Mutex
-	proberGauges map[string][]sample // of the prober itself, by name; none before they are set
+	mu           sync.Mutex          // guards the fields below
+	proberGauges map[string][]sample // gauges of the prober itself that were set, by name
 	targets      map[string]*targetSeries
 }
 
 // A backend keeps the series of histograms and counters in a metrics library.
 type backend interface {
-	// open creates one series, at zero if the library can show that. It returns nil if the backend does not have the
-	// instrument.
+	// open creates one series, at zero if the library can show a series without values. It returns nil if the backend
+	// does not have the instrument.
 	open(i *Instrument, t probe.Description, own ownLabels) series
 
-	// release ends all series of a target that are of a scope.
+	// release ends all series that a target has in a scope.
 	release(scope Scope, t probe.Description)
 }
 
@@ -62,7 +63,7 @@ type seriesID struct {
 	labels     ownLabels
 }
 
-// targetSeries is a target that is set.
+// A targetSeries is a target that is set, with its series.
 type targetSeries struct {
 	targetState
 	series map[seriesID][]series // one for each backend that has it
@@ -103,8 +104,8 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	return r
 }
 
-// Record records a result of a target that is set. It ignores results of other targets, canceled ones, and late ones
-// with the prompt or the model that the target had before.
+// Record records a result of a target that is set. It ignores results of other targets, canceled probes, and late
+// results: those with the prompt or the model that the target had before.
 func (r *Recorder) Record(result *probe.Result) {
 	if result.Outcome == probe.Canceled {
 		return
@@ -123,9 +124,9 @@ func (r *Recorder) Record(result *probe.Result) {
 }
 
 // isLate reports whether a result has the prompt or the model that its target had before.
-func isLate(result *probe.Result, now probe.Description) bool {
-	otherModel := result.Model != "" && result.Model != now.Model
-	return result.Prompt != now.Prompt || otherModel
+func isLate(result *probe.Result, target probe.Description) bool {
+	hasOtherModel := result.Model != "" && result.Model != target.Model
+	return result.Prompt != target.Prompt || hasOtherModel
 }
 
 // recordSamples passes the samples of a result to their series. It drops a sample with a label value that is not in the
@@ -140,9 +141,10 @@ func (r *Recorder) recordSamples(s *targetSeries, result *probe.Result) {
 		if i.Scope == ScopeProber {
 			all = r.proberSeries
 		}
+		creates := i.createOn != nil && i.createOn(result)
 		i.fromResult(s.target, result, func(v sample) {
 			id := seriesID{i.Name, v.labels}
-			if all[id] == nil && i.createOn != nil && i.createOn(result) {
+			if creates && all[id] == nil {
 				all[id] = r.open(i, s.target, v.labels)
 			}
 			var exemplar trace.SpanContext
@@ -176,7 +178,7 @@ func (r *Recorder) Add(name string, n float64) {
 	observe(r.proberSeries[seriesID{instrument: name}], n, trace.SpanContext{})
 }
 
-// Reloaded records that the configuration was loaded at a moment, or, if ok is false, that it was rejected.
+// Reloaded records that the configuration was loaded, and when, or, if ok is false, that it was rejected.
 func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,8 +190,8 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.proberGauges[reloadTime] = []sample{{value: unixSeconds(at)}}
 }
 
-// SetRejectedTargets records which targets of the configuration cannot be probed because of what their settings say.
-// Each name is there once.
+// SetRejectedTargets records which targets of the configuration are not probed because their settings are wrong. Names
+// must be distinct.
 func (r *Recorder) SetRejectedTargets(names []string) {
 	var all []sample
 	for _, name := range names {
@@ -200,7 +202,7 @@ func (r *Recorder) SetRejectedTargets(names []string) {
 	r.proberGauges[targetRejected] = all
 }
 
-// collectGauges passes on every sample of the gauges as it is now. It holds no lock while it does.
+// collectGauges passes on the samples that all gauges have now. It holds no lock while it calls observe.
 func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description, s sample)) {
 	r.mu.Lock()
 	prober := maps.Clone(r.proberGauges)

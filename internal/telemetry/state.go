@@ -18,7 +18,7 @@ type targetState struct {
 	lastSuccess   time.Time
 
 	certExpiry time.Time // earliest expiry in the server's certificate chain; zero if unknown
-	hasWorked  bool      // some probe of the target succeeded, whatever its model and prompt
+	hasWorked  bool      // a probe of the target succeeded, whatever model it had then
 }
 
 // inFlight returns the number of probes in flight.
@@ -36,7 +36,7 @@ func (s targetState) oldestInFlight() float64 {
 	return max(0, time.Since(oldest).Seconds())
 }
 
-// update takes a result. Results may come out of order.
+// update changes the state by a result. Results may come out of order.
 func (s *targetState) update(r *probe.Result) {
 	end := r.Start.Add(r.Elapsed)
 	if end.After(s.lastProbe) {

@@ -31,8 +31,8 @@ func serverOf(raw string) (host string, port int) {
 	return u.Hostname(), port
 }
 
-// withoutSecrets returns the scheme, host and path of a URL: the rest may be secret. It is empty if the URL is not
-// valid.
+// withoutSecrets returns the scheme, host and path of a URL, since the rest may be secret. It returns an empty text if
+// the URL is not valid.
 func withoutSecrets(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -42,5 +42,6 @@ func withoutSecrets(raw string) string {
 	return toValidUTF8(shown.String())
 }
 
-// toValidUTF8 makes a label value, which must be UTF-8, of any text, such as a model's name from a server.
+// toValidUTF8 returns text as a label value, which must be UTF-8. The text may be anything, such as the name of a model
+// that a server sent.
 func toValidUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

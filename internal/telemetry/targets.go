@@ -10,8 +10,8 @@ import (
 // Set adds a target, with all its series at zero, or changes it.
 //
 // If the model, the prompt or the names of objectives changed, its series are replaced by new ones at zero. Timestamps
-// such as last_success are kept if only the objectives changed. As long as the URL is the same, what t leaves open
-// (model, API, server, source of timestamps) stays as it was known.
+// such as last_success are kept if only the objectives changed. What t leaves open (model, API, server, source of
+// timestamps) stays as it was known before, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = withoutSecrets(t.URL)
 	if t.API == "auto" {
@@ -55,7 +55,7 @@ func (r *Recorder) change(s *targetSeries, t probe.Description) {
 	}
 }
 
-// withLearned returns t with what it leaves open as it was known before.
+// withLearned returns t, with what it leaves open filled in from the description before.
 func withLearned(t, before probe.Description) probe.Description {
 	t.Model = cmp.Or(t.Model, before.Model)
 	t.API = cmp.Or(t.API, before.API)
@@ -73,8 +73,8 @@ func sameObjectives(a, b probe.Description) bool {
 	return slices.Equal(namesA, namesB)
 }
 
-// asksTheSame reports whether a server that answered a target as it was before is expected to answer it now. It is not
-// if the prompt changed: the new one may be too long.
+// asksTheSame reports whether two descriptions ask the same server for answers of the same length. Only then a server
+// that answered before is expected to answer now: another prompt may be too long for it.
 func asksTheSame(before, now probe.Description) bool {
 	return before.URL == now.URL && before.Prompt == now.Prompt &&
 		before.PromptTokens == now.PromptTokens && before.MaxTokens == now.MaxTokens
@@ -106,7 +106,7 @@ func (r *Recorder) end(name string) {
 	r.release(ScopeGenAI, s.target)
 }
 
-// openAll creates the series of a target that are of a scope, but for those that a result creates.
+// openAll creates the series that a target has in a scope, except for those that a result creates.
 func (r *Recorder) openAll(s *targetSeries, scope Scope) {
 	for _, i := range r.recorded {
 		if i.Scope != scope || i.createOn != nil {
@@ -130,7 +130,7 @@ func (r *Recorder) open(i *Instrument, t probe.Description, own ownLabels) []ser
 	return all
 }
 
-// release ends all series of a target that are of a scope, in all backends.
+// release ends all series that a target has in a scope, in all backends.
 func (r *Recorder) release(scope Scope, t probe.Description) {
 	for _, b := range r.backends {
 		b.release(scope, t)

@@ -13,15 +13,15 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// recordSpan makes the span of a result, after the probe ended. It makes none for a result that names no span.
-func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
+// recordSpan makes the span of a probe after it ended, unless its result names no span.
+func recordSpan(tracer trace.Tracer, t probe.Description, r *probe.Result) {
 	own := spanOf(r)
 	if !own.IsValid() {
 		return
 	}
 	operation, _ := genAIOperation(t.API)
 	name := operation + " " + toValidUTF8(cmp.Or(t.Model, unknown)) // as the GenAI conventions say
-	_, span := by.Start(context.WithValue(context.Background(), ownKey{}, own), name,
+	_, span := tracer.Start(context.WithValue(context.Background(), ownKey{}, own), name,
 		trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(r.Start),
@@ -35,8 +35,8 @@ func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 	span.End(trace.WithTimestamp(r.Start.Add(r.Elapsed)))
 }
 
-// spanAttributes returns the attributes of a span in addition to [genAIAttributes]. Neither the prompt nor the answer
-// is ever among them.
+// spanAttributes returns the attributes of a span in addition to [genAIAttributes]. They never hold text of the prompt
+// or of the answer.
 func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIRequestStream(true),
@@ -70,8 +70,8 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	return all
 }
 
-// addEvents adds the moments that a probe reached. Of the connection only the durations of its phases are known: their
-// events assume that each began when the one before ended.
+// addEvents adds an event for each point that a probe reached. Only the durations of the connection's phases are known:
+// the events assume that each phase began when the one before ended.
 func addEvents(span trace.Span, r *probe.Result) {
 	reached := func(name string, at time.Duration, ok bool) {
 		if ok {

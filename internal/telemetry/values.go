@@ -33,7 +33,8 @@ func durationOf(
 	}
 }
 
-// durationsOf observes durations of which each successful result has many. The first of the longest is an exemplar.
+// durationsOf observes all durations that a successful result has of a kind. The longest is an exemplar, the first one
+// if several are equal.
 func durationsOf(all func(*probe.Result) iter.Seq[time.Duration]) resultSource {
 	return func(_ probe.Description, r *probe.Result, record func(sample)) {
 		if !succeeded(r) {
@@ -52,7 +53,7 @@ func durationsOf(all func(*probe.Result) iter.Seq[time.Duration]) resultSource {
 	}
 }
 
-// countOf adds a number that each result has.
+// countOf adds one number for each result.
 func countOf(number func(*probe.Result) int) resultSource {
 	return func(_ probe.Description, r *probe.Result, record func(sample)) {
 		record(sample{value: float64(number(r))})
@@ -73,10 +74,10 @@ func always(*probe.Result) bool { return true }
 
 func succeeded(r *probe.Result) bool { return r.Outcome == probe.OK }
 
-// validTTFT admits successes whose first token was seen, and whose prompt was not cached if it should be cold.
+// validTTFT admits successes, except after hidden reasoning or if a prompt that should be cold was cached.
 func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
 
-// uncached admits successes whose prompt was not cached if it should be cold.
+// uncached admits successes, except if a prompt that should be cold was cached.
 func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
 
 // reasoned reports whether the answer began with reasoning, shown or hidden.
@@ -88,7 +89,7 @@ func taintOf(r *probe.Result) probe.Taint { return r.Taint }
 
 func tokenFrames(r *probe.Result) int { return len(r.Tokens) }
 
-// cacheStateOf returns the label of a successful result; empty for others.
+// cacheStateOf returns the cache state of a successful result; empty if the probe failed.
 func cacheStateOf(r *probe.Result) probe.CacheState {
 	if !succeeded(r) {
 		return ""
@@ -132,7 +133,7 @@ func failureDurations(_ probe.Description, r *probe.Result, record func(sample))
 	}
 }
 
-// scheduleDelay returns how late a probe started; false for one that was not scheduled.
+// scheduleDelay returns how late a probe started. It reports false if the probe was not scheduled.
 func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
 
 // readDelays observes how long the bytes of token frames lay unread.
