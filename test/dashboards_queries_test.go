@@ -128,12 +128,15 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	page, err := os.ReadFile("../docs/metrics.md")
 	must(t, err)
 	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(line, " | ")
-		if len(cells) < 3 || !strings.HasPrefix(line, "| `llm_probe") {
+		row, ok := strings.CutPrefix(line, "| `llm_probe")
+		if !ok {
 			continue
 		}
-		metrics[strings.Trim(cells[0], "| `")] = true
-		for _, m := range regexp.MustCompile("(?:^|; )`([a-z_]+)`").FindAllStringSubmatch(cells[len(cells)-2], -1) {
+		// The first cell has the metric's name and, after semicolons, its labels.
+		cell, _, _ := strings.Cut(row, " | ")
+		name, own, _ := strings.Cut(cell, "`")
+		metrics["llm_probe"+name] = true
+		for _, m := range regexp.MustCompile("; `([a-z_]+)`").FindAllStringSubmatch(own, -1) {
 			labels[m[1]] = true
 		}
 	}
