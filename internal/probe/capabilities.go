@@ -74,7 +74,8 @@ func (c Capabilities) Abilities() []Ability {
 	tokenizes := cmp.Or(c.Tokenizes, wire.Unknown)
 	return []Ability{
 		c.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
-		c.ability("continuous_usage", "every frame reports how many tokens there are so far", c.Continuous, wire.FieldContinuousUsage),
+		c.ability("continuous_usage", "every frame reports how many tokens there are so far", c.Continuous,
+			wire.FieldContinuousUsage),
 		{"cached_tokens", "the server reports how many tokens of a prompt came from its cache", cached, c.Cached != ""},
 		{"tokenize", "the server has a route that counts tokens", tokenizes, c.Tokenizes != ""},
 		c.ability("cache_salt", "prompts with different salts share no cache", "", wire.FieldCacheSalt),

@@ -68,8 +68,8 @@ func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (a
 }
 
 // burstOf returns the longest gap between token frames of one burst. It is a quarter of the mean gap, of which the
-// longest fiftieth is left out, and at most a millisecond, since no known engine takes less for a step. It is 0 if there
-// are no gaps.
+// longest fiftieth is left out, and at most a millisecond, since no known engine takes less for a step. It is 0 if
+// there are no gaps.
 func burstOf(frames []Arrival) time.Duration {
 	gaps := make([]time.Duration, 0, len(frames))
 	for i := 1; i < len(frames); i++ {

@@ -85,8 +85,8 @@ func (m *Member) Failed(start time.Time, err error) *Result {
 	return r
 }
 
-// LookAgain asks the server for its type, version and model again, unless it was asked less than age ago. If one of them
-// has changed, it forgets all else that was learned. What the server does not say is taken to be as before.
+// LookAgain asks the server for its type, version and model again, unless it was asked less than age ago. If one of
+// them has changed, it forgets all else that was learned. What the server does not say is taken to be as before.
 func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	known := m.Capabilities()
 	neverReached := known.Looked.IsZero() && !known.Answered // all is configured, and the server was not there at start

@@ -7,9 +7,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// learnRejected returns the fields that the server rejected, besides those already omitted. The caller asks again without
-// them. If the server has not answered yet, they are omitted from now on. If it has, only those fields are returned that
-// another probe in flight has made to be omitted meanwhile.
+// learnRejected returns the fields that the server rejected, besides those already omitted. The caller asks again
+// without them. If the server has not answered yet, they are omitted from now on. If it has, only those fields are
+// returned that another probe in flight has made to be omitted meanwhile.
 func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
 	if !isRefused(r) {

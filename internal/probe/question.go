@@ -25,7 +25,7 @@ type Expectation struct {
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
 	PromptTokens wire.Count // that an answer's usage confirmed; unknown: none did
-	Truncated    bool       // the server is known to cut prompts of this length: fewer tokens than PromptTokens are its fault
+	Truncated    bool       // the server is known to cut prompts of this length, so fewer than PromptTokens are its fault
 	Again        bool       // the server had been sent the prompt, or what it begins with: see [Member.again]
 	CacheCounts  bool       // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
 	ExactLimit   bool       // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
@@ -66,8 +66,8 @@ func (e Expectation) otherLength(prompt wire.Count) bool {
 }
 
 // isCut reports whether so few tokens were counted that the server must have cut the prompt. Of a server that is known
-// to cut, these are fewer than were confirmed before; of others, fewer than nine tenths of that. If nothing was confirmed,
-// these are fewer than nine tenths of the words: no tokenizer joins more than that of words in random order.
+// to cut, these are fewer than were confirmed before; of others, fewer than nine tenths of that. If nothing was
+// confirmed, these are fewer than nine tenths of the words: no tokenizer joins more than that of words in random order.
 func (e Expectation) isCut(prompt wire.Count) bool {
 	want := e.PromptTokens
 	switch {

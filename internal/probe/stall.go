@@ -6,8 +6,8 @@ import (
 )
 
 // A stallTimer cancels a probe if no token frame is read for too long. It counts from when a frame was read and not
-// from when it arrived: after a pause of the whole machine the frames that waited meanwhile are old, although the stream
-// is healthy.
+// from when it arrived: after a pause of the whole machine the frames that waited meanwhile are old, although the
+// stream is healthy.
 type stallTimer struct {
 	limit  time.Duration
 	cancel func()

@@ -66,8 +66,8 @@ func (t *Timeline) settle() {
 	t.Taint = t.taint()
 }
 
-// analysis returns what the arrivals show together. It analyses a timeline that was not settled at each call: tests make
-// such ones.
+// analysis returns what the arrivals show together. It analyses a timeline that was not settled at each call: tests
+// make such ones.
 func (t *Timeline) analysis() *analysis {
 	if t.settled != nil {
 		return t.settled

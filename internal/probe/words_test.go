@@ -57,7 +57,7 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 					got = reason
 				}
 			}
-			if got != test.reason {
+			if !errors.Is(got, test.reason) {
 				t.Errorf("%v: the reason is %v, want %v", r.Err, got, test.reason)
 			}
 		})
