@@ -115,7 +115,7 @@ func random(n int) []*probe.Result {
 		}
 		if rnd.IntN(10) == 0 {
 			r.Taint = taints[rnd.IntN(len(taints))]
-			r.Refused = rnd.IntN(3)
+			r.RejectedTimestamps = rnd.IntN(3)
 		}
 		r.TraceID = fmt.Sprintf("%032x", i+1)
 		all = append(all, r)
