@@ -13,19 +13,17 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
-// The kinds of blocks of YAML in docs/integrations: how the first line of each begins. Those for our own chart are tested
-// beside it.
+// The kinds of blocks of YAML in docs/integrations: how the first line of each begins. Those for our own chart are
+// tested beside it.
 const (
-	ourValues       = "# values.yaml of prober\n"
-	otherValues     = "# values.yaml of "
-	prometheusYAML  = "# prometheus.yml\n"
-	collectorConfig = "# configuration of the OpenTelemetry Collector\n"
-	collectorPart   = "# configuration of the OpenTelemetry Collector, in part, not run by our tests\n"
-	manifest        = "apiVersion: "
+	ourValues      = "# values.yaml of prober\n"
+	otherValues    = "# values.yaml of "
+	prometheusYAML = "# prometheus.yml\n"
+	manifest       = "apiVersion: "
 )
 
 // TestIntegrationConfigurationsAreTaken hands each configuration of Prometheus to promtool, with the rules of
-// the prober beside it, and each of a Collector to a real one. All other blocks must say what they are, and be YAML.
+// the prober beside it. All other blocks must say what they are, and be YAML.
 func TestIntegrationConfigurationsAreTaken(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
@@ -37,7 +35,7 @@ func TestIntegrationConfigurationsAreTaken(t *testing.T) {
 		services, urls := map[string]bool{}, []string{}
 		for _, block := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
 			kind, o := "", map[string]any{}
-			for _, k := range []string{manifest, collectorPart, collectorConfig, prometheusYAML, otherValues, ourValues} {
+			for _, k := range []string{manifest, prometheusYAML, otherValues, ourValues} {
 				if strings.HasPrefix(block[1], k) {
 					kind = k
 				}
@@ -51,8 +49,6 @@ func TestIntegrationConfigurationsAreTaken(t *testing.T) {
 				t.Errorf("%s: of no known kind:\n%s", page, block[1])
 			case prometheusYAML:
 				accepted(t, block[1], "PROMTOOL_BINARY", "check", "config")
-			case collectorConfig:
-				accepted(t, block[1], "OTELCOL_BINARY", "validate", "--config")
 			case ourValues:
 				urls = append(urls, regexp.MustCompile(`dns\+http://\S+`).FindAllString(block[1], -1)...)
 			case manifest:
@@ -66,7 +62,7 @@ func TestIntegrationConfigurationsAreTaken(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 7 || seen["dns+"] < 3 {
+	if len(seen) != 5 || seen["dns+"] < 3 {
 		t.Errorf("blocks %v: the test does not see them", seen)
 	}
 }

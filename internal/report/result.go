@@ -19,6 +19,8 @@ type ResultJSON struct {
 	API    *string `json:"api"`   // null until known
 	Prompt string  `json:"prompt"`
 
+	Labels map[string]string `json:"labels,omitempty"` // of the target when it was probed; nil for none
+
 	Outcome    probe.Outcome `json:"outcome"`
 	Error      *string       `json:"error"`
 	Hint       *string       `json:"hint"` // what to do about the failure; null if nothing is known
@@ -50,7 +52,7 @@ type ResultJSON struct {
 	Frames       int                    `json:"frames"` // token frames
 	Coalesced    int                    `json:"coalesced_frames"`
 	JoinedTokens int                    `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
-	Timestamps   *probe.TimestampSource `json:"timestamps"`             // source of the arrivals; null without token frames
+	Timestamps   *probe.TimestampSource `json:"timestamps"`             // source of arrivals; null without token frames
 	Taint        *probe.Taint           `json:"taint"`                  // why there is no ITL; null if there is
 	ReadDelay    *float64               `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
 	FinishReason *string                `json:"finish_reason"`

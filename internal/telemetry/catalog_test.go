@@ -3,7 +3,6 @@ package telemetry
 import (
 	_ "embed"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -18,41 +17,31 @@ var metricsPage string
 func TestMetricsPage(t *testing.T) {
 	inScope := map[Scope][]Instrument{}
 	ofTarget := map[Kind][]Instrument{}
-	var histograms [][]Instrument // those of the same bounds together
 	for _, i := range Catalog() {
 		inScope[i.Scope] = append(inScope[i.Scope], i)
 		if i.Scope == ScopeTarget {
 			ofTarget[i.Kind] = append(ofTarget[i.Kind], i)
 		}
-		if i.Kind != Histogram || i.Scope == ScopeGenAI || i.Bounds == nil {
-			continue
-		}
-		sameBounds := func(group []Instrument) bool { return slices.Equal(group[0].Bounds, i.Bounds) }
-		n := slices.IndexFunc(histograms, sameBounds)
-		if n < 0 {
-			n = len(histograms)
-			histograms = append(histograms, nil)
-		}
-		histograms[n] = append(histograms[n], i)
 	}
-	bounds := func(all []float64) string {
-		var b strings.Builder
-		for _, bound := range all {
-			b.WriteString(strconv.FormatFloat(bound, 'f', -1, 64) + " ")
-		}
-		return strings.TrimSpace(b.String())
-	}
+	gauges := ofTarget[Gauge]
+	info := slices.IndexFunc(gauges, func(i Instrument) bool { return i.Name == "llm.probe.target_info" })
 	var page strings.Builder
-	parsed := template.Must(template.New("metrics").Funcs(template.FuncMap{"bounds": bounds}).Parse(metricsPage))
+	parsed := template.Must(template.New("metrics").Funcs(template.FuncMap{"brief": brief}).Parse(metricsPage))
 	err := parsed.Execute(&page, map[string]any{
-		"Histograms": ofTarget[Histogram], "Counters": ofTarget[Counter], "Gauges": ofTarget[Gauge],
-		"Prober": inScope[ScopeProber], "GenAI": inScope[ScopeGenAI], "Bounds": histograms,
+		"Histograms": ofTarget[Histogram], "Counters": ofTarget[Counter], "Gauges": gauges, "Info": gauges[info].Labels,
+		"Prober": inScope[ScopeProber], "GenAI": inScope[ScopeGenAI],
 		"Scale": exponentialScale, "Size": nativeBuckets,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden.Equal(t, "../../docs/metrics.md", page.String())
+}
+
+// brief returns the first sentence of a help text. The page explains in other places what the others say.
+func brief(help string) string {
+	first, _, _ := strings.Cut(help, ". ")
+	return strings.TrimSuffix(first, ".")
 }
 
 // TestCatalogIsWellFormed holds that help is plain sentences on one line, and that the name on /metrics can be made of

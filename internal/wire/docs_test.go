@@ -8,7 +8,7 @@ import (
 )
 
 // TestTheTableOfServers holds the table of docs/servers.md to servers.yaml: the same types in the order of
-// recognition, by what they are recognized, and what can be measured of each.
+// recognition, and what can be measured of each.
 func TestTheTableOfServers(t *testing.T) {
 	page, err := os.ReadFile("../../docs/servers.md")
 	if err != nil {
@@ -25,8 +25,8 @@ func TestTheTableOfServers(t *testing.T) {
 		if rows > len(servers) {
 			t.Fatalf("no such row in servers.yaml: %s", line)
 		}
-		if len(cells) != 9 {
-			t.Fatalf("%d columns, want 9: %s", len(cells), line)
+		if len(cells) != 7 {
+			t.Fatalf("%d columns, want 7: %s", len(cells), line)
 		}
 		checkRow(t, servers[rows-1], cells)
 	}
@@ -44,27 +44,18 @@ func checkRow(t *testing.T, s Server, cells []string) {
 		}
 	}
 	says(0, "the server type", "`"+s.Name+"`")
-	for _, m := range s.Signatures {
-		says(1, "what it is recognized by", m.Header)
-		for _, word := range []string{m.Host, m.Entry, m.Refusal, m.Prefix, m.Path, m.Word} {
-			says(1, "what it is recognized by", word)
-		}
-		if m.Own {
-			says(1, "what it is recognized by", "its own owner")
-		}
-	}
 	dialect := s.Dialect
 	if dialect == nil {
 		dialect = chat
 	}
-	says(2, "the API", "`"+dialect.Name+"`")
+	says(1, "the API", "`"+dialect.Name+"`")
 	counts, ok := dialect.Tokenizer(s)
 	if ok {
-		says(3, "the prompt", counts.Path)
+		says(2, "the prompt", counts.Path)
 	} else {
-		says(3, "the prompt", "usage")
+		says(2, "the prompt", "usage")
 	}
-	says(3, "the prompt", s.Tokenize.prompt.Path)
+	says(2, "the prompt", s.Tokenize.prompt.Path)
 	claim := func(f Field) string {
 		if !slices.Contains(dialect.Fields, f) {
 			return string(Never)
@@ -72,14 +63,14 @@ func checkRow(t *testing.T, s Server, cells []string) {
 		return string(s.Claim(f))
 	}
 	if claim(FieldContinuousUsage) == string(Always) {
-		says(4, "what tells the tokens of a frame", "usage")
+		says(3, "what tells the tokens of a frame", "usage")
 	}
-	for column, want := range map[int]string{5: claim(FieldIgnoreEOS), 6: string(s.Cached), 7: claim(FieldCacheSalt)} {
+	for column, want := range map[int]string{4: claim(FieldIgnoreEOS), 5: string(s.Cached)} {
 		if got := strings.TrimSpace(cells[column]); got != want {
 			t.Errorf("%s: column %d is %q, want %q", s.Name, column, got, want)
 		}
 	}
-	evidence, _, _ := strings.Cut(strings.TrimSpace(cells[8]), ":")
+	evidence, _, _ := strings.Cut(strings.TrimSpace(cells[6]), ":")
 	if !slices.Contains([]string{"run", "recorded", "documentation"}, evidence) {
 		t.Errorf("%s: the evidence is %q", s.Name, evidence)
 	}

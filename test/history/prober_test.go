@@ -25,27 +25,26 @@ var histograms = []string{
 	"llm_prober_schedule_delay_seconds",
 }
 
-// newHistogram makes one as the prober does, with native buckets or with the classic ones of docs/metrics.md, in seconds.
+// newHistogram makes one as the prober does, with native buckets or with its classic ones.
 func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram {
 	t.Helper()
 	if !classic {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, NativeHistogramBucketFactor: 1.0443, NativeHistogramZeroThreshold: 0x1p-13})
 	}
-	page, err := os.ReadFile("../../docs/metrics.md")
+	exposed, err := os.ReadFile("../../internal/telemetry/testdata/zero.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile("(?m)^\\|.*`" + name + "`.* \\| ([0-9. ]+) \\|$").FindStringSubmatch(string(page))
-	if row == nil {
-		t.Fatalf("docs/metrics.md has no bounds of %s", name)
-	}
 	var bounds []float64
-	for text := range strings.FieldsSeq(row[1]) {
-		bound, err := strconv.ParseFloat(text, 64)
+	for _, bucket := range regexp.MustCompile(`(?m)^`+name+`_bucket{.*le="([0-9.e-]+)"}`).FindAllStringSubmatch(string(exposed), -1) {
+		bound, err := strconv.ParseFloat(bucket[1], 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		bounds = append(bounds, bound)
+	}
+	if len(bounds) == 0 {
+		t.Fatalf("zero.txt has no buckets of %s", name)
 	}
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Buckets: bounds})
 }
