@@ -17,8 +17,8 @@ const (
 // week is a column of a table of false alerts.
 const week = 7 * day
 
-// TestFirstDays holds what is found of a slowdown by the day on which it begins. Each begins at five times of that day, the
-// first of them after twelve minutes, at a target of its own that nothing happens to before.
+// TestFirstDays holds what is found of a slowdown by the day on which it begins. Each begins at five times of that day,
+// the first of them after twelve minutes, at a target of its own that nothing happens to before.
 func TestFirstDays(t *testing.T) {
 	requireLong(t)
 	kinds := []scenario{
@@ -40,7 +40,8 @@ func TestFirstDays(t *testing.T) {
 				for i, kind := range kinds {
 					for j, at := range starts {
 						s := kind
-						s.name, s.seed = fmt.Sprintf("%s %d, %s", kind.name, begins, at), uint64(500+100*column+10*i+j) //nolint:gosec // small
+						s.name = fmt.Sprintf("%s %d, %s", kind.name, begins, at)
+						s.seed = uint64(500 + 100*column + 10*i + j) //nolint:gosec // small
 						s.begins, s.at = begins, at
 						together = append(together, s)
 					}
@@ -83,23 +84,23 @@ func found(t *testing.T, scores []score) string {
 func TestQuietTargets(t *testing.T) {
 	requireLong(t)
 	var targets, replicas []scenario
-	for i := range 20 {
-		targets = append(targets, scenario{name: fmt.Sprintf("target %d", i+1), seed: uint64(200 + i)}) //nolint:gosec // small
+	for i := range uint64(20) {
+		targets = append(targets, scenario{name: fmt.Sprintf("target %d", i+1), seed: 200 + i})
 	}
-	for i := range 8 {
-		replicas = append(replicas, scenario{
-			name: fmt.Sprintf("w/10.0.0.%d", i+1), workload: "w", seed: uint64(300 + i), //nolint:gosec // small
-		})
+	for i := range uint64(8) {
+		replicas = append(replicas, replica(i+1, 300+i))
 	}
 	table := make(chan string, 2)
 	t.Run("scenarios", func(t *testing.T) {
 		t.Run("targets", func(t *testing.T) {
 			t.Parallel()
-			table <- "| twenty targets, nothing happens" + byWeek(t, run(t, targets, scored, regressionRules, slowdownRules))
+			scores := run(t, targets, scored, regressionRules, slowdownRules)
+			table <- "| twenty targets, nothing happens" + byWeek(t, scores)
 		})
 		t.Run("replicas", func(t *testing.T) {
 			t.Parallel()
-			table <- "| eight equal replicas" + byWeek(t, run(t, replicas, scored, regressionRules, replicaRules))
+			scores := run(t, replicas, scored, regressionRules, replicaRules)
+			table <- "| eight equal replicas" + byWeek(t, scores)
 		})
 	})
 	close(table)
@@ -144,7 +145,7 @@ func TestSlowReplica(t *testing.T) {
 				slow.workload, slow.cold, slow.alert = "w", true, "ProberSlowReplica"
 				together := []scenario{slow}
 				for i := range uint64(7) {
-					together = append(together, scenario{name: fmt.Sprintf("w/10.0.0.%d", i+1), workload: "w", seed: slow.seed + 1 + i})
+					together = append(together, replica(i+1, slow.seed+1+i))
 				}
 				scores := run(t, together, learning, regressionRules, replicaRules)
 				for _, s := range scores {
@@ -165,6 +166,12 @@ func TestSlowReplica(t *testing.T) {
 	compareUnlessOther(t, table)
 }
 
+// replica is one of the workload w that nothing happens to.
+func replica(n, seed uint64) scenario {
+	return scenario{name: fmt.Sprintf("w/10.0.0.%d", n), workload: "w", seed: seed}
+}
+
+// requireLong skips a test that takes many minutes, unless it was asked for.
 func requireLong(t *testing.T) {
 	t.Helper()
 	if !*longFlag {
@@ -172,10 +179,12 @@ func requireLong(t *testing.T) {
 	}
 }
 
+// logEpisodes logs what fired for a target.
 func logEpisodes(t *testing.T, s score) {
 	t.Helper()
 	for _, e := range s.episodes {
-		t.Logf("%s: %s for %s: %s", s.scenario.name, e.from.Format("Mon 2006-01-02 15:04"), e.to.Sub(e.from), e.labels)
+		from := e.from.Format("Mon 2006-01-02 15:04")
+		t.Logf("%s: %s for %s: %s", s.scenario.name, from, e.to.Sub(e.from), e.labels)
 	}
 }
 
