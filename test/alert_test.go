@@ -57,8 +57,8 @@ func (a *alertmanager) take(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// expect waits for an alert and then, when heal has ended its reason, for its end. It holds what the alert tells, and that none
-// of the target that was well has come.
+// expect waits for an alert and then, when heal has ended its reason, for its end. It holds what the alert tells, and
+// that none of the target that was well has come.
 func (a *alertmanager) expect(t *testing.T, p prometheus, target, well string, heal func()) {
 	t.Helper()
 	name := "ProberTargetDown of " + target

@@ -149,7 +149,7 @@ func (r ingestion) selector(name, suffix, target string) string {
 	return fmt.Sprintf(`llm_probe_%s_seconds%s{job=%q,target=%q,model!="unknown"}`, name, suffix, r.job, target)
 }
 
-// of is what came last of a histogram: its count, sum or buckets. A scrape that took longer than its
+// of returns what came last of a histogram: its count, sum or buckets. A scrape that took longer than its
 // interval has failed, and until the next an instant query finds nothing.
 func (r ingestion) of(part, name, target string) string {
 	if r.classic {
@@ -205,7 +205,7 @@ func (r ingestion) agree(t *testing.T, want truth) {
 	}
 }
 
-// buckets are those of a histogram; classic ones begin below 0, since each counts what is in those before.
+// buckets returns those of a histogram; classic ones begin below 0, since each counts what is in those before.
 func (r ingestion) buckets(t *testing.T, name, target string) (all []*model.HistogramBucket) {
 	t.Helper()
 	for _, s := range r.into.query(t, r.of("bucket", name, target)) {
@@ -243,7 +243,7 @@ func (r ingestion) agreeExemplars(t *testing.T, want truth) {
 	}
 }
 
-// series are all of our metrics that came by a path, by name and labels, without
+// series returns all of our metrics that came by a path, by name and labels, without
 // the labels that say how they came. Budgets go on being skipped, and are left
 // out. After a scrape that took longer than its interval there are none, until the next.
 func (r ingestion) series(t *testing.T) map[string]*model.Sample {

@@ -30,8 +30,8 @@ func composeProject(t *testing.T, environ ...string) *types.Project {
 	return project
 }
 
-// TestComposeProject holds that the project is what the Compose specification allows, is reached from this machine alone, says when it works, and has
-// the versions that these tests run and files that are there.
+// TestComposeProject holds that the project is what the Compose specification allows, is reached from this machine
+// alone, says when it works, and has the versions that these tests run and files that are there.
 func TestComposeProject(t *testing.T) {
 	module, err := os.ReadFile("go.mod")
 	must(t, err)
@@ -63,9 +63,9 @@ func TestComposeProject(t *testing.T) {
 	}
 }
 
-// TestComposeFindsAndAlerts runs Prometheus with the project's configuration and flags on two simulated servers: it finds
-// the prober, and Alertmanager is told of the fault of one, and of its end. What the rules find is promtool's matter, and that
-// of the simulated month.
+// TestComposeFindsAndAlerts runs Prometheus with the project's configuration and flags on two simulated servers: it
+// finds the prober, and Alertmanager is told of the fault of one, and of its end. What the rules find is promtool's
+// matter, and that of the simulated month.
 func TestComposeFindsAndAlerts(t *testing.T) {
 	t.Parallel()
 	servers, a, address := simulate(t, "fast,fast"), newAlertmanager(t), program.FreeAddress(t)
@@ -89,8 +89,8 @@ func TestComposeFindsAndAlerts(t *testing.T) {
 	a.expect(t, p, "production-stack", "ray-serve", func() { setFault(t, servers[0], "") })
 }
 
-// TestComposeConfigurations holds that promtool and Alertmanager's own code take their files, with the rules beside them, and that Grafana's
-// have no key that its documentation does not.
+// TestComposeConfigurations holds that promtool and Alertmanager's own code take their files, with the rules beside
+// them, and that Grafana's have no key that its documentation does not.
 func TestComposeConfigurations(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/prometheus.yml", composeFile(t, "prometheus.yml"))

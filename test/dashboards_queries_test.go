@@ -32,7 +32,7 @@ type dashboardPanel struct {
 	Panels []dashboardPanel
 }
 
-// dashboardQueries are all queries of all dashboards: of panels, of annotations, and the
+// dashboardQueries returns all queries of all dashboards: of panels, of annotations, and the
 // selectors of variables.
 func dashboardQueries(t *testing.T) []dashboardQuery {
 	t.Helper()
@@ -65,7 +65,8 @@ func dashboardQueries(t *testing.T) []dashboardQuery {
 		}
 		for _, v := range dashboard.Templating.List {
 			if selector, label, ok := labelValues(v.Definition); ok {
-				all = append(all, dashboardQuery{name, "variable", v.Name, "group by (" + label + ") (" + selector + ")", "time_series", true})
+				query := "group by (" + label + ") (" + selector + ")"
+				all = append(all, dashboardQuery{name, "variable", v.Name, query, "time_series", true})
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func fill(expr string, values map[string]string) string {
 	})
 }
 
-// everything is the choice of variables that leaves nothing out.
+// everything returns the choice of variables that leaves nothing out.
 func everything(window, shown string) map[string]string {
 	return map[string]string{
 		"job": ".*", "instance": ".*", "target": ".*", "model": ".*", "prompt": ".*", "group": ".*",
@@ -108,8 +109,8 @@ func everything(window, shown string) map[string]string {
 	}
 }
 
-// namesOf are the metrics and the labels that there are: those of docs/metrics.md, which a test of the program holds to be
-// what it exports, of the rules, and of a short list of others.
+// namesOf returns the metrics and the labels that there are: those of docs/metrics.md, which a test of the program
+// holds to be what it exports, of the rules, and of a short list of others.
 func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	t.Helper()
 	metrics, labels = map[string]bool{}, map[string]bool{}
@@ -117,7 +118,8 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 		"process_resident_memory_bytes process_open_fds process_max_fds process_cpu_seconds_total") {
 		metrics[name] = true
 	}
-	for name := range strings.FieldsSeq("__name__ job instance target model prompt group objective signal severity alertname alertstate le") {
+	for name := range strings.FieldsSeq("__name__ job instance target model prompt group objective signal " +
+		"severity alertname alertstate le") {
 		labels[name] = true
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\s*- record: (\S+)$`).FindAllStringSubmatch(shippedRules(t), -1) {

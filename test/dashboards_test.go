@@ -143,7 +143,7 @@ func checkLabels(t *testing.T, into map[mode]prometheus, queries []dashboardQuer
 	}
 }
 
-// labelNames are the names of the labels that the results of a query have now.
+// labelNames returns the names of the labels that the results of a query have now.
 func (p prometheus) labelNames(t *testing.T, q dashboardQuery) (names string, ok bool) {
 	t.Helper()
 	result := p.query(t, fill(q.expr, everything("10s", "30s")))
@@ -191,7 +191,8 @@ func (p prometheus) has(t *testing.T, m mode, q dashboardQuery, expr string) boo
 	found := slices.ContainsFunc(data.Result, func(s *model.SampleStream) bool {
 		return len(s.Histograms) > 0 || slices.ContainsFunc(s.Values, func(v model.SamplePair) bool { return !math.IsNaN(float64(v.Value)) })
 	})
-	// Of native histograms Prometheus 3.15 reads the exemplars of a metric's first series only, and that is a target before b.
+	// Of native histograms Prometheus 3.15 reads the exemplars of a metric's first series only, and that is a target
+	// before b.
 	return found && (q.format != "heatmap" || m == native && strings.HasSuffix(q.panel, " of B") || len(p.exemplars(t, expr)) > 0)
 }
 
@@ -222,13 +223,13 @@ objectives:
 	return base
 }
 
-// recordingConfig is a configuration that has the rules, to which jobs are added.
+// recordingConfig returns a configuration that has the rules, to which jobs are added.
 func recordingConfig() string {
 	return "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 1s}\n" +
 		"rule_files: [rules.yaml]\nscrape_configs:\n"
 }
 
-// fastRules are the rules of the repository, evaluated every two seconds, the alerts
+// fastRules returns the rules of the repository, evaluated every two seconds, the alerts
 // firing as soon and as long as they are true, a tenth of the probes being enough.
 func fastRules(t *testing.T) string {
 	t.Helper()

@@ -88,8 +88,8 @@ func (i image) container(t *testing.T, path, content string) string {
 	return root
 }
 
-// command is what an engine would run in root: the entry point as the image's user, with no environment but what is
-// given, and its arguments in place of the image's.
+// command returns what an engine would run in root: the entry point as the image's user, with no environment but what
+// is given, and its arguments in place of the image's.
 func (i image) command(ctx context.Context, root string, environ []string, args ...string) *exec.Cmd {
 	if len(args) == 0 {
 		args = i.config.Cmd

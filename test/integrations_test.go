@@ -13,8 +13,8 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
-// The kinds of blocks of YAML in docs/integrations: how the first line of each begins. Those for our own chart are tested
-// beside it.
+// The kinds of blocks of YAML in docs/integrations: how the first line of each begins. Those for our own chart are
+// tested beside it.
 const (
 	ourValues      = "# values.yaml of prober\n"
 	otherValues    = "# values.yaml of "

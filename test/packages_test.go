@@ -27,7 +27,8 @@ func command(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// TestUnit holds that systemd takes the unit, and what it thinks of its sandbox: at most 1.5 of 10 (1.1 by systemd 252).
+// TestUnit holds that systemd takes the unit, and what it thinks of its sandbox: at most 1.5 of 10 (1.1 by systemd
+// 252).
 func TestUnit(t *testing.T) {
 	unit, err := os.ReadFile(packagesDir + "prober.service")
 	must(t, err)
@@ -39,7 +40,8 @@ func TestUnit(t *testing.T) {
 	command(t, ".", "systemd-analyze", "security", "--offline=true", "--threshold=15", path)
 }
 
-// TestPackage installs, removes and purges the package of `make snapshot`, if there is one, and looks into its archive and at its checksums.
+// TestPackage installs, removes and purges the package of `make snapshot`, if there is one, and looks into its archive
+// and at its checksums.
 func TestPackage(t *testing.T) {
 	const dist = "../dist/release"
 	packages, _ := filepath.Glob(dist + "/*_linux_amd64.deb")

@@ -57,7 +57,7 @@ func (c *console) listen(event any) {
 	}
 }
 
-// card is the selector of a target's card in a state.
+// card returns the selector of a target's card in a state.
 func card(target, state string) chromedp.CSS {
 	return chromedp.CSS(fmt.Sprintf(`[data-target=%q][data-state=%q]`, target, state))
 }

@@ -40,7 +40,7 @@ func startPrometheus(t *testing.T, config string, flags ...string) prometheus {
 	return p
 }
 
-// otlp is what sends a prober's metrics there, so often in milliseconds.
+// otlp returns what sends a prober's metrics there, so often in milliseconds.
 func (p prometheus) otlp(interval int) []string {
 	return []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=" + p.url + "/api/v1/otlp/v1/metrics", fmt.Sprint("OTEL_METRIC_EXPORT_INTERVAL=", interval)}
 }
@@ -67,7 +67,7 @@ func (p prometheus) query(t *testing.T, expr string) model.Vector {
 	return data.Result
 }
 
-// number is the value of an expression that has one series; ok is false if it has none.
+// number returns the value of an expression that has one series; ok is false if it has none.
 func (p prometheus) number(t *testing.T, expr string) (value float64, ok bool) {
 	t.Helper()
 	vector := p.query(t, expr)
@@ -89,7 +89,7 @@ func (p prometheus) becomes(t *testing.T, expr string, want float64) {
 	})
 }
 
-// exemplars are the trace ids of the exemplars of an expression's series in the last minutes.
+// exemplars returns the trace ids of the exemplars of an expression's series in the last minutes.
 func (p prometheus) exemplars(t *testing.T, expr string) (ids []string) {
 	t.Helper()
 	var series []struct {
@@ -106,7 +106,7 @@ func (p prometheus) exemplars(t *testing.T, expr string) (ids []string) {
 	return ids
 }
 
-// scrapeJob is the native scrape of docs/scraping.md, of another address and more
+// scrapeJob returns the native scrape of docs/scraping.md, of another address and more
 // often, as an element of the list of jobs.
 func scrapeJob(t *testing.T, job, address string) string {
 	t.Helper()
@@ -115,7 +115,7 @@ func scrapeJob(t *testing.T, job, address string) string {
 	})
 }
 
-// scrapeAllWays is a configuration that scrapes a prober as docs/scraping.md says,
+// scrapeAllWays returns a configuration that scrapes a prober as docs/scraping.md says,
 // with classic buckets beside the native ones, and as Prometheus does by default.
 func scrapeAllWays(t *testing.T, address string) string {
 	t.Helper()

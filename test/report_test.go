@@ -38,7 +38,7 @@ type spread struct {
 	Quantiles []struct{ Share, Value, Low, High float64 }
 }
 
-// spreads are those of the histograms, by name.
+// spreads returns those of the histograms, by name.
 func (s told) spreads() map[string]spread {
 	return map[string]spread{"ttft": s.TTFT, "tpot": s.TPOT, "itl": s.ITL, "e2el": s.E2EL}
 }
@@ -52,7 +52,7 @@ func reported(t *testing.T, p prometheus, from time.Time, flags ...string) map[s
 	}, flags...)...))
 }
 
-// summaries are those of the JSON that a prober writes, by target.
+// summaries returns those of the JSON that a prober writes, by target.
 func summaries(t *testing.T, p *program.Process) map[string]told {
 	t.Helper()
 	text, code := p.Output(t)

@@ -64,7 +64,7 @@ func (l *life) reload(t *testing.T) {
 	l.Eventually(t, "the reload", func() bool { return reloads() > before })
 }
 
-// made is how many results there are, by target.
+// made returns how many results there are, by target.
 func (l *life) made(t *testing.T) map[string]int {
 	t.Helper()
 	n := map[string]int{}

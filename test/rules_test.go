@@ -24,7 +24,7 @@ import (
 // alertsDir has the rules and, in tests, what promtool is to see of them.
 const alertsDir = "../alerts"
 
-// shippedRules is the rule file that users load.
+// shippedRules returns the rule file that users load.
 func shippedRules(t *testing.T) string {
 	t.Helper()
 	rules, err := os.ReadFile(filepath.Join(alertsDir, "rules.yaml"))
@@ -85,7 +85,7 @@ func decode[T any](t *testing.T, path string) (v T) {
 	return v
 }
 
-// ruleTestFiles are the paths of all test files.
+// ruleTestFiles returns the paths of all test files.
 func ruleTestFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(alertsDir, "tests", "*.yaml"))
@@ -158,7 +158,7 @@ func TestClassicRules(t *testing.T) {
 	}
 }
 
-// variants are the kinds of each alert, by the labels that the rules give them.
+// variants returns the kinds of each alert, by the labels that the rules give them.
 // A regression is of each basis that its ratio may have.
 func variants(rules ruleFile) (all []rule) {
 	var bases []string

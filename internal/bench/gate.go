@@ -2,7 +2,7 @@ package bench
 
 import "github.com/llm-prober/prober/internal/report"
 
-// gate says what the run fails on. It returns [report.ErrMissed] if that is anything.
+// gate notes what the run fails on. It returns [report.ErrMissed] if there is anything.
 func (r *run) gate() error {
 	passed := true
 	if r.Plan.Gate.Objective {
@@ -17,7 +17,7 @@ func (r *run) gate() error {
 	return nil
 }
 
-// gateObjectives says which objectives were missed, and reports whether none was.
+// gateObjectives notes which objectives were missed, and reports whether none was.
 func (r *run) gateObjectives() (passed bool) {
 	passed = true
 	for _, s := range r.document.Summaries {
@@ -34,7 +34,8 @@ func (r *run) gateObjectives() (passed bool) {
 	return passed
 }
 
-// gateRegressions says which targets are slower than the first and what was not judged, and reports whether none is.
+// gateRegressions notes which targets are slower than the first and what was not judged. It reports whether no target
+// is slower and every step was compared.
 func (r *run) gateRegressions() (passed bool) {
 	passed = true
 	for _, c := range r.document.Comparisons {

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Options are what a bench was asked to do, apart from the settings of its targets. What is zero was not given.
+// Options are what a bench was asked to do, apart from the settings of its targets. A zero field was not given.
 type Options struct {
 	Requests    int
 	Duration    time.Duration

@@ -18,10 +18,10 @@ import (
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
-// ErrFailed is returned after it was printed what failed.
+// ErrFailed is returned after the reason was printed.
 var ErrFailed = errors.New("failed")
 
-// Setup is what a run works with.
+// Setup has the plan of a run, and everything that the run uses.
 type Setup struct {
 	Plan      *Plan
 	Files     *engine.Files     // through which the plan's configurations were read
@@ -85,7 +85,7 @@ func Run(ctx context.Context, s Setup) error {
 // objectives returns the objectives by which requests are judged.
 func (r *run) objectives() []probe.Objective { return r.Plan.Lengths[0].Given }
 
-// measureAll measures all groups with all lengths of prompts. A group that does not answer stops no other.
+// measureAll measures all groups with all lengths of prompts. A group that does not answer does not stop the others.
 func (r *run) measureAll(ctx context.Context) (failed error) {
 	for _, c := range r.Plan.Lengths {
 		jobs, err := r.assemble(ctx, c)

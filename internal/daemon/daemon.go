@@ -1,4 +1,4 @@
-// Package daemon runs a prober until it is told to stop. It serves HTTP, reloads the configuration when its files
+// Package daemon runs a prober until it is asked to stop. It serves HTTP, reloads the configuration when its files
 // change, reports whether it is ready, and stops in order: no new probes, then the running ones, then the last export,
 // then HTTP. What comes in is a configuration and a listener; what goes out are the page, /metrics and the log. Start
 // reading at [Daemon.Run].
@@ -25,9 +25,9 @@ import (
 type Daemon struct {
 	Config   *config.Config
 	Files    *engine.Files // that Config was read from
-	Refused  error         // why a sidecar probes nothing; nil: its configuration is right
-	Listener net.Listener  // where it is served; closed by Run
-	Drain    time.Duration // how long running probes may take to end when it is told to stop
+	Refused  error         // why a sidecar probes nothing; nil: its configuration is valid
+	Listener net.Listener  // of the HTTP server; Run closes it
+	Drain    time.Duration // how long running probes may go on when the prober stops
 	Flush    time.Duration // how long the last export over OTLP may take after that
 	Log      *zap.Logger
 	Live     bool // see [engine.Observers]
@@ -41,7 +41,7 @@ type Daemon struct {
 	observers *engine.Observers
 	runner    *engine.Runner
 
-	mu         sync.Mutex // guards all below, and what else readiness is made of: Refused, too
+	mu         sync.Mutex // guards all below, and Refused, on which readiness depends as well
 	stopping   bool
 	drainEnds  time.Time   // when the last drain ends by itself
 	drainTimer *time.Timer // fires then
@@ -72,7 +72,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return nil
 }
 
-// RunBeside runs d while serve runs as well. Serve is stopped after d: the last probes reach what it serves.
+// RunBeside runs d and a server that d probes. The server is stopped after d, so that it answers the last probes.
 func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) error) error {
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
@@ -107,7 +107,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	return d.runner.Apply(ctx, d.Config, d.Files)
 }
 
-// work reloads and looks up names, until ctx is done or serving failed, which is the error.
+// work reloads and looks up names until ctx is done, or until serving failed: then it returns that error.
 func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, failed <-chan error) error {
 	files := time.Tick(d.Config.ReloadInterval) // nil if the interval is 0: files are not watched
 	names := time.Tick(d.Config.DNSInterval)
@@ -131,7 +131,7 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, fail
 	}
 }
 
-// reloadIfChanged reloads if a file of the configuration holds something else than was read from it.
+// reloadIfChanged reloads if the content of a file of the configuration has changed since it was read.
 func (d *Daemon) reloadIfChanged(ctx context.Context) {
 	if d.Load == nil {
 		return
@@ -143,7 +143,7 @@ func (d *Daemon) reloadIfChanged(ctx context.Context) {
 	}
 }
 
-// changeReadiness changes what readiness is made of, and publishes whether the prober is ready by now.
+// changeReadiness changes something on which readiness depends, and publishes whether the prober is ready now.
 func (d *Daemon) changeReadiness(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,14 +151,14 @@ func (d *Daemon) changeReadiness(change func()) {
 	d.publishReadiness()
 }
 
-// updateReadiness publishes whether the prober is ready by now.
+// updateReadiness publishes whether the prober is ready now.
 func (d *Daemon) updateReadiness() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.publishReadiness()
 }
 
-// publishReadiness tells the page and /-/ready whether the prober is ready. The lock is held.
+// publishReadiness shows on the page and on /-/ready whether the prober is ready. The lock must be held.
 func (d *Daemon) publishReadiness() {
 	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
 }

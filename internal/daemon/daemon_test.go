@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"fmt"
+	"math"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,30 +13,32 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// TestInstanceMeasuresTheTruth holds that what the simulator wrote down is what the metrics say.
+// TestInstanceMeasuresTheTruth holds that the metrics say what the simulator wrote down.
 func TestInstanceMeasuresTheTruth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a", "b"})
+		servers := newNetwork(t, "a", "b")
+		prober := servers.start(&Daemon{})
 		time.Sleep(10 * time.Minute)
 		for _, host := range []string{"a", "b"} {
 			target := `target="` + host + `:80"`
-			w.expectSlots(host+":80", "ok=60")
-			w.expect("60", "llm_probe_ttft_seconds_count", target)
-			w.expect("240", "llm_probe_itl_seconds_count", target)
-			w.expect("300", "llm_probe_tokens_total", target, `kind="output"`)
-			w.expect("4800", "llm_probe_tokens_total", target, `kind="prompt"`)
-			sent := w.servers[host].Sent()
+			prober.expectSlots(host+":80", "ok=60")
+			prober.expectMetrics(map[string]float64{
+				"llm_probe_ttft_seconds_count{" + target + "}":            60,
+				"llm_probe_itl_seconds_count{" + target + "}":             240,
+				"llm_probe_tokens_total{" + target + `,kind="output"}`:    300,
+				"llm_probe_tokens_total{" + target + `,kind="prompt"}`:    4800,
+				"llm_prober_schedule_delay_seconds_bucket{le=\"0.0005\"}": 120,
+			})
 			var first time.Duration
-			for _, s := range sent {
-				first += s.Tokens[0].Sub(s.Start)
+			for _, answer := range servers.sent(host) {
+				first += answer.Tokens[0].Sub(answer.Start)
 			}
-			sum, err := time.ParseDuration(w.metric("llm_probe_ttft_seconds_sum", target) + "s")
-			if err != nil || sum.Round(time.Microsecond) != first.Round(time.Microsecond) || len(sent) != 60 {
-				t.Errorf("a TTFT of %v in all (%v), %s says %v of %d requests", sum, err, host, first, len(sent))
+			sum, _ := prober.metric("llm_probe_ttft_seconds_sum{" + target + "}")
+			if diff := sum - first.Seconds(); math.Abs(diff) > 1e-6 {
+				t.Errorf("%s: TTFT is %v in all, and was %v", host, sum, first)
 			}
 		}
-		w.expect("120", "llm_prober_schedule_delay_seconds_bucket", `le="0.0005"`)
-		w.expectLogged(1, "status page")
+		prober.expectLogged(1, "status page")
 	})
 }
 
@@ -43,18 +47,22 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 // the instance: their goroutines would fail the bubble.
 func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a", "b"}, "PROBER_TIMEOUT", "115s", "PROBER_CONNECTION", "reuse")
+		servers := newNetwork(t, "a", "b")
+		prober := servers.start(&Daemon{}, "PROBER_TIMEOUT", "115s", "PROBER_CONNECTION", "reuse")
 		time.Sleep(time.Minute)
-		w.fault("a", sim.Fault{Hang: true})
+		servers.fault("a", sim.Fault{Hang: true})
 		time.Sleep(time.Minute)
-		if inFlight := w.metric("llm_probe_oldest_in_flight_seconds", `target="a:80"`); inFlight < "4" || inFlight > "6" {
-			t.Errorf("oldest in flight for %s s after a minute", inFlight)
+		oldest, _ := prober.metric(`llm_probe_oldest_in_flight_seconds{target="a:80"}`)
+		if oldest < 50 || oldest > 60 {
+			t.Errorf("the oldest probe is in flight for %v s, after a minute", oldest)
 		}
 		time.Sleep(9 * time.Minute)
-		w.expectSlots("a:80", "ok=6 timeout=5 overlap=55")
-		w.expectSlots("b:80", "ok=66")
-		w.expect("575", "llm_probe_failed_seconds_sum", `target="a:80"`, `outcome="timeout"`)
-		w.expect("6", "llm_probe_ttft_seconds_count", `target="a:80"`)
+		prober.expectSlots("a:80", "ok=6 timeout=5 overlap=55")
+		prober.expectSlots("b:80", "ok=66")
+		prober.expectMetrics(map[string]float64{
+			`llm_probe_failed_seconds_sum{target="a:80",outcome="timeout"}`: 5 * 115,
+			`llm_probe_ttft_seconds_count{target="a:80"}`:                   6,
+		})
 	})
 }
 
@@ -63,34 +71,51 @@ func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 func TestInstanceStopsDuringAProbe(t *testing.T) {
 	for drain, counted := range map[time.Duration]int{5 * time.Second: 1, time.Second: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, &Daemon{Drain: drain}, []string{"a"}, "PROBER_MAX_TOKENS", "4000")
-			w.awaitProbe("a:80")
+			prober := newNetwork(t, "a").start(&Daemon{Drain: drain}, "PROBER_MAX_TOKENS", "4000") // four seconds
+			prober.awaitProbe("a:80")
 			time.Sleep(500 * time.Millisecond)
-			w.stop()
+			prober.stop()
 			synctest.Wait()
 			stopped := time.Now()
-			w.expect("1", "llm_probe_in_flight", `target="a:80"`)
-			w.expectReady("not Ready")
-			time.Sleep(drain / 2) // the probe takes four seconds, and is still under way
-			w.expectSlots("a:80", "")
-			w.end()
+			prober.expectMetrics(map[string]float64{`llm_probe_in_flight{target="a:80"}`: 1})
+			prober.expectReady(false)
+			time.Sleep(drain / 2)
+			prober.expectSlots("a:80", "")
+			prober.end()
 			if took := time.Since(stopped); took > drain {
-				t.Errorf("drain of %v: took %v", drain, took)
+				t.Errorf("the drain took %v, want at most %v", took, drain)
 			}
-			w.expectLogged(counted, "probe")
+			prober.expectLogged(counted, "probe")
 		})
 	}
+}
+
+// TestInstanceEndsIfItCannotServe holds that a prober whose metrics nobody can read ends with an error.
+func TestInstanceEndsIfItCannotServe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &Daemon{}
+		prober := newNetwork(t, "a").start(d)
+		prober.fails = net.ErrClosed
+		_ = d.Listener.Close()
+		synctest.Wait()
+		prober.expectLogged(1, "HTTP server failed")
+		prober.stop() // it has ended already
+		if err := prober.wait(); err == nil || !strings.HasPrefix(err.Error(), "serve memory: ") {
+			t.Errorf("it ended with %v", err)
+		}
+	})
 }
 
 // TestInstanceHidesSecrets holds that neither a page nor the log shows a key, also when it is refused.
 func TestInstanceHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_API_KEY", "sk-verysecret", "PROBER_QPS", "1")
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{}, "PROBER_API_KEY", "sk-verysecret", "PROBER_QPS", "1")
 		time.Sleep(5 * time.Second)
-		w.fault("a", sim.Fault{Status: 401})
+		servers.fault("a", sim.Fault{Status: 401})
 		time.Sleep(5 * time.Second)
 		for _, path := range []string{"/", "/metrics", "/api/v1/results", "/api/v1/targets"} {
-			body := w.get(path)
+			body := prober.get(path)
 			if strings.Contains(body, "verysecret") {
 				t.Errorf("%s shows the key", path)
 			}
@@ -98,7 +123,7 @@ func TestInstanceHidesSecrets(t *testing.T) {
 				t.Errorf("%s shows the prompt", path)
 			}
 		}
-		for _, entry := range w.logs.All() {
+		for _, entry := range prober.logs.All() {
 			if strings.Contains(fmt.Sprint(entry.Message, entry.ContextMap()), "verysecret") {
 				t.Errorf("the log entry %q shows the key", entry.Message)
 			}
@@ -110,12 +135,12 @@ func TestInstanceHidesSecrets(t *testing.T) {
 // once, in the log and on the page, and is asked what was configured all the same.
 func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_PROMPT_TOKENS", "200000",
-			"PROBER_MAX_TOKENS_PER_DAY", "none")
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{}, "PROBER_PROMPT_TOKENS", "200000", "PROBER_MAX_TOKENS_PER_DAY", "none")
 		time.Sleep(time.Minute)
-		w.expectLogged(1, "a prompt of 200,000 tokens and an answer of 5 do not fit the server's context of 131,072: "+
+		prober.expectLogged(1, "a prompt of 200,000 tokens and an answer of 5 do not fit the server's context of 131,072: "+
 			"--prompt-tokens 131067 is the longest that fits (PROBER_PROMPT_TOKENS)")
-		w.expectPage("/api/v1/targets", "131,072", true)
-		w.expectSlots("a:80", "rejected=6")
+		prober.expectShown("/api/v1/targets", "131,072")
+		prober.expectSlots("a:80", "rejected=6")
 	})
 }

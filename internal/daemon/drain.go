@@ -16,8 +16,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// drainLimit is how long a drain lasts after the last request for it. Pods end sooner. A prober that was drained by
-// mistake, or whose pod lives on, must not stay silent.
+// drainLimit is how long a drain lasts after the last request for it. Pods end sooner. A prober must not stay silent if
+// it was drained by mistake, or if its pod goes on.
 const drainLimit = 15 * time.Minute
 
 // drainExpired is logged when a drain ends by itself.
@@ -75,7 +75,7 @@ type DrainRequest struct {
 	PasswordFile string // that holds the password of this user; empty for none
 }
 
-// Send sends the request once. To ask a prober that drains already does no harm.
+// Send sends the request once. A prober that drains already goes on draining.
 func (q DrainRequest) Send(ctx context.Context) error {
 	u, password, err := q.parse()
 	if err != nil {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -10,55 +11,57 @@ import (
 )
 
 // expectDrain expects what /-/drain answers to a method, and whether the prober is ready afterwards.
-func (w *world) expectDrain(method, answer, ready string) {
-	w.t.Helper()
-	if status, text := w.ask(method, "/-/drain"); status != http.StatusOK || text != answer+"\n" {
-		w.t.Errorf("%s: %d %q, want %q", method, status, text, answer)
+func (i *instance) expectDrain(method, answer string, ready bool) {
+	i.t.Helper()
+	if status, text := i.ask(method, "/-/drain"); status != http.StatusOK || text != answer+"\n" {
+		i.t.Errorf("%s: %d %q, want %q", method, status, text, answer)
 	}
-	w.expectReady(ready)
+	i.expectReady(ready)
 }
 
 // TestDrain holds that after a POST of /-/drain no probe begins, that one under way is counted, that the prober serves
 // on, that draining again changes nothing, that a GET does nothing, and that a DELETE ends it.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_MAX_TOKENS", "4000", "PROBER_DRAIN_ENDPOINT", "on")
-		w.awaitProbe("a:80")
-		w.expectPage("/-/drain", "Method Not Allowed", true)
-		w.expectReady("Ready")
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{}, "PROBER_MAX_TOKENS", "4000", "PROBER_DRAIN_ENDPOINT", "on")
+		prober.awaitProbe("a:80")
+		prober.expectShown("/-/drain", "Method Not Allowed")
+		prober.expectReady(true)
+		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(5 * time.Second)
-		w.expectSlots("a:80", "ok=1")
-		w.closed.Store("a", true)
+		prober.expectSlots("a:80", "ok=1")
+		servers.refuse("a")
 		time.Sleep(5 * time.Minute)
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(5 * time.Minute)
-		w.expectSlots("a:80", "ok=1 draining=60")
+		prober.expectSlots("a:80", "ok=1 draining=60")
 
-		w.closed.Delete("a")
-		w.expectDrain(http.MethodDelete, "not draining", "Ready")
-		w.expectDrain(http.MethodDelete, "not draining", "Ready")
+		servers.accept("a")
+		prober.expectDrain(http.MethodDelete, "not draining", true)
+		prober.expectDrain(http.MethodDelete, "not draining", true)
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=7 draining=60")
-		w.expectLogged(1, "draining: no more probes start")
-		w.expectLogged(1, "no longer draining: probes start again")
+		prober.expectSlots("a:80", "ok=7 draining=60")
+		prober.expectLogged(1, "draining: no more probes start")
+		prober.expectLogged(1, "no longer draining: probes start again")
 
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=7 draining=66")
+		prober.expectSlots("a:80", "ok=7 draining=66")
 	})
 }
 
 // TestDrainIsOff holds that a prober which is not configured for it cannot be drained.
 func TestDrainIsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"})
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{})
 		for _, method := range []string{http.MethodPost, http.MethodDelete} {
-			if status, answer := w.ask(method, "/-/drain"); status != http.StatusNotFound {
+			if status, answer := prober.ask(method, "/-/drain"); status != http.StatusNotFound {
 				t.Errorf("%s: %d %q", method, status, answer)
 			}
 		}
-		w.expectReady("Ready")
+		prober.expectReady(true)
 	})
 }
 
@@ -66,68 +69,55 @@ func TestDrainIsOff(t *testing.T) {
 // one which was ended before does not end the next.
 func TestDrainExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_DRAIN_ENDPOINT", "on")
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{}, "PROBER_DRAIN_ENDPOINT", "on")
+		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(time.Minute)
-		w.expectDrain(http.MethodDelete, "not draining", "Ready")
+		prober.expectDrain(http.MethodDelete, "not draining", true)
 		time.Sleep(9 * time.Minute)
-		w.expectSlots("a:80", "ok=54 draining=6")
+		prober.expectSlots("a:80", "ok=54 draining=6")
 
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(10 * time.Minute)
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(15*time.Minute - time.Nanosecond)
-		w.expectReady("not Ready")
-		w.expectLogged(0, drainExpired)
+		prober.expectReady(false)
+		prober.expectLogged(0, drainExpired)
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		w.expectReady("Ready")
-		w.expectLogged(1, drainExpired)
-		w.expectSlots("a:80", "ok=54 draining=156")
+		prober.expectReady(true)
+		prober.expectLogged(1, drainExpired)
+		prober.expectSlots("a:80", "ok=54 draining=156")
 		time.Sleep(time.Hour)
-		w.expectSlots("a:80", "ok=414 draining=156")
-		w.expectLogged(1, drainExpired)
+		prober.expectSlots("a:80", "ok=414 draining=156")
+		prober.expectLogged(1, drainExpired)
 	})
 }
 
-// TestReloadWhileDraining holds that no reload ends a drain, by request or because of a changed file: the targets that
-// come, go, change and stay are not probed before its end. A server that is waited for still is afterwards.
+// TestReloadWhileDraining holds that no reload ends a drain, whether a file changed or it was asked for: neither
+// targets that come nor targets that stay are probed before its end, whether the configuration is right or not.
 func TestReloadWhileDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMount(t, "targets.yaml", twoTargets)
-		w := newWorld(t, &Daemon{}, []string{"a", "b", "late"}, "PROBER_DRAIN_ENDPOINT", "on",
-			"PROBER_WAIT_FOR_READY", "30m", "PROBER_TARGETS_FILE", m.file("targets.yaml"))
+		m := newMount(t, "targets.yaml", strings.Split(twoTargets, "- {name: b")[0])
+		prober := newNetwork(t, "a", "b").start(&Daemon{}, "PROBER_DRAIN_ENDPOINT", "on",
+			"PROBER_TARGETS_FILE", m.file("targets.yaml"))
 		time.Sleep(time.Minute)
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		prober.expectDrain(http.MethodPost, "draining", false)
 
-		m.swap("targets.yaml", strings.ReplaceAll(twoTargets, "{name: b, url: http://b}", "{name: late, url: http://late}"))
+		m.swap("targets.yaml", twoTargets)
 		time.Sleep(time.Minute)
-		w.expectLogged(1, "reloaded")
-		w.expectReady("not Ready")
-		w.expectTargets("a", "late")
-		w.expectSlots("a", "ok=6 draining=6")
-
-		m.swap("targets.yaml", strings.ReplaceAll(twoTargets, "http://b", "http://b, timeout: 100s"))
-		if status, answer := w.ask(http.MethodPost, "/-/reload"); status != http.StatusOK {
-			t.Errorf("%d %s", status, answer)
-		}
-		w.expectReady("not Ready")
-		time.Sleep(time.Minute)
-		w.expectSlots("a", "ok=6 draining=12")
-		w.expectSlots("b", "draining=6")
-
+		prober.expectLogged(1, "reloaded")
+		prober.expectReady(false)
+		prober.ask(http.MethodPost, "/-/reload")
+		prober.expectReady(false)
 		m.swap("targets.yaml", "targets: 3")
-		if status, _ := w.ask(http.MethodPost, "/-/reload"); status != http.StatusInternalServerError {
-			t.Errorf("a wrong configuration: %d", status)
-		}
 		time.Sleep(time.Minute)
-		w.expectSlots("a", "ok=6 draining=18")
-		w.expectSlots("b", "draining=12")
+		prober.expectLastReload(false)
+		prober.expectSlots("a", "ok=6 draining=12")
 
-		w.expectDrain(http.MethodDelete, "not draining", "Ready")
+		prober.expectDrain(http.MethodDelete, "not draining", true)
 		time.Sleep(time.Minute)
-		w.expectSlots("a", "ok=12 draining=18")
-		w.expectSlots("b", "ok=6 draining=12")
+		prober.expectSlots("a", "ok=12 draining=12")
 	})
 }
 
@@ -136,25 +126,27 @@ func TestReloadWhileDraining(t *testing.T) {
 func TestDrainWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environ := []string{"PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on"}
-		w := newWorld(t, &Daemon{}, []string{"a", "late"}, environ...)
+		servers := newNetwork(t, "a", "late")
+		servers.refuse("late")
+		prober := servers.start(&Daemon{}, environ...)
 		time.Sleep(time.Minute)
-		w.expectDrain(http.MethodPost, "draining", "not Ready")
+		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=6 draining=6")
-		w.expectSlots("late:80", "draining=6 waiting=6")
+		prober.expectSlots("a:80", "ok=6 draining=6")
+		prober.expectSlots("late:80", "draining=6 waiting=6")
 
-		w.expectDrain(http.MethodDelete, "not draining", "Ready")
+		prober.expectDrain(http.MethodDelete, "not draining", true)
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=12 draining=6")
-		w.expectSlots("late:80", "draining=6 waiting=12")
-		w.closed.Delete("late")
+		prober.expectSlots("a:80", "ok=12 draining=6")
+		prober.expectSlots("late:80", "draining=6 waiting=12")
+		servers.accept("late")
 		time.Sleep(time.Minute)
-		w.expectSlots("late:80", "ok=6") // under the model that it has by now
+		prober.expectSlots("late:80", "ok=6") // under the model that it has by now
 
-		w.closed.Store("a", true)
-		w.mustReload([]string{"a"}, append(environ, "PROBER_MAX_TOKENS", "10")...)
+		servers.refuse("a")
+		prober.mustReload([]string{"a"}, append(environ, "PROBER_MAX_TOKENS", "10")...)
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "connect=6 ok=18 draining=6")
+		prober.expectSlots("a:80", "connect=6 ok=18 draining=6")
 	})
 }
 
@@ -166,14 +158,19 @@ func TestDrainRequest(t *testing.T) {
 	password := writeFile(t, dir, "password", "secret\n")
 	wrong := writeFile(t, dir, "wrong", "sesame")
 	locked := writeFile(t, dir, "web.yaml", users+"tls_server_config: {cert_file: server.crt, key_file: server.key}\n")
-	start := func(settings ...string) (address string) {
-		settings = append(settings, "PROBER_QPS", "0.01")
-		address, _ = serve(t, &Daemon{}, configured([]string{"127.0.0.1:1"}, settings...))
-		return address
+	listen := func(settings ...string) *Daemon {
+		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Daemon{Listener: listener}
+		start(t, d, configured([]string{"127.0.0.1:1"}, append(settings, "PROBER_QPS", "0.01")...))
+		return d
 	}
-	open := start("PROBER_DRAIN_ENDPOINT", "on")
-	secure := start("PROBER_DRAIN_ENDPOINT", "on", "PROBER_WEB_CONFIG_FILE", locked)
-	off := start()
+	addressOf := func(d *Daemon) string { return d.Listener.Addr().String() }
+	drainable, undrainable := listen("PROBER_DRAIN_ENDPOINT", "on"), listen()
+	open, off := addressOf(drainable), addressOf(undrainable)
+	secure := addressOf(listen("PROBER_DRAIN_ENDPOINT", "on", "PROBER_WEB_CONFIG_FILE", locked))
 	for _, test := range []struct{ url, passwordFile, err string }{
 		{url: "http://" + open},
 		{url: "http://" + open},
@@ -196,9 +193,9 @@ func TestDrainRequest(t *testing.T) {
 			t.Errorf("%s: the error shows the password: %v", test.url, err)
 		}
 	}
-	for address, want := range map[string]int{open: http.StatusServiceUnavailable, off: http.StatusOK} {
-		if status := ask(t, nil, "GET /-/ready", address, "", ""); status != want {
-			t.Errorf("ready: %d, want %d", status, want)
+	for d, want := range map[*Daemon]bool{drainable: true, undrainable: false} {
+		if got := d.runner.Draining(); got != want {
+			t.Errorf("%s is draining: %t, want %t", addressOf(d), got, want)
 		}
 	}
 }

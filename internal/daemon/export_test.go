@@ -31,17 +31,17 @@ func TestTheLastExportHasEveryProbe(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		d := &Daemon{Drain: 5 * time.Second, Flush: 5 * time.Second}
-		w := newWorld(t, d, []string{"a"}, "PROBER_MAX_TOKENS", "4000") // four seconds
+		prober := newNetwork(t, "a").start(d, "PROBER_MAX_TOKENS", "4000") // four seconds
 		for range 3 {
-			w.awaitProbe("a:80")
+			prober.awaitProbe("a:80")
 			time.Sleep(5 * time.Second)
 		}
-		w.awaitProbe("a:80")
-		w.expectSlots("a:80", "ok=3")
+		prober.awaitProbe("a:80")
+		prober.expectSlots("a:80", "ok=3")
 		if len(exports) > 0 {
 			t.Fatalf("%d exports before the prober stops", len(exports))
 		}
-		w.end()
+		prober.end()
 	})
 
 	if len(exports) != 1 {

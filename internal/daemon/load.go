@@ -16,8 +16,8 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// Load loads a configuration by [config.Load], and checks what is in the files that it names. A target whose files are
-// wrong is rejected like one whose settings are.
+// Load loads a configuration by [config.Load], and checks what is in the files that it names. A target
+// with an invalid file is rejected like a target with an invalid setting.
 func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	o.ReadFile = files.Read
 	c, err := config.Load(o)
@@ -38,9 +38,9 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	return c, nil
 }
 
-// Idle returns the configuration of a sidecar whose own is invalid: no targets, and every valid setting of the prober
-// itself. Such a sidecar goes on running: if it ended, its pod would not be ready, and the server beside it would be
-// out of rotation for a typing error. ok is false if wrong is no problem of the configuration, or if the prober is no
+// Idle returns what a sidecar runs with if its configuration is invalid: no targets, and every valid setting of the
+// prober itself. If the sidecar ended instead, its pod would not be ready, and a typing error would take the server
+// beside it out of rotation. ok is false if wrong is not a problem of the configuration, or if the prober is not a
 // sidecar.
 func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
 	if _, refused := errors.AsType[usage.Problems](wrong); !refused {
@@ -65,14 +65,14 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 	return c, !slices.Contains(invalid, "DRAIN_ENDPOINT")
 }
 
-// A reloaded is what came of a reload.
+// A reloaded is the result of a reload.
 type reloaded struct {
 	err      error             // why nothing has changed; nil: the configuration is in force
 	rejected []config.Rejected // its targets that are not probed
 }
 
-// reload makes the prober work by the configuration as it is now. One in which nothing is right changes nothing. A
-// drain goes on: a Secret may be rotated, or a file may change, while the pod ends.
+// reload loads the configuration again and applies it. A configuration that is refused as a whole changes nothing. A
+// drain goes on, because a Secret may be rotated, or a file may change, while the pod ends.
 func (d *Daemon) reload(ctx context.Context) reloaded {
 	d.Files = d.Files.Next()
 	defer d.Files.Release()
@@ -89,6 +89,10 @@ func (d *Daemon) reload(ctx context.Context) reloaded {
 	changed := d.Config.NeedRestart(next)
 	if len(changed) > 0 {
 		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
+	}
+	if !slices.Equal(d.Config.LabelNames, next.LabelNames) {
+		d.Log.Warn("the targets have labels of other names: restart, so that metrics have them",
+			zap.Strings("before", d.Config.LabelNames), zap.Strings("now", next.LabelNames))
 	}
 	d.Config = next
 	d.changeReadiness(func() { d.Refused = nil })

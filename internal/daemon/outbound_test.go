@@ -22,8 +22,8 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// serveInMemory serves until the end of the test, over TLS if there is a configuration for it, and returns what dials it
-// whatever the address.
+// serveInMemory serves until the end of the test, over TLS if there is a configuration for it. It returns a function
+// that dials the server whatever the address.
 func serveInMemory(
 	t *testing.T, handler http.HandlerFunc, secure *tls.Config,
 ) func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -90,7 +90,8 @@ func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 					return list, nil
 				},
 			}
-			newWorld(t, d, nil, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m", "PROBER_API_KEY", "sk-secret")
+			newNetwork(t).start(d, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m",
+				"PROBER_API_KEY", "sk-secret")
 			time.Sleep(10 * time.Minute)
 			reached.expect(t, url, want...)
 			if !slices.Contains(asked.all, "GET /v1/models") {
@@ -126,23 +127,24 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 			defer mu.Unlock()
 			return now, nil
 		}})
-		w := newWorld(t, &Daemon{Dial: dial}, nil, "PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1",
+		prober := newNetwork(t).start(&Daemon{Dial: dial},
+			"PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1",
 			"PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path,
 			"PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key"))
 		time.Sleep(time.Minute)
-		w.expectSlots("a", "ok=6")
+		prober.expectSlots("a", "ok=6")
 
 		mu.Lock()
 		now = demanding(second)
 		mu.Unlock()
 		time.Sleep(time.Minute)
-		w.expectSlots("a", "ok=6 tls=6")
+		prober.expectSlots("a", "ok=6 tls=6")
 
 		second.write(t, dir, "client")
 		time.Sleep(11 * time.Second) // two looks at the files
-		w.expectLogged(1, "reloaded")
+		prober.expectLogged(1, "reloaded")
 		time.Sleep(time.Minute)
-		w.expectSlots("a", "ok=13 tls=7")
+		prober.expectSlots("a", "ok=13 tls=7")
 		mu.Lock()
 		defer mu.Unlock()
 		if !second.Leaf.Equal(shown) {

@@ -6,45 +6,53 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// TestReload holds that what did not change goes on, that what is gone ends, that a server need not teach its
-// capabilities twice, and that a member of a group which is taken over because another one changed is seen at work.
-func TestReload(t *testing.T) {
+// TestWarningsAreLogged holds that what is legal and probably not meant is a warning at the start and in each reload.
+func TestWarningsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		grouped := []string{
-			"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_0_GROUP", "g",
-			"PROBER_TARGETS_1_URL", "http://c", "PROBER_TARGETS_1_GROUP", "g",
+		prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_QPS", "0.001") // at which the default goal cannot page
+		prober.expectLogged(1, "configuration")
+		prober.mustReload([]string{"a"}, "PROBER_QPS", "0.001")
+		prober.expectLogged(2, "configuration")
+		for _, entry := range prober.logs.FilterMessage("configuration").All() {
+			expectEqual(t, "level", entry.Level, zapcore.WarnLevel)
 		}
-		w := newWorld(t, &Daemon{}, []string{"a", "b", "c"}, append(grouped, "PROBER_TARGETS_2_URL", "http://b")...)
-		time.Sleep(time.Minute)
-		w.mustReload(nil, grouped...)
-		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=12")
-		w.expectTargets("a:80", "c:80")
+	})
+}
 
-		w.mustReload(nil, append(grouped, "PROBER_QPS", "0.2")...)
-		synctest.Wait()
-		w.expect("1", "llm_probe_target_info", `target="a:80"`, `server="vllm"`, `exact_output="yes"`, `continuous_usage="yes"`,
-			`cached_tokens="yes"`, `tokenize="yes"`)
-		w.expectPage("/api/v1/targets", `"server":"vllm"`, true)
+// TestReloadOfLabels holds that another value begins new series while the schedule goes on, and that another name needs
+// a restart, which the log says: until then the series go on without it.
+func TestReloadOfLabels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts := newNetwork(t, "a")
+		prober := hosts.start(&Daemon{}, "PROBER_LABELS", "region=eu")
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=24")
-		w.expectText("llm_prober_config_last_reload_successful 1")
+		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="eu"}`: 6})
+		prober.mustReload([]string{"a"}, "PROBER_LABELS", "region=us")
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="us"}`: 6})
+		expectEqual(t, "probes in two minutes", len(hosts.sent("a")), 12)
 
-		w.mustReload(nil, append(grouped, "PROBER_QPS", "0.2", "PROBER_TARGETS_1_TIMEOUT", "100s")...)
+		const told = "the targets have labels of other names: restart, so that metrics have them"
+		prober.expectLogged(0, told)
+		prober.mustReload([]string{"a"}, "PROBER_LABELS", "region=us,team=search")
+		prober.expectLogged(1, told)
 		time.Sleep(time.Minute)
-		w.fault("a", sim.Fault{Hang: true})
-		time.Sleep(30 * time.Second)
-		w.expect("1", "llm_probe_in_flight", `target="a:80"`)
+		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="us"}`: 12})
+		prober.expectNotShown("/metrics", `team="`)
+		prober.expectShown("/api/v1/targets", `"labels":{"region":"us","team":"search"}`)
+		prober.expectShown("/api/v1/results?limit=1", `"labels":{"region":"us","team":"search"}`)
 	})
 }
 
@@ -52,129 +60,137 @@ func TestReload(t *testing.T) {
 // another origin that is open in a browser which reaches the prober can make it POST, and is refused.
 func TestReloadOfWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"})
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{})
 		time.Sleep(30 * time.Second)
-		status, text := w.reload([]string{"a"}, "PROBER_QPS", "often", "PROBER_API_KEY", "sk-secret")
-		if status != http.StatusInternalServerError || !strings.Contains(text, "PROBER_QPS") || strings.Contains(text, "sk-secret") {
+		prober.options = configured([]string{"a"}, "PROBER_QPS", "often", "PROBER_API_KEY", "sk-secret")
+		status, text := prober.ask(http.MethodPost, "/-/reload")
+		if status != http.StatusInternalServerError || !strings.Contains(text, "PROBER_QPS") ||
+			strings.Contains(text, "sk-secret") {
 			t.Errorf("%d %s", status, text)
 		}
 		time.Sleep(30 * time.Second)
-		w.expectSlots("a:80", "ok=6")
-		w.expectText("llm_prober_config_last_reload_successful 0")
-		w.expectPage("/", " ago, keeping the previous one: ", true)
-		w.expectPage("/", "PROBER_QPS=", true)
-		w.options = configured([]string{"a"})
+		prober.expectSlots("a:80", "ok=6")
+		prober.expectLastReload(false)
+		prober.expectShown("/", " ago, keeping the previous one: ")
+		prober.expectShown("/", "PROBER_QPS=")
+		prober.options = configured([]string{"a"})
 		for _, foreign := range [][]string{
 			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"},
 		} {
-			if status, text := w.ask(http.MethodPost, "/-/reload", foreign...); status != http.StatusForbidden {
+			if status, text := prober.ask(http.MethodPost, "/-/reload", foreign...); status != http.StatusForbidden {
 				t.Errorf("with %s: %d %s", foreign, status, text)
 			}
 		}
-		if status, text := w.ask(http.MethodPost, "/-/reload", "Origin", "http://prober"); status != http.StatusOK {
+		if status, text := prober.ask(http.MethodPost, "/-/reload", "Origin", "http://prober"); status != http.StatusOK {
 			t.Errorf("from the prober's own page: %d %s", status, text)
 		}
-		w.expectPage("/", "keeping the previous one", false)
+		prober.expectNotShown("/", "keeping the previous one")
 	})
 }
 
-// TestBudgetsAreOfTargets holds that targets which share a server spend from budgets of their own, and that what one
-// has spent of its day stays spent whatever changes about it: its length, its URL, or that it was away for a while.
-func TestBudgetsAreOfTargets(t *testing.T) {
+// TestReloadBySignal holds that SIGHUP reloads, and that settings which take effect only with a restart are named.
+func TestReloadBySignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		both := func(url string, more ...string) []string {
-			return append(more,
-				"PROBER_TARGETS_0_NAME", "cold", "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY", "850", // ten probes
-				"PROBER_TARGETS_1_NAME", "warm", "PROBER_TARGETS_1_URL", "http://a", "PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY", "8500")
-		}
-		w := newWorld(t, &Daemon{}, []string{"a", "b"}, both("http://a")...)
-		asked := func(when string, a, b int) {
-			t.Helper()
-			time.Sleep(3 * time.Minute)
-			if gotA, gotB := len(w.servers["a"].Sent()), len(w.servers["b"].Sent()); gotA != a || gotB != b {
-				t.Errorf("%s: %d and %d probes so far, want %d and %d", when, gotA, gotB, a, b)
-			}
-		}
-		asked("at first", 10+18, 0)
-		w.mustReload(nil, both("http://a", "PROBER_TIMEOUT", "100s")...)
-		asked("after both changed", 10+2*18, 0)
-		w.mustReload(nil, both("http://b", "PROBER_TIMEOUT", "100s")...)
-		asked("after its server changed", 10+3*18, 0)
-		w.mustReload([]string{"a"})
-		time.Sleep(time.Minute)
-		w.mustReload(nil, both("http://b")...)
-		asked("after it was away", 10+3*18+6+18, 0)
+		hangups := make(chan os.Signal)
+		prober := newNetwork(t, "a").start(&Daemon{Hangups: hangups})
+		prober.options = configured([]string{"a"}, "PROBER_DNS_INTERVAL", "1m", "PROBER_LOG_LEVEL", "warn")
+		hangups <- syscall.SIGHUP
+		synctest.Wait()
+		prober.expectLogged(1, "reloaded")
+		const restart = "changed settings that take effect only with a restart"
+		prober.expectLogged(1, restart)
+		expectEqual(t, "settings", prober.logs.FilterMessage(restart).All()[0].ContextMap(),
+			map[string]any{"settings": []any{"PROBER_LOG_LEVEL", "PROBER_DNS_INTERVAL"}})
 	})
 }
 
 // TestReloadAtTheEnd holds that nobody waits for a reload that does not come while the last probes end.
 func TestReloadAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{Drain: 10 * time.Second}, []string{"a"})
-		w.fault("a", sim.Fault{Hang: true})
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{Drain: 10 * time.Second})
+		servers.fault("a", sim.Fault{Hang: true})
 		time.Sleep(15 * time.Second)
-		w.stop()
+		prober.stop()
 		synctest.Wait()
 		stopped := time.Now()
-		status, text := w.reload([]string{"a"})
+		status, text := prober.ask(http.MethodPost, "/-/reload")
 		if status != http.StatusServiceUnavailable || time.Since(stopped) > 0 {
 			t.Errorf("%d %s after %v", status, text, time.Since(stopped))
 		}
 	})
 }
 
-// TestReloadUnderLoad reloads while 40 targets are probed once a second: 20 change, 10 go, 10 stay as they are. Every
-// request that a server got is counted once, no series begins anew, and what did not change misses no slot. A goroutine
-// that is left fails the bubble.
+// TestReloadUnderLoad reloads while twelve targets are probed once a second. Of four, one stays as it is, two change
+// and one goes. Every request that a server got is counted once, no series begins anew, and a target that did not
+// change misses no slot and is not calibrated again. A goroutine that is left fails the bubble.
 func TestReloadUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, hosts := t.TempDir(), []string(nil)
-		for n := range 40 {
+		for n := range 12 {
 			hosts = append(hosts, fmt.Sprintf("h%02d", n))
 		}
-		write := func(settings ...string) string {
-			t.Helper()
+		const removed = "-"
+		write := func(settings ...string) (path string) {
 			text := "targets:\n"
 			for n, host := range hosts {
-				if given := settings[n%len(settings)]; given != "-" {
-					text += fmt.Sprintf("- {name: %s, url: \"http://%s\"%s}\n", host, host, given)
+				more := settings[n%len(settings)]
+				if more != removed {
+					text += fmt.Sprintf("- {name: %s, url: \"http://%s\"%s}\n", host, host, more)
 				}
 			}
 			return writeFile(t, dir, "targets.yaml", text)
 		}
-		w := newWorld(t, &Daemon{}, hosts, "PROBER_QPS", "1", "PROBER_TARGETS_FILE", write(""), "PROBER_RELOAD_INTERVAL", "1s")
+		servers := newNetwork(t, hosts...)
+		var calibrated sync.Map // when its tokenizer was asked last, by host
+		for _, host := range hosts {
+			servers.answer(host, func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == "/tokenize" {
+					calibrated.Store(host, time.Now())
+				}
+				return false
+			})
+		}
+		prober := servers.start(&Daemon{}, "PROBER_QPS", "1", "PROBER_TARGETS_FILE", write(""),
+			"PROBER_RELOAD_INTERVAL", "1s")
 		time.Sleep(5*time.Second + 300*time.Millisecond)
-
 		changed := time.Now()
-		write("", ", timeout: 100s", ", max_tokens: 6", "-")
+		write("", ", timeout: 100s", ", max_tokens: 6", removed)
 		time.Sleep(5*time.Second - 300*time.Millisecond)
-		w.expectLogged(1, "reloaded")
+		prober.expectLogged(1, "reloaded")
 
 		recorded := map[string]int{}
-		for _, entry := range w.logs.FilterMessage("probe").All() {
+		for _, entry := range prober.logs.FilterMessage("probe").All() {
 			recorded[entry.ContextMap()["target"].(string)]++
 		}
-		page := w.get("/metrics")
+		page := prober.get("/metrics")
 		for n, host := range hosts {
-			sent, underWay := len(w.servers[host].Sent()), seriesOf(page, "llm_probe_in_flight", `target="`+host+`"`)
-			if n%4 == 3 {
-				if underWay != "" || recorded[host] != sent {
-					t.Errorf("%s is gone: it got %d requests, %d are recorded and %q under way", host, sent, recorded[host], underWay)
-				}
+			sent := len(servers.sent(host))
+			inFlight, hasSeries := valueOf(page, `llm_probe_in_flight{target="`+host+`"}`)
+			last, _ := calibrated.Load(host)
+			switch n % 4 {
+			case 0:
+				expectEqual(t, host+" did not change: requests in ten seconds", sent, 10)
+				expectEqual(t, host+" did not change: calibrated again", last.(time.Time).After(changed), false)
+			case 1, 2:
+				expectEqual(t, host+" changed: calibrated again", last.(time.Time).After(changed), true)
+			case 3:
+				expectEqual(t, host+" is gone: has series", hasSeries, false)
+				expectEqual(t, host+" is gone: requests that were recorded", recorded[host], sent)
 				continue
 			}
-			counted, wanted := slots(page, host), fmt.Sprintf("ok=%d", recorded[host])
-			if counted != wanted || fmt.Sprint(sent-recorded[host]) != underWay || sent < 8 {
-				t.Errorf("%s got %d requests: %s is counted, %s recorded, %s under way", host, sent, counted, wanted, underWay)
-			}
-			if last, ok := w.fitted.Load(host); !ok || last.(time.Time).After(changed) != (n%4 != 0) {
-				t.Errorf("%s was fitted last at %v, the change was at %v", host, last, changed)
-			}
-			if n%4 == 0 && sent != 10 {
-				t.Errorf("%s did not change and was asked %d times in ten seconds, want 10", host, sent)
-			}
+			expectEqual(t, host+": requests that are recorded or in flight", recorded[host]+int(inFlight), sent)
+			expectEqual(t, host+": slots", slotsOf(page, host), fmt.Sprintf("ok=%d", recorded[host]))
 		}
 	})
+}
+
+func expectEqual(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // A mount is a directory as Kubernetes mounts a ConfigMap or a Secret: the files are links into ..data, which is a link
@@ -219,11 +235,11 @@ func (m *mount) must(err error) {
 
 const twoTargets = "targets:\n- {name: a, url: http://a}\n- {name: b, url: http://b}\n"
 
-// watched starts an instance with a targets file in a mount.
-func watched(t *testing.T) (*world, *mount) {
+// startMounted starts an instance with a targets file in a mount.
+func startMounted(t *testing.T) (*instance, *mount) {
 	t.Helper()
 	m := newMount(t, "targets.yaml", twoTargets)
-	return newWorld(t, &Daemon{}, []string{"a", "b", "c"}, "PROBER_TARGETS_FILE", m.file("targets.yaml")), m
+	return newNetwork(t, "a", "b", "c").start(&Daemon{}, "PROBER_TARGETS_FILE", m.file("targets.yaml")), m
 }
 
 // TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no reload by hand, and that it is read when
@@ -231,19 +247,19 @@ func watched(t *testing.T) (*world, *mount) {
 // without waiting for its data.
 func TestAChangedFileIsTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, m := watched(t)
+		prober, m := startMounted(t)
 		time.Sleep(time.Minute)
 		m.swap("targets.yaml", twoTargets)
 		time.Sleep(time.Minute)
-		w.expectLogged(0, "reloaded")
+		prober.expectLogged(0, "reloaded")
 
 		m.swap("targets.yaml", strings.ReplaceAll(twoTargets, "b", "c"))
 		time.Sleep(11 * time.Second) // two looks
-		w.expectTargets("a", "c")
+		prober.expectTargets("a", "c")
 		time.Sleep(49 * time.Second)
-		w.expectSlots("a", "ok=18")
-		w.expectLogged(1, "reloaded")
-		w.expectText("llm_prober_config_last_reload_successful 1")
+		prober.expectSlots("a", "ok=18")
+		prober.expectLogged(1, "reloaded")
+		prober.expectLastReload(true)
 
 		for n, bad := range []string{"targets: 3", twoTargets + "qps: fast\n", "pipe"} {
 			m.swap("targets.yaml", bad)
@@ -252,14 +268,14 @@ func TestAChangedFileIsTakenUp(t *testing.T) {
 				m.must(syscall.Mkfifo(m.file("..data/targets.yaml"), 0o600))
 			}
 			time.Sleep(time.Minute)
-			w.expectText("llm_prober_config_last_reload_successful 0")
-			w.expectLogged(n+1, "configuration rejected, keeping the previous one")
+			prober.expectLastReload(false)
+			prober.expectLogged(n+1, "configuration rejected, keeping the previous one")
 		}
-		w.expectSlots("a", "ok=36")
+		prober.expectSlots("a", "ok=36")
 		m.swap("targets.yaml", twoTargets)
 		time.Sleep(time.Minute)
-		w.expectText("llm_prober_config_last_reload_successful 1")
-		w.expectTargets("a", "b")
+		prober.expectLastReload(true)
+		prober.expectTargets("a", "b")
 	})
 }
 
@@ -267,7 +283,7 @@ func TestAChangedFileIsTakenUp(t *testing.T) {
 // ends any target, and that one which stays away is told of.
 func TestAFileThatIsBeingReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, m := watched(t)
+		prober, m := startMounted(t)
 		path := m.file("..data/targets.yaml")
 		time.Sleep(2 * time.Second)
 		for range 3 {
@@ -278,10 +294,10 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 			m.must(os.WriteFile(path, []byte(twoTargets), 0o600))
 			time.Sleep(30 * time.Second)
 		}
-		w.expectLogged(0, "files changed")
+		prober.expectLogged(0, "files changed")
 		m.must(os.Remove(path))
 		time.Sleep(10 * time.Second)
-		w.expectText("llm_prober_config_last_reload_successful 0")
+		prober.expectLastReload(false)
 	})
 }
 
@@ -290,81 +306,17 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, "key", "sk-old")
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_API_KEY_FILE", m.file("key"), "PROBER_TOKEN_BUDGET_PER_DAY", "850") // ten probes
+		servers := newNetwork(t, "a")
+		prober := servers.start(&Daemon{}, "PROBER_API_KEY_FILE", m.file("key"),
+			"PROBER_TOKEN_BUDGET_PER_DAY", "850") // ten probes
 		time.Sleep(time.Minute)
-		w.expectSlots("a:80", "ok=6")
+		prober.expectSlots("a:80", "ok=6")
 		m.swap("key", "sk-new")
 		time.Sleep(20 * time.Second)
-		if last, _ := w.requests.Load("a"); last.(*http.Request).Header.Get("Authorization") != "Bearer sk-new" {
-			t.Error("the server does not see the new key")
-		}
-		w.expectLogged(1, "reloaded")
-		w.expect("1", "llm_probe_target_info", `target="a:80"`, `exact_output="yes"`)
+		servers.expectLastRequest("a", "a", "Bearer sk-new")
+		prober.expectLogged(1, "reloaded")
+		prober.expectMetrics(map[string]float64{`llm_probe_target_info{target="a:80",exact_output="yes"}`: 1})
 		time.Sleep(10 * time.Minute)
-		w.expectSlots("a:80", "ok=10 budget=58")
-	})
-}
-
-// TestAKeyBesideTheTargetsFileIsRotated holds that a file which the targets file names is read from its folder,
-// wherever the prober runs, and watched there; and that a reload which costs too much is refused as any other that is
-// wrong.
-func TestAKeyBesideTheTargetsFileIsRotated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		const targets = "api_key_file: keys/a\ntargets:\n- {name: a, url: http://a}\n"
-		if err := os.Mkdir(filepath.Join(dir, "keys"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, dir, "keys/a", "sk-old")
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_TARGETS_FILE", writeFile(t, dir, "targets.yaml", targets))
-		expectKey := func(want string) {
-			t.Helper()
-			if last, ok := w.requests.Load("a"); !ok || last.(*http.Request).Header.Get("Authorization") != "Bearer "+want {
-				t.Errorf("the server does not see %s", want)
-			}
-		}
-		time.Sleep(time.Minute)
-		expectKey("sk-old")
-		writeFile(t, dir, "keys/a", "sk-new")
-		time.Sleep(30 * time.Second)
-		w.expectLogged(1, "reloaded")
-		expectKey("sk-new")
-
-		writeFile(t, dir, "targets.yaml", targets+"qps: 300\n")
-		time.Sleep(30 * time.Second)
-		w.expectText("llm_prober_config_last_reload_successful 0")
-		w.expectPage("/", "tokens a day", true)
-		w.expectSlots("a", "ok=12")
-	})
-}
-
-// TestALowRateStarts holds that the default objective, which cannot page at a low rate, is a warning at the start and
-// in a reload, and that one that was written is refused there.
-func TestALowRateStarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_QPS", "0.001")
-		warned := func(want int) {
-			t.Helper()
-			got := 0
-			for _, entry := range w.logs.FilterMessage("configuration").All() {
-				text, _ := entry.ContextMap()["warning"].(string)
-				if entry.Level == zapcore.WarnLevel && strings.Contains(text,
-					"want a goal of at most 0.942, or at least 0.0058 probes per second") {
-					got++
-				}
-			}
-			if got != want {
-				t.Errorf("warned %d times, want %d: %v", got, want, w.logs.FilterMessage("configuration").All())
-			}
-		}
-		warned(1)
-		time.Sleep(time.Hour)
-		w.expectSlots("a:80", "ok=4")
-		w.mustReload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_TIMEOUT", "100s")
-		warned(2)
-		if status, text := w.reload([]string{"a"}, "PROBER_QPS", "0.001", "PROBER_OBJECTIVES_0_GOAL",
-			"0.99"); status != http.StatusInternalServerError {
-			t.Errorf("%d %s", status, text)
-		}
+		prober.expectSlots("a:80", "ok=10 budget=58")
 	})
 }

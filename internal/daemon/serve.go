@@ -17,8 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// serve starts to serve HTTP. When ctx is done, no more reloads are asked for. The channel gets the error that ended
-// serving too early.
+// serve starts to serve HTTP. Once ctx is done, requests for a reload are refused. The channel gets an error if serving
+// ends before the server is closed.
 func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloaded) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)
@@ -45,21 +45,22 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloaded) (*h
 	return server, failed
 }
 
-// How long a client may take for the header of its request, for a body, which nothing wants, and for the answer.
+// How long a client may take to send the header and the body of its request, and to read the answer. No request needs a
+// body.
 const (
 	headerLimit = 10 * time.Second
 	bodyLimit   = 10 * time.Second
 	writeLimit  = 2 * time.Minute
 )
 
-// newServer returns a server that refuses what a page of another origin makes a browser POST. It bounds the cost of a
-// client that never ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in
+// newServer returns a server that refuses requests which a page of another origin makes a browser POST. It drops
+// clients that send nothing, never end their request, or do not read the answer: an unread scrape holds all metrics in
 // memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	// The server waits for the end of a body. The time for a whole request is not bounded: a reload may take longer.
 	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // net/http supports it
 		}
 		mux.ServeHTTP(w, r)
 	})

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
@@ -17,7 +16,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/memconn"
 )
 
@@ -66,34 +64,24 @@ func trusting(all ...pair) *x509.CertPool {
 	return pool
 }
 
-// serve starts an instance with a configuration on a free port of loopback. It returns its address, and what ends it.
-func serve(t *testing.T, d *Daemon, o config.Options) (address string, end func()) {
-	t.Helper()
-	var err error
-	if d.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	d.Log = cmp.Or(d.Log, zap.NewNop())
-	_, end = begin(t, d, &o)
-	return d.Listener.Addr().String(), end
-}
-
-// ask sends a request over a connection of its own and returns the answer's status, 0 if there is none.
-func ask(t *testing.T, client *tls.Config, request, address, user, password string) int {
-	t.Helper()
+// status sends a request over a connection of its own and returns the status of the answer, 0 if there is none. A nil
+// configuration is for plain text.
+func (i *instance) status(client *tls.Config, request, user, password string) int {
+	i.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
-	scheme := "http://"
+	base := "http://127.0.0.1"
 	if client != nil {
-		scheme = "https://"
+		base = "https://127.0.0.1"
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, scheme+address+path, nil)
+	r, err := http.NewRequestWithContext(i.t.Context(), method, base+path, nil)
 	if err != nil {
-		t.Fatal(err)
+		i.t.Fatal(err)
 	}
 	if user != "" {
 		r.SetBasicAuth(user, password)
 	}
-	response, err := (&http.Transport{TLSClientConfig: client, DisableKeepAlives: true}).RoundTrip(r)
+	transport := &http.Transport{TLSClientConfig: client, DisableKeepAlives: true, DialContext: i.dial}
+	response, err := transport.RoundTrip(r)
 	if err != nil {
 		return 0
 	}
@@ -107,65 +95,72 @@ const users = "basic_auth_users: {prometheus: $2a$04$BD2khpzWd9w1HNCcYC2cJO28LTP
 // TestEveryPathNeedsTLSAndThePassword holds that the certificate of a client that is trusted, and the right password as
 // well, are asked for on every path, those of health and those that are not there included.
 func TestEveryPathNeedsTLSAndThePassword(t *testing.T) {
-	dir, server, friend := t.TempDir(), newPair(t), newPair(t)
-	server.write(t, dir, "server")
-	friend.write(t, dir, "friend")
-	path := writeFile(t, dir, "web.yaml", users+`
-tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: friend.crt, client_auth_type: RequireAndVerifyClientCert}
-`)
-	address, _ := serve(t, &Daemon{}, configured([]string{"127.0.0.1:1"}, "PROBER_WEB_CONFIG_FILE", path, "PROBER_QPS", "0.01"))
-	as := func(client ...tls.Certificate) *tls.Config {
-		return &tls.Config{RootCAs: trusting(server), Certificates: client}
-	}
-	friendly, strange := as(tls.Certificate(friend)), as(tls.Certificate(newPair(t)))
-	for _, request := range []string{
-		"GET /", "GET /metrics", "GET /api/v1/results", "GET /api/v1/targets", "GET /-/healthy", "GET /-/ready",
-		"POST /-/reload", "PUT /-/reload", "GET /-/drain", "POST /-/drain", "GET /debug/pprof/", "GET /nothing", "OPTIONS /",
-	} {
-		if status := ask(t, nil, request, address, "prometheus", "secret"); status != http.StatusBadRequest {
-			t.Errorf("%s in plain text: %d, want 400", request, status)
+	synctest.Test(t, func(t *testing.T) {
+		dir, server, friend := t.TempDir(), newPair(t), newPair(t)
+		server.write(t, dir, "server")
+		friend.write(t, dir, "friend")
+		config := writeFile(t, dir, "web.yaml", users+"tls_server_config: {cert_file: server.crt, key_file: server.key, "+
+			"client_ca_file: friend.crt, client_auth_type: RequireAndVerifyClientCert}\n")
+		prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_WEB_CONFIG_FILE", config)
+		showing := func(certificates ...tls.Certificate) *tls.Config {
+			return &tls.Config{RootCAs: trusting(server), Certificates: certificates}
 		}
-		for who, client := range map[string]*tls.Config{"nobody": as(), "a stranger": strange} {
-			if status := ask(t, client, request, address, "prometheus", "secret"); status != 0 {
-				t.Errorf("%s as %s: %d, want no answer", request, who, status)
+		nobody, stranger, trusted := showing(), showing(tls.Certificate(newPair(t))), showing(tls.Certificate(friend))
+		for _, request := range []string{
+			"GET /", "GET /metrics", "GET /api/v1/results", "GET /api/v1/targets", "GET /-/healthy", "GET /-/ready",
+			"POST /-/reload", "PUT /-/reload", "GET /-/drain", "POST /-/drain", "GET /debug/pprof/", "GET /nothing",
+			"OPTIONS /",
+		} {
+			const noAnswer = 0
+			for who, test := range map[string]struct {
+				client         *tls.Config
+				user, password string
+				want           int
+			}{
+				"plain text":         {nil, "prometheus", "secret", http.StatusBadRequest},
+				"no certificate":     {nobody, "prometheus", "secret", noAnswer},
+				"a wrong one":        {stranger, "prometheus", "secret", noAnswer},
+				"no user":            {trusted, "", "", http.StatusUnauthorized},
+				"no password":        {trusted, "prometheus", "", http.StatusUnauthorized},
+				"a wrong password":   {trusted, "prometheus", "Secret", http.StatusUnauthorized},
+				"a user of no right": {trusted, "root", "secret", http.StatusUnauthorized},
+			} {
+				expectEqual(t, request+" with "+who, prober.status(test.client, request, test.user, test.password), test.want)
+			}
+			status := prober.status(trusted, request, "prometheus", "secret")
+			if status == noAnswer || status == http.StatusUnauthorized {
+				t.Errorf("%s with all that is asked for: %d", request, status)
 			}
 		}
-		for _, wrong := range [][2]string{{}, {"prometheus", ""}, {"prometheus", "Secret"}, {"root", "secret"}} {
-			if status := ask(t, friendly, request, address, wrong[0], wrong[1]); status != http.StatusUnauthorized {
-				t.Errorf("%s as %q: %d, want 401", request, wrong, status)
-			}
-		}
-		if status := ask(t, friendly, request, address, "prometheus", "secret"); status == 0 || status == http.StatusUnauthorized {
-			t.Errorf("%s with the password: %d", request, status)
-		}
-	}
+	})
 }
 
-// TestServerDropsClients that do not end their request, or do not read the answer.
+// TestServerDropsClients holds when the server drops clients that do not end their request, or do not read the answer.
 func TestServerDropsClients(t *testing.T) {
+	const host, chunked = "Host: prober\r\n", "Transfer-Encoding: chunked\r\n\r\n"
 	for name, test := range map[string]struct {
 		request string
 		reads   bool
 		want    time.Duration
 	}{
-		"a header without end":      {"GET / HTTP/1.1\r\nHost: prober\r\n", true, headerLimit},
-		"a body without end":        {"POST / HTTP/1.1\r\nHost: prober\r\nContent-Length: 10\r\n\r\nbody", true, bodyLimit},
-		"chunks without end":        {"POST / HTTP/1.1\r\nHost: prober\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n", true, bodyLimit},
-		"an answer that nobody has": {"GET / HTTP/1.1\r\nHost: prober\r\n\r\n", false, writeLimit},
+		"a header without end":        {"GET / HTTP/1.1\r\n" + host, true, headerLimit},
+		"a body without end":          {"POST / HTTP/1.1\r\n" + host + "Content-Length: 10\r\n\r\nbody", true, bodyLimit},
+		"chunks without end":          {"POST / HTTP/1.1\r\n" + host + chunked + "4\r\nbody\r\n", true, bodyLimit},
+		"an answer that nobody reads": {"GET / HTTP/1.1\r\n" + host + "\r\n", false, writeLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun, ended := time.Now(), make(chan time.Duration, 1)
 				mux := http.NewServeMux()
 				mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
-				s, listener := newServer(mux, zap.NewNop()), memconn.Listen(1)
+				s := newServer(mux, zap.NewNop())
 				s.ConnState = func(_ net.Conn, state http.ConnState) {
 					if state == http.StateClosed {
 						ended <- time.Since(begun)
 					}
 				}
-				go func() { _ = s.Serve(listener) }()
-				defer s.Close()
+				listener := memconn.Listen(1)
+				memconn.ServeOn(t, s, listener)
 				client, err := listener.Dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
@@ -185,7 +180,7 @@ func TestServerDropsClients(t *testing.T) {
 	}
 }
 
-// TestPageURL says where somebody on this machine finds the page.
+// TestPageURL holds where somebody on this machine finds the page.
 func TestPageURL(t *testing.T) {
 	dir := t.TempDir()
 	secure := writeFile(t, dir, "tls.yaml", "tls_server_config: {cert_file: a, key_file: b}")

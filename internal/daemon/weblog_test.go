@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -82,52 +83,54 @@ func TestServerLog(t *testing.T) {
 	})
 }
 
-// TestBrokenWebConfigurationIsLogged holds that a certificate that is gone, and a web configuration that cannot be read
-// any more, are not refused connections without a word.
+// TestBrokenWebConfigurationIsLogged holds that a connection is not refused without a word if a certificate is gone, or
+// if the web configuration cannot be read any more.
 func TestBrokenWebConfigurationIsLogged(t *testing.T) {
-	dir, server := t.TempDir(), newPair(t)
-	server.write(t, dir, "server")
-	secure := writeFile(t, dir, "tls.yaml", "tls_server_config: {cert_file: server.crt, key_file: server.key}\n")
-	plain := writeFile(t, dir, "users.yaml", users)
-	for _, test := range []struct {
-		web    string
-		broken func() error
-		client *tls.Config
-		level  zapcore.Level
-		want   string
+	for name, test := range map[string]struct {
+		config        string // TLS or logins
+		broken, write string // the file that changes, and its new content; empty: it is removed
+		level         zapcore.Level
+		want          string
 	}{
-		{
-			secure, func() error { return os.Remove(filepath.Join(dir, "server.crt")) },
-			&tls.Config{RootCAs: trusting(server)}, zapcore.WarnLevel, "server.crt: no such file or directory",
+		"a certificate that is gone": {
+			config: "tls_server_config: {cert_file: server.crt, key_file: server.key}\n", broken: "server.crt",
+			level: zapcore.WarnLevel, want: "server.crt: no such file or directory",
 		},
-		{
-			plain, func() error { return os.WriteFile(plain, []byte("nothing: 1"), 0o600) },
-			nil, zapcore.ErrorLevel, "field nothing not found",
+		"a configuration that is invalid by now": {
+			config: users, broken: "web.yaml", write: "nothing: 1",
+			level: zapcore.ErrorLevel, want: "field nothing not found",
 		},
 	} {
-		core, logs := observer.New(zapcore.WarnLevel)
-		d := &Daemon{Log: zap.New(core)}
-		address, end := serve(t, d, configured([]string{"127.0.0.1:1"}, "PROBER_WEB_CONFIG_FILE",
-			test.web, "PROBER_QPS", "0.01"))
-		if status := ask(t, test.client, "GET /", address, "prometheus", "secret"); status != http.StatusOK {
-			t.Errorf("%s: %d while it is right", test.web, status)
-		}
-		if err := test.broken(); err != nil {
-			t.Fatal(err)
-		}
-		if status := ask(t, test.client, "GET /", address, "prometheus", "secret"); status == http.StatusOK {
-			t.Errorf("%s: answered though it is broken", test.web)
-		}
-		end()
-		found := false
-		for _, entry := range logs.All() {
-			for _, value := range entry.ContextMap() {
-				text, _ := value.(string)
-				found = found || entry.Level == test.level && strings.Contains(text, test.want)
-			}
-		}
-		if !found {
-			t.Errorf("%s: logged %v, want %q at %s", test.web, logs.All(), test.want, test.level)
-		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir, server := t.TempDir(), newPair(t)
+				server.write(t, dir, "server")
+				path := writeFile(t, dir, "web.yaml", test.config)
+				var client *tls.Config
+				if test.config != users {
+					client = &tls.Config{RootCAs: trusting(server)}
+				}
+				prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_WEB_CONFIG_FILE", path)
+				expectEqual(t, "status", prober.status(client, "GET /", "prometheus", "secret"), http.StatusOK)
+				if test.write == "" {
+					if err := os.Remove(filepath.Join(dir, test.broken)); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					writeFile(t, dir, test.broken, test.write)
+				}
+				if prober.status(client, "GET /", "prometheus", "secret") == http.StatusOK {
+					t.Error("answered although it is broken")
+				}
+				logged := prober.logs.FilterLevelExact(test.level).All()
+				text := ""
+				for _, entry := range logged {
+					text += fmt.Sprintln(entry.Message, entry.ContextMap())
+				}
+				if !strings.Contains(text, test.want) {
+					t.Errorf("logged at %s:\n%swant %q", test.level, text, test.want)
+				}
+			})
+		})
 	}
 }

@@ -15,12 +15,12 @@ const (
 	maxText        = 64 << 10 // bytes of an answer's text that are kept
 )
 
-// An answer takes one frame after another of what a server says, and enters into a result what they show.
+// An answer collects what one frame after another shows, and enters it into a result.
 type answer struct {
 	result *Result
 
 	frames  int  // read, tokens in them or not
-	refused bool // some frame refused
+	refused bool // some frame holds a refusal
 	tokens  tokenCount
 	whole   wholeText
 	text    keptText
@@ -29,7 +29,7 @@ type answer struct {
 	serverErrAt time.Duration     // when it came, since the start
 }
 
-// newAnswer returns an answer to a question, of which nothing has come.
+// newAnswer returns the answer to a question before its first frame.
 func newAnswer(r *Result, q Question) *answer {
 	return &answer{
 		result: r,
@@ -60,7 +60,8 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	}
 	a.refused = a.refused || d.Refusal
 	r.Reasoned = r.Reasoned || len(d.Reasoning) > 0
-	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
+	isToken := grown > 0 || d.Tokens > 0 || len(text)+len(d.Reasoning) > 0
+	if !isToken {
 		a.noteBehind(at)
 		return false
 	}
@@ -105,12 +106,13 @@ func (a *answer) total() wire.Usage {
 	return u
 }
 
-// settle completes the result, whose outcome is known, by what only the whole answer says.
+// settle completes the result once its outcome is known, with what only the whole answer shows.
 func (a *answer) settle() {
 	r := a.result
 	r.Usage = a.total()
 	output, generated := r.Usage.Output, r.Usage.Generated()
-	r.Hidden = !r.Reasoned && (r.Usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
+	beyondOutput := output.Known && generated.N > output.N
+	r.Hidden = !r.Reasoned && (r.Usage.Reasoning.N > 0 || beyondOutput)
 	r.Source = a.tokens.source(len(r.Tokens), generated, r.Finish)
 	if r.Source == FromTotal {
 		for i := range r.Tokens {
@@ -120,21 +122,28 @@ func (a *answer) settle() {
 	if r.FirstAnswerAt > 0 && !r.Reasoned && !r.Hidden { // a token without text is one of the answer as well
 		r.FirstAnswerAt = r.Tokens[0].At
 	}
+	r.Open = a.openGap()
+	r.settle()
+}
+
+// openGap returns the time from the last token frame to the end of an answer that broke off; 0 if it did not.
+func (a *answer) openGap() time.Duration {
+	r := a.result
 	brokeOff := r.Outcome != OK && (r.Finish == "" || a.serverErr != nil)
 	last := len(r.Tokens) - 1
-	if last >= 0 && brokeOff {
-		died := r.Elapsed
-		if a.serverErr != nil {
-			died = a.serverErrAt
-		}
-		r.Open = max(0, died-r.Tokens[last].At)
+	if last < 0 || !brokeOff {
+		return 0
 	}
-	r.settle()
+	end := r.Elapsed
+	if a.serverErr != nil {
+		end = a.serverErrAt
+	}
+	return max(0, end-r.Tokens[last].At)
 }
 
 // A tokenCount finds out how many tokens each frame carries.
 type tokenCount struct {
-	estimates bool // usage that comes before the prompt is evaluated is no count of it, see [wire.Server]
+	estimates bool // the first usage only estimates the prompt, see [wire.Server]
 
 	counted  int  // generated tokens by the usage so far
 	growing  bool // a frame with a choice carried usage, so that its growth counts
@@ -162,7 +171,8 @@ func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth
 	if d.Choice && growth == 0 && len(d.Text)+len(d.Reasoning) > 0 {
 		c.standing = true
 	}
-	if !d.Choice || finished && (!c.growing || c.standing) {
+	isSum := finished && (!c.growing || c.standing)
+	if !d.Choice || isSum {
 		return usage, 0
 	}
 	c.growing = true
@@ -192,13 +202,14 @@ func (c *tokenCount) attribute(grown, ids int) int {
 // its length does not have.
 func (c *tokenCount) source(frames int, total wire.Count, finish string) Source {
 	hasEnd := wire.EndingOf(finish) != wire.AtLimit
+	isOneEach := total.N == frames || hasEnd && total.N == frames+1
 	switch {
 	case frames == 0:
 	case c.byUsage == frames:
 		return FromUsage
 	case c.byUsage+c.byIDs == frames:
 		return FromIDs
-	case total.Known && (total.N == frames || total.N == frames+1 && hasEnd):
+	case total.Known && isOneEach:
 		return FromTotal
 	}
 	return FromNothing

@@ -13,7 +13,7 @@ type Capabilities struct {
 	Findings
 	Omit        []wire.Field // fields that it rejects
 	Answered    bool         // a probe succeeded
-	Stale       bool         // it no longer knows the path or the model, so it may be another server: to be asked again
+	Stale       bool         // it may be another server by now, and is asked again what it is
 	Prompt      wire.Count   // the tokens that it counted of the last prompt
 	Looked      time.Time    // when it was asked for its type and models last; zero: never
 	Unlimited   bool         // it generated more tokens than asked
@@ -33,14 +33,14 @@ type Capabilities struct {
 
 // countsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways
 // write a 0 whatever their cache did: so either the server has counted some before, or its type is known to count
-// them, and no prompt that it had been sent before came with a 0. Again says that the prompt in question is such one.
+// them, and no prompt that it had been sent before came with a 0. again says that it had been sent this prompt before.
 func (c Capabilities) countsCached(again bool) bool {
 	counts := c.Server.Cached == wire.Always || c.Server.Cached == wire.Optional
 	return c.CacheHit || counts && !c.CacheMissed && !again
 }
 
-// learnCached learns from the usage of an answer whether the server counts cached tokens. Again is as of
-// [Capabilities.countsCached].
+// learnCached learns from the usage of an answer whether the server counts cached tokens. again says that it had been
+// sent the prompt before.
 func (c *Capabilities) learnCached(u wire.Usage, again bool) {
 	c.CacheHit = c.CacheHit || u.Cached.N > 0
 	c.CacheMissed = !c.CacheHit && (c.CacheMissed || again && u.Cached.Known)
@@ -49,7 +49,7 @@ func (c *Capabilities) learnCached(u wire.Usage, again bool) {
 		c.Cached = wire.Always
 	case c.CacheMissed:
 		c.Cached = wire.Unknown
-	case u.Cached.Known: // a 0 that may be none: as its type says
+	case u.Cached.Known: // this 0 may be no count, so that the server's type decides
 		c.Cached = ""
 	case c.Cached == "":
 		c.Cached = wire.Never
@@ -74,7 +74,8 @@ func (c Capabilities) Abilities() []Ability {
 	tokenizes := cmp.Or(c.Tokenizes, wire.Unknown)
 	return []Ability{
 		c.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
-		c.ability("continuous_usage", "every frame reports how many tokens there are so far", c.Continuous, wire.FieldContinuousUsage),
+		c.ability("continuous_usage", "every frame reports how many tokens there are so far", c.Continuous,
+			wire.FieldContinuousUsage),
 		{"cached_tokens", "the server reports how many tokens of a prompt came from its cache", cached, c.Cached != ""},
 		{"tokenize", "the server has a route that counts tokens", tokenizes, c.Tokenizes != ""},
 		c.ability("cache_salt", "prompts with different salts share no cache", "", wire.FieldCacheSalt),

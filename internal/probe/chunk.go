@@ -49,7 +49,9 @@ func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (a
 		if i+1 < len(frames) {
 			next := frames[i+1]
 			sameRead := frame.Read == next.Read
-			c.joined = c.joined || c.late || sameRead && late.read(next)
+			if c.late || sameRead && late.read(next) {
+				c.joined = true
+			}
 			if c.late || sameRead || next.At-frame.At <= burst {
 				continue // the next frame belongs to c, too
 			}
@@ -65,9 +67,9 @@ func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (a
 	return all
 }
 
-// burstOf returns the gap below which token frames are one burst: a quarter of the mean time between two frames,
-// without the longest fiftieth, and at most a millisecond, since no known engine takes less for a step. 0 if there are
-// no gaps.
+// burstOf returns the longest gap between token frames of one burst. It is a quarter of the mean gap, of which the
+// longest fiftieth is left out, and at most a millisecond, since no known engine takes less for a step. It is 0 if
+// there are no gaps.
 func burstOf(frames []Arrival) time.Duration {
 	gaps := make([]time.Duration, 0, len(frames))
 	for i := 1; i < len(frames); i++ {

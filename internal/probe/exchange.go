@@ -19,14 +19,14 @@ import (
 type exchange struct {
 	target   Target
 	question Question
-	server   wire.Server // type, as it is known by the answer's header; the zero value if it is not
+	server   wire.Server // the type that was asked for, else the one that the answer's header names; zero if neither
 	trace    *trace
 	stall    *stallTimer
 	answer   *answer
 	result   *Result
 }
 
-// probe asks a question of a server of which all is known that a request needs.
+// probe asks a question. Target and question hold all that a request needs: see [Member.fill].
 func (t Target) probe(ctx context.Context, q Question) *Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failure(Timeout, "probe limit reached"))
 	defer cancel()
@@ -87,10 +87,10 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 func (x *exchange) conclude(v verdict) *Result {
 	r, ask, expect := x.result, x.question.Ask, x.question.Expect
 	r.Elapsed = time.Since(r.Start)
-	x.trace.rest()
+	x.trace.endWatch()
 	r.Server = ask.Server.Name
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
-	r.Phases, _, r.Refused = x.trace.state()
+	r.Phases, _, r.RejectedTimestamps = x.trace.state()
 	r.OtherLength = expect.otherLength(r.Usage.Prompt)
 	x.answer.settle()
 	if len(r.Tokens) > 0 {
@@ -121,22 +121,28 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 		return v, true
 	}
 	x.result.rejected = body
-	if !success {
-		v := badStatus(resp, body)
-		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
-			v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
-		}
-		v.err = withReason(v.err, reasonIn(body))
-		return v, true
+	if success {
+		return notStreamed(resp, body), true
 	}
-	detail := fmt.Sprintf("%d bytes", len(body)) // which may be the answer, and is not shown
+	v = badStatus(resp, body)
+	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
+		v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
+	}
+	v.err = withReason(v.err, reasonIn(body))
+	return v, true
+}
+
+// notStreamed returns the verdict on a success whose body is no stream. The error does not show the body, which may be
+// the answer, unless it is an error or a page.
+func notStreamed(resp *http.Response, body []byte) verdict {
+	detail := fmt.Sprintf("%d bytes", len(body))
 	if e := wire.ParseError(body); e != nil {
 		detail = e.Error()
 	} else if mediaType(resp) == "text/html" {
 		detail = wire.Describe(body)
 	}
 	kind := cmp.Or(mediaType(resp), "no content type")
-	return failure(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, detail), true
+	return failure(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, detail)
 }
 
 const (
@@ -207,14 +213,16 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 	return failure(WrongLength, text, tokens, asked, why), true
 }
 
-// decode interprets a frame. An event called error is one, whatever its data: Dynamo puts the text into a comment.
+// decode interprets a frame. An event called error is an error, whatever its data: Dynamo puts the text into a comment.
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	delta, err := x.target.Dialect.Decode(frame.Data)
 	if frame.Event == "error" && (err != nil || delta.Err == nil) {
 		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
 	}
-	if x.server.TokenFrames && delta.Choice && delta.Tokens == 0 && delta.Err == nil {
-		delta.Tokens, delta.Role = 1, false
+	isAnswer := delta.Choice && delta.Err == nil
+	if x.server.TokenFrames && isAnswer && delta.Tokens == 0 {
+		delta.Tokens = 1
+		delta.Role = false
 	}
 	return delta, err
 }

@@ -15,10 +15,10 @@ type Group struct {
 	Recorder Recorder
 	Ask      func(round uint64) Question // writes the prompt of a round; safe for concurrent use
 
-	// Fit makes the length of a round's prompt known, if it is not yet, by asking a member. What it asks is recorded
-	// nowhere, but for the result of a request that failed: that is the slot's. A reason says that there is neither a
-	// failure nor, in this slot, a prompt to ask; both are zero if the length was known already. It is safe for
-	// concurrent use; nil: every length will do.
+	// Fit makes the length of a round's prompt known, if it is not yet, by asking a member. It returns the result of a
+	// request that failed, which is then the result of the slot; or the reason why the slot has no prompt to ask; or
+	// neither, if the length is known. Its other requests are not recorded. It is safe for concurrent use. Nil: every
+	// length will do.
 	Fit func(ctx context.Context, member int, round uint64) (failed *Result, reason Skip)
 }
 
@@ -80,8 +80,8 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	}
 }
 
-// writtenOnce returns what writes the question of a round for the first member that asks it. One whose length is not
-// known is written again for the next member, which may have been asked for it meanwhile.
+// writtenOnce returns a function that writes the question of a round when the first member needs it, and then returns
+// the same one. A question whose length is not known is written again: it may be known by then.
 func (g *Group) writtenOnce(round uint64) func() Question {
 	var mu sync.Mutex
 	var question *Question
@@ -123,7 +123,7 @@ func (g *Group) attempt(
 	if !ok {
 		return nil, SkipOverlap
 	}
-	r, reason = g.answer(ctx, i, question, round, probe.start)
+	r, reason = g.askMember(ctx, i, question, round, probe.start)
 	blocked := g.Members[i].release(probe)
 	if r != nil {
 		r.Blocked = blocked
@@ -131,8 +131,8 @@ func (g *Group) attempt(
 	return r, reason
 }
 
-// answer asks member i the question of a round, or only what makes its length known.
-func (g *Group) answer(
+// askMember asks member i the question of a round, or only what makes its length known.
+func (g *Group) askMember(
 	ctx context.Context, i int, question func() Question, round uint64, start time.Time,
 ) (r *Result, reason Skip) {
 	m := g.Members[i]

@@ -85,13 +85,12 @@ func (m *Member) Failed(start time.Time, err error) *Result {
 	return r
 }
 
-// LookAgain asks the server for its type, version and model again, if it was asked longer ago than an age. If one of
-// them has changed, nothing else that was learned holds any more. A server that does not say is taken to be as
-// before.
+// LookAgain asks the server for its type, version and model again, unless it was asked less than age ago. If one of
+// them has changed, it forgets all else that was learned. What the server does not say is taken to be as before.
 func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	known := m.Capabilities()
-	never := known.Looked.IsZero() // all that a probe needs is configured, and it was not there when it was to be asked
-	if known.Dialect == nil || never && !known.Answered || time.Since(known.Looked) < age {
+	neverReached := known.Looked.IsZero() && !known.Answered // all is configured, and the server was not there at start
+	if known.Dialect == nil || neverReached || time.Since(known.Looked) < age {
 		return
 	}
 	m.learn(func(c *Capabilities) { c.Looked = time.Now() })

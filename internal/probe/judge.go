@@ -54,13 +54,14 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		const text = "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short"
 		return failure(WrongLength, text, prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
 	}
-	if expect.cut(prompt) {
+	if expect.isCut(prompt) {
 		asked := cmp.Or(expect.Length, expect.PromptTokens.N, expect.Words)
 		return failure(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words",
 			prompt.N, asked, expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
-	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
+	isJudged := output.Known && (expect.ExactOutput || clamped)
+	if isJudged && output.N != maxTokens {
 		const text = "answer of %d tokens, asked %d (finish reason %q)"
 		return failure(WrongLength, text, output.N, maxTokens, x.result.Finish)
 	}

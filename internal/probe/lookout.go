@@ -12,7 +12,7 @@ import (
 // known.
 type lookout struct {
 	mu    sync.Mutex
-	left  int             // of the next probes so many look
+	left  int             // number of the next probes that look
 	waits []time.Duration // of the last probes for their first token: at most recentWaits, the newest last
 }
 

@@ -138,7 +138,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	case r.Outcome == OK:
 		m.keepOmitted(without)
 	}
-	m.missing(r)
+	m.explainNotFound(r)
 	m.worked.Store(m.worked.Load() || r.Outcome == OK)
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
 		m.learn(func(c *Capabilities) { c.Stale = true })
@@ -151,7 +151,8 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 // ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent
 // costs nothing.
 func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
-	now, tokens := time.Now(), q.cost()+q.Ask.MaxTokens
+	now := time.Now()
+	tokens := q.cost() + q.Ask.MaxTokens
 	if !m.Budget.Reserve(now, tokens, m.target.DayLimit) {
 		return nil, false
 	}
@@ -168,8 +169,8 @@ func (r *Result) unsent() bool {
 	return undiscovered || r.Status == 0 && r.Phases.Wrote == 0
 }
 
-// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt
-// for a warm cache as in the last answer, or a later round of a session.
+// again reports whether the server should find the beginning of q in its cache, because it had been sent it before: the
+// prompt for a warm cache that was answered last, or an earlier round of the same session.
 func (m *Member) again(q Question) bool {
 	if q.Ask.Session != "" {
 		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
@@ -179,7 +180,7 @@ func (m *Member) again(q Question) bool {
 	return q.warm() && m.warmed == sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
-// learnWarm notes what a prompt for a warm cache has left there.
+// learnWarm notes the prompt for a warm cache that was answered last.
 func (m *Member) learnWarm(q Question, r *Result) {
 	if r.Outcome != OK || !q.warm() {
 		return
@@ -189,7 +190,7 @@ func (m *Member) learnWarm(q Question, r *Result) {
 	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
-// survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
+// survive turns a panic of the prober into a failed probe, so that the others go on. The caller defers it.
 func (m *Member) survive(r **Result, start time.Time) {
 	p := recover()
 	if p != nil {
@@ -211,7 +212,7 @@ func (m *Member) Obeys() bool {
 	return m.target.Backoff > 0
 }
 
-// pause obeys a server that asked for one, up to the target's limit.
+// pause notes the pause that a server asked for, up to the target's limit.
 func (m *Member) pause(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -260,42 +261,67 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 func (m *Member) fill(q Question) (Target, Question) {
 	t, known := m.target, m.Capabilities()
 	t.Dialect = known.Dialect
-	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, t.Version, known.Server, known.Omit
+	q.Ask.Model = known.Model
+	q.Ask.Version = t.Version
+	q.Ask.Server = known.Server
+	q.Ask.Omit = known.Omit
 	q.Ask.Priority = t.Priority
-	q.Expect.ExactLimit, q.Expect.ExactOutput = known.ExactLimit, known.ExactOutput
+	q.Expect.ExactLimit = known.ExactLimit
+	q.Expect.ExactOutput = known.ExactOutput
 	q.Expect.CacheCounts = known.countsCached(q.Expect.Again)
 	return t, q
 }
 
-// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; an
-// answer of the length asked, ended for its length, shows that the server obeys these.
+// learnFrom updates the capabilities by a result for which maxTokens were asked.
 func (m *Member) learnFrom(r *Result, maxTokens int) {
 	m.learn(func(c *Capabilities) {
-		gateway := r.gateway
-		if gateway.Name != "" && m.target.Server.Name == "" && gateway.Name != c.Server.Name {
-			c.Server, c.Version = gateway, ""
-		}
-		limits, _ := wire.TooLong(r.rejected)
-		c.Limits = limits.Or(c.Limits)
-		if r.Usage.Prompt.Known {
-			c.Prompt = r.Usage.Prompt
-		}
-		c.Unlimited = errors.Is(r.Err, ErrUnlimited) || c.Unlimited && r.Outcome != OK
+		m.learnServer(c, r)
+		c.learnLimits(r)
 		c.unlearn(r, maxTokens)
-		if r.Outcome != OK {
-			return
+		if r.Outcome == OK {
+			c.learnFromAnswer(r, maxTokens)
 		}
-		exact := r.Usage.Generated() == wire.Tokens(maxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
-		c.Answered = true
-		c.ExactLimit = c.ExactLimit || exact
-		ask := wire.Ask{Server: c.Server, Omit: c.Omit}
-		enforced := slices.Contains(c.Dialect.Fields, wire.FieldIgnoreEOS) && !ask.Omits(wire.FieldIgnoreEOS)
-		c.ExactOutput = c.ExactOutput || exact && r.Source == FromUsage && enforced
-		if c.Continuous != wire.Always {
-			c.Continuous = claim(r.Source == FromUsage)
-		}
-		c.learnCached(r.Usage, r.again)
 	})
+}
+
+// learnServer takes the gateway that the answer names for the server, unless the server type is configured.
+func (m *Member) learnServer(c *Capabilities, r *Result) {
+	configured := m.target.Server.Name != ""
+	if configured || r.gateway.Name == "" || r.gateway.Name == c.Server.Name {
+		return
+	}
+	c.Server = r.gateway
+	c.Version = ""
+}
+
+// learnLimits learns how long prompts and answers may be. A failed answer can say that, too.
+func (c *Capabilities) learnLimits(r *Result) {
+	limits, _ := wire.TooLong(r.rejected)
+	c.Limits = limits.Or(c.Limits)
+	if r.Usage.Prompt.Known {
+		c.Prompt = r.Usage.Prompt
+	}
+	stillUnlimited := c.Unlimited && r.Outcome != OK
+	c.Unlimited = stillUnlimited || errors.Is(r.Err, ErrUnlimited)
+}
+
+// learnFromAnswer learns from a successful answer. One that ended at its limit with exactly maxTokens shows that the
+// server obeys the limit. If the request also forbade the server to stop early, all answers have this length. Usage in
+// every frame is an extension of vLLM and its relatives.
+func (c *Capabilities) learnFromAnswer(r *Result, maxTokens int) {
+	c.Answered = true
+	endedAtLimit := wire.EndingOf(r.Finish) == wire.AtLimit
+	exact := endedAtLimit && r.Usage.Generated() == wire.Tokens(maxTokens)
+	c.ExactLimit = c.ExactLimit || exact
+
+	ask := wire.Ask{Server: c.Server, Omit: c.Omit}
+	forbidsEarlyStop := slices.Contains(c.Dialect.Fields, wire.FieldIgnoreEOS) && !ask.Omits(wire.FieldIgnoreEOS)
+	counted := r.Source == FromUsage
+	c.ExactOutput = c.ExactOutput || exact && counted && forbidsEarlyStop
+	if c.Continuous != wire.Always {
+		c.Continuous = claim(counted)
+	}
+	c.learnCached(r.Usage, r.again)
 }
 
 // Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.

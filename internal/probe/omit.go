@@ -7,9 +7,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// learnRejected returns the fields, besides those already omitted, that a server which has not answered yet rejected:
-// they are omitted from now on, and it can be asked again. Of one that has answered these are the fields that another
-// probe in flight was found to be answered without.
+// learnRejected returns the fields that the server rejected, besides those already omitted. The caller asks again
+// without them. If the server has not answered yet, they are omitted from now on. If it has, only those fields are
+// returned that another probe in flight has made to be omitted meanwhile.
 func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
 	if !isRefused(r) {
@@ -23,7 +23,7 @@ func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.F
 	return fields
 }
 
-// omit makes fields be omitted that are not yet: several probes may learn the same.
+// omit adds fields to the omitted ones, each once: several probes may learn the same.
 func (c *Capabilities) omit(fields []wire.Field) {
 	for _, f := range fields {
 		if !slices.Contains(c.Omit, f) {
@@ -42,7 +42,7 @@ func (m *Member) keepOmitted(fields []wire.Field) {
 	})
 }
 
-// restore makes fields be sent again whose omission did not help, unless it has helped another probe.
+// restore has fields sent again whose omission did not help, unless it has helped another probe.
 func (m *Member) restore(omitted []wire.Field) {
 	m.learn(func(c *Capabilities) {
 		if c.Answered {

@@ -11,7 +11,7 @@ type Question struct {
 	Ask    wire.Ask
 	Expect Expectation
 	Judge  int  // the member by whose count the length is exact, and whose answers are compared with it
-	Unfit  bool // the length is not known: it is not to be asked
+	Unfit  bool // the prompt's length is not known, so the question must not be asked
 
 	// Learn takes how many tokens that member's server counted; 0 if it does not count. It is safe for concurrent use.
 	// Nil: nobody wants to know.
@@ -25,17 +25,16 @@ type Expectation struct {
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
 	PromptTokens wire.Count // that an answer's usage confirmed; unknown: none did
-	// the server is known to cut prompts of this length: fewer tokens than PromptTokens are its fault
-	Truncated   bool
-	Again       bool   // the server had been sent the prompt, or what it begins with: see [Member.again]
-	CacheCounts bool   // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
-	ExactLimit  bool   // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
-	ExactOutput bool   // every answer must have [wire.Ask.MaxTokens]
-	Answer      string // words that the answer must contain; empty: any answer is right
+	Truncated    bool       // the server is known to cut prompts of this length, so fewer than PromptTokens are its fault
+	Again        bool       // the server had been sent the prompt, or what it begins with: see [Member.again]
+	CacheCounts  bool       // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
+	ExactLimit   bool       // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
+	ExactOutput  bool       // every answer must have [wire.Ask.MaxTokens]
+	Answer       string     // words that the answer must contain; empty: any answer is right
 }
 
-// warm reports whether the whole prompt is one that a cache is meant to know. It is no prompt that only makes another
-// exact, or asks whether the server answers.
+// warm reports whether a cache is meant to know the whole prompt. Prompts that only make another one exact, or only ask
+// whether the server answers, are not meant so.
 func (q Question) warm() bool {
 	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }
@@ -54,8 +53,8 @@ func (q Question) forMember(i, output int) Question {
 	return q
 }
 
-// tolerated is the part of a prompt's length by which a server's count may differ from it: 1/100.
-const tolerated = 100
+// lengthTolerance is the part of a prompt's length by which a server's count may differ from it: 1/100.
+const lengthTolerance = 100
 
 // otherLength reports whether the server's own count of the prompt differs from its length by more than 1%: then the
 // probe is not what its labels say. A count that is far too small is not one of the prompt, but of something else.
@@ -63,13 +62,13 @@ func (e Expectation) otherLength(prompt wire.Count) bool {
 	if e.Counted == 0 || !prompt.Known || prompt.N < min(wire.MinContext, e.Counted/4) {
 		return false
 	}
-	return tolerated*max(prompt.N-e.Counted, e.Counted-prompt.N) > e.Counted
+	return lengthTolerance*max(prompt.N-e.Counted, e.Counted-prompt.N) > e.Counted
 }
 
-// cut reports whether so few tokens were counted that the server cut the prompt: fewer than those of before, where it
-// is known to cut; else fewer than nine tenths of these, or of the words: no tokenizer joins more of words in random
-// order.
-func (e Expectation) cut(prompt wire.Count) bool {
+// isCut reports whether so few tokens were counted that the server must have cut the prompt. Of a server that is known
+// to cut, these are fewer than were confirmed before; of others, fewer than nine tenths of that. If nothing was
+// confirmed, these are fewer than nine tenths of the words: no tokenizer joins more than that of words in random order.
+func (e Expectation) isCut(prompt wire.Count) bool {
 	want := e.PromptTokens
 	switch {
 	case !prompt.Known:

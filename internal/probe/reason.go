@@ -78,9 +78,9 @@ func reasonIn(reply []byte) error {
 	return nil
 }
 
-// missing makes a 404 say what is not found, where that is sure: a server that has answered before no longer serves the
-// model, and one that lists no model serves none. Host, path and key are right then.
-func (m *Member) missing(r *Result) {
+// explainNotFound adds to a 404 what was not found, where that is certain: a server that has answered before no longer
+// serves the model, and one that lists no model serves none. Host, path and key are right then.
+func (m *Member) explainNotFound(r *Result) {
 	known := m.Capabilities()
 	switch {
 	case r.Status != http.StatusNotFound || errors.Is(r.Err, ErrNoModel):

@@ -36,7 +36,8 @@ type Result struct {
 	Hidden   bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
 
 	Timestamps TimestampSource // source of the arrival timestamps; empty if there was no token frame
-	Refused    int             // kernel timestamps not used, because the wall clock had been set
+	// RejectedTimestamps is how many of the kernel's timestamps were not believed, because the wall clock had been set.
+	RejectedTimestamps int
 
 	Cache      CacheState    // how much of the prompt the server's prefix cache had
 	RetryAfter time.Duration // pause that the server asked for; 0 if it did not
@@ -46,10 +47,10 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // what is unreliable about the numbers
 
-	// why the server rejected the request: the body of an answer that was no stream, or the error in one
+	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.
 	rejected []byte
 	again    bool        // the server had been sent the prompt before, see [Member.again]
-	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
+	gateway  wire.Server // the type that the answer's header names; the zero value if it names none
 }
 
 // Credentials are the kind of credentials that a request carried, without the secret.

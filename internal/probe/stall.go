@@ -6,8 +6,8 @@ import (
 )
 
 // A stallTimer cancels a probe if no token frame is read for too long. It counts from when a frame was read and not
-// from when it arrived: after a pause of the whole machine the frames that waited meanwhile are old, and the stream is
-// well.
+// from when it arrived: after a pause of the whole machine the frames that waited meanwhile are old, although the
+// stream is healthy.
 type stallTimer struct {
 	limit  time.Duration
 	cancel func()
@@ -54,7 +54,7 @@ func (s *stallTimer) fire() {
 	}
 }
 
-// end ends the limit.
+// end stops the timer for good.
 func (s *stallTimer) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -44,7 +44,8 @@ type Target struct {
 	DayLimit    int           // tokens of a day, prompts and answers; 0 for no limit
 }
 
-// Probe asks and times. It returns within t.Timeout, and as soon as ctx is done. The caller sets Due and Round.
+// Probe asks one question and times the answer. It returns within t.Timeout, and as soon as ctx is done. The caller
+// sets Due and Round of the result.
 func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 	return t.probe(ctx, Question{Ask: ask})
 }
@@ -92,7 +93,8 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	return req, nil
 }
 
-// request returns any request to the target. The dialect's headers hold the key; the user's win, a Host among them too.
+// request returns a request to the target with all its headers. The dialect's headers hold the key. Configured headers
+// replace them, and a configured Host replaces that of the URL.
 func (t Target) request(ctx context.Context, method, url string, body *bytes.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {

@@ -50,10 +50,6 @@ func TestTGIErrors(t *testing.T) {
 		"too long a prompt":         {[]string{openAI(alone), done}, Rejected, wire.Limits{Input: 24000}},
 		"another validation": {[]string{openAI(invalid + "`temperature` must be strictly positive")},
 			Rejected, wire.Limits{}},
-		"overloaded, native": {[]string{native("overloaded", "Model is overloaded")}, Overloaded, wire.Limits{}},
-		"overloaded":         {[]string{openAI("Model is overloaded"), done}, Overloaded, wire.Limits{}},
-		"a dead shard": {[]string{openAI("Request failed during generation: Server error: Connection refused"),
-			done}, ServerError, wire.Limits{}},
 		"after a token": {[]string{tgiText, openAI(together), done}, ServerError, wire.Limits{}},
 	} {
 		inBubble(t, name, func(t *testing.T) {

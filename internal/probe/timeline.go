@@ -52,8 +52,8 @@ type Arrival struct {
 	Read   uint32        // number of the socket read that completed the frame
 	Kernel bool          // At is the kernel's timestamp, not the time of the read
 
-	// NotBefore is a moment at which nothing had been received of all that the read found, counted from Start like At. It
-	// equals At if all came in one packet. 0: nothing is known. See [stream.Timestamp].
+	// NotBefore is a moment at which none of the bytes that the read found had been received, counted from Start like At.
+	// It equals At if all of them came in one packet. 0: nothing is known. See [stream.Timestamp].
 	NotBefore time.Duration
 
 	Behind bool // the read also completed a later frame without tokens: At may be that one's
@@ -66,7 +66,8 @@ func (t *Timeline) settle() {
 	t.Taint = t.taint()
 }
 
-// analysis returns what the arrivals show together. Only a timeline that no probe made is analysed now, each time.
+// analysis returns what the arrivals show together. It analyses a timeline that was not settled at each call: tests
+// make such ones.
 func (t *Timeline) analysis() *analysis {
 	if t.settled != nil {
 		return t.settled
@@ -83,9 +84,10 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 	return d, t.analysis().sure(d, 0)
 }
 
-// ServerTTFT counts from the last request byte written. ok is false as for TTFT, and if the token came before that.
+// ServerTTFT returns the first token frame's arrival since the last request byte was written. ok is false as for TTFT,
+// and if the token came before that.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
-	if t.OtherLength || len(t.Tokens) == 0 || t.Phases.Wrote == 0 || t.Tokens[0].At < t.Phases.Wrote {
+	if t.OtherLength || len(t.Tokens) == 0 || t.Phases.Wrote == 0 {
 		return 0, false
 	}
 	d = t.Tokens[0].At - t.Phases.Wrote
@@ -115,8 +117,7 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
-		unknown := func(a Arrival) bool { return a.N == 0 }
-		if t.OtherLength || t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
+		if t.OtherLength || t.Taint != "" || !t.attributed() {
 			return
 		}
 		a := t.analysis()
@@ -131,6 +132,12 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 			}
 		}
 	}
+}
+
+// attributed reports whether there are token frames after the first, and the tokens of each of them are known.
+func (t *Timeline) attributed() bool {
+	unknown := func(a Arrival) bool { return a.N == 0 }
+	return len(t.Tokens) > 1 && !slices.ContainsFunc(t.Tokens[1:], unknown)
 }
 
 // timePerToken returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the
@@ -168,7 +175,7 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	return most, (most-least)*maxUncertainty <= most
 }
 
-// Uncertain reports of each token frame whether it may have arrived before its timestamp; nil if none may.
+// Uncertain reports for each token frame whether it may have arrived before its timestamp; nil if none may.
 func (t *Timeline) Uncertain() []bool {
 	list := make([]bool, 0, len(t.Tokens))
 	for _, w := range t.analysis().windows {
@@ -190,7 +197,7 @@ func (t *Timeline) JoinedTokens() (n int) {
 	return n
 }
 
-// Joined reports of each token frame whether it is in a joined chunk; nil if none is.
+// Joined reports for each token frame whether it is in a joined chunk; nil if none is.
 func (t *Timeline) Joined() []bool {
 	list := make([]bool, 0, len(t.Tokens))
 	for _, c := range t.analysis().chunks {
@@ -225,10 +232,11 @@ func (t *Timeline) ReadDelays() (delays []time.Duration) {
 
 // MaxReadDelay returns the longest of [Timeline.ReadDelays]. ok is false if there are none.
 func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
-	for _, delay := range t.ReadDelays() {
-		d, ok = max(d, delay), true
+	delays := t.ReadDelays()
+	if len(delays) == 0 {
+		return 0, false
 	}
-	return d, ok
+	return slices.Max(delays), true
 }
 
 // coalesced reports whether token frame i came in one read with the one before.
@@ -274,7 +282,7 @@ const (
 // Taints returns every taint.
 func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 
-// taint returns why there is no ITL, if there is none for late reads.
+// taint returns why there is no ITL, if late reads are the reason.
 func (t *Timeline) taint() Taint {
 	tokens := 0
 	for _, a := range t.Tokens {

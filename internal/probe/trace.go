@@ -25,7 +25,7 @@ const (
 	waiting
 )
 
-// String completes an error's text.
+// String returns when a failure happened, as the end of an error's text.
 func (s stage) String() string {
 	return [...]string{
 		"while connecting", "while resolving the name", "while connecting", "during the TLS handshake",
@@ -36,8 +36,8 @@ func (s stage) String() string {
 // A trace watches one request up to its answer. net/http calls it from several goroutines.
 type trace struct {
 	start time.Time
-	looks bool          // the connection is watched: see [stream.Conn.Watch]
-	quiet time.Duration // the first part of the wait, in which it is not
+	looks bool          // the connection looks at its socket while it waits: see [stream.Conn.Watch]
+	quiet time.Duration // the first part of the wait, without looks
 
 	mu     sync.Mutex
 	now    stage
@@ -58,7 +58,9 @@ func (t *trace) context(ctx context.Context) context.Context {
 		GotConn: func(i httptrace.GotConnInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.now, t.phases.Reused, t.conn = writing, i.Reused, newResponseConn(i.Conn)
+			t.now = writing
+			t.phases.Reused = i.Reused
+			t.conn = newResponseConn(i.Conn)
 			if t.looks {
 				t.conn.socket.Watch(t.start, t.quiet)
 			}
@@ -68,7 +70,8 @@ func (t *trace) context(ctx context.Context) context.Context {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if i.Err == nil {
-				t.now, t.phases.Wrote = waiting, at.Sub(t.start)
+				t.now = waiting
+				t.phases.Wrote = at.Sub(t.start)
 			}
 		},
 	})
@@ -113,8 +116,8 @@ func (t *trace) gotToken() {
 	}
 }
 
-// rest ends the watch of the connection, which waits for nothing until the next request.
-func (t *trace) rest() {
+// endWatch ends the watch of the connection, which waits for nothing until the next request.
+func (t *trace) endWatch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn.socket != nil {
@@ -131,22 +134,23 @@ func (t *trace) abandon() {
 	}
 }
 
-// state returns the phases so far, the stage, and how many of this answer's kernel timestamps were not used.
-func (t *trace) state() (p Phases, now stage, refused int) {
+// state returns the phases so far, the stage, and how many of this answer's kernel timestamps were not believed.
+func (t *trace) state() (p Phases, now stage, rejected int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn.socket != nil {
-		refused = t.conn.socket.Rejected() - t.conn.refused
+		rejected = t.conn.socket.Rejected() - t.conn.rejectedBefore
 	}
-	return t.phases, t.now, refused
+	return t.phases, t.now, rejected
 }
 
 // A responseConn is the connection that an answer arrives on, in its layers.
 type responseConn struct {
-	body    *stream.BodyTracker
-	socket  *stream.Conn
-	secure  *tls.Conn // the outermost, since another may lead to a proxy; nil without TLS
-	refused int       // kernel timestamps of socket that were not used before this request
+	body   *stream.BodyTracker
+	socket *stream.Conn
+	secure *tls.Conn // the outermost, since another may lead to a proxy; nil without TLS
+
+	rejectedBefore int // kernel timestamps of socket that were not believed before this request
 }
 
 // newResponseConn takes apart what [Route] dialled, beneath net/http's own TLS where a proxy is used.
@@ -155,7 +159,8 @@ func newResponseConn(c net.Conn) responseConn {
 	for c != nil {
 		switch layer := c.(type) {
 		case *stream.Conn:
-			r.socket, r.refused = layer, layer.Rejected()
+			r.socket = layer
+			r.rejectedBefore = layer.Rejected()
 			return r
 		case *stream.BodyTracker:
 			r.body = layer

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
@@ -136,21 +138,26 @@ func TestOneOfManyAddresses(t *testing.T) {
 	}
 }
 
-// watched is a server that tells when a connection of its has ended.
-func watched(t *testing.T, handler http.HandlerFunc) (url string, ended <-chan net.Conn) {
+// serveCounting returns a target that asks a server in memory by a route, and counts the connections that ended there.
+func serveCounting(t *testing.T, handler http.HandlerFunc, route Route) (Target, *atomic.Int32) {
 	t.Helper()
-	gone := make(chan net.Conn, 10)
-	server := onSockets(t, false, handler, func(server *httptest.Server) {
-		server.Config.ConnState = func(c net.Conn, state http.ConnState) {
-			if state == http.StateClosed {
-				gone <- c
-			}
+	var ended atomic.Int32
+	server := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(!route.HTTP2)
+	server.Protocols.SetUnencryptedHTTP2(route.HTTP2)
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			ended.Add(1)
 		}
-	})
-	return server.URL, gone
+	}
+	target := serveTLS(t, server, nil)
+	target.Transport.route.HTTP2 = route.HTTP2
+	target.Transport.route.Reuse = route.Reuse
+	return target, &ended
 }
 
-// TestAProbeThatTimesOutLeavesNoConnection: neither before the header nor within the answer, kept or not.
+// TestAProbeThatTimesOutLeavesNoConnection holds it before the header and within the answer, by both versions of HTTP,
+// and also where connections are kept.
 func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 	early := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // until then a server does not notice that its client has gone
@@ -161,42 +168,25 @@ func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 	} {
 		for _, route := range []Route{{}, {Reuse: true}, {HTTP2: true}, {HTTP2: true, Reuse: true}} {
 			inBubble(t, fmt.Sprintf("%s, HTTP/2 %t, kept %t", name, route.HTTP2, route.Reuse), func(t *testing.T) {
-				ended := make(chan bool, 10)
-				server := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
-				server.Protocols.SetHTTP1(!route.HTTP2)
-				server.Protocols.SetUnencryptedHTTP2(route.HTTP2)
-				server.ConnState = func(_ net.Conn, state http.ConnState) {
-					if state == http.StateClosed {
-						ended <- true
-					}
-				}
-				target := serveTLS(t, server, nil)
-				target.Transport.route.HTTP2, target.Transport.route.Reuse = route.HTTP2, route.Reuse
+				target, ended := serveCounting(t, handler, route)
 				target.Timeout = 50 * ms
 				endsAs(t, target.ask(t), Timeout, "")
 				synctest.Wait()
-				equal(t, "connections that ended", 1, len(ended))
+				equal(t, "connections that ended", 1, ended.Load())
 			})
 		}
 	}
 }
 
-// TestAClosedTransportKeepsNoConnection: also not that of a probe that was under way.
+// TestAClosedTransportKeepsNoConnection holds it for the connection of a probe that was under way.
 func TestAClosedTransportKeepsNoConnection(t *testing.T) {
-	begun, goOn := make(chan bool), make(chan bool)
-	url, ended := watched(t, func(w http.ResponseWriter, r *http.Request) {
-		begun <- true
-		<-goOn
-		twoTokens.stream(w, r)
+	inBubble(t, "closed", func(t *testing.T) {
+		target, ended := serveCounting(t, twoTokens.stream, Route{Reuse: true})
+		time.AfterFunc(ms+ms/2, target.Transport.Close) // between the two tokens
+		endsAs(t, target.ask(t), OK, "")
+		synctest.Wait()
+		equal(t, "connections that ended", 1, ended.Load())
 	})
-	target := at(url, Route{Reuse: true})
-	result := make(chan *Result)
-	go func() { result <- target.ask(t) }()
-	<-begun
-	target.Transport.Close()
-	goOn <- true
-	endsAs(t, <-result, OK, "")
-	<-ended
 }
 
 // TestHTTP2DoesNotGoThroughAProxy: net/http would speak 1.1 there.

@@ -3,8 +3,8 @@ package probe
 // contradictions is how many answers in a row must contradict what was learned of a server for it to be asked again.
 const contradictions = 3
 
-// unlearn makes the server be asked again what it is, and be asked with all fields again, if answers in a row
-// contradict what others have shown: another server may be there, or another version.
+// unlearn counts the answers in a row that contradict what was learned: another server may be there, or another
+// version. After [contradictions] of them the server is asked again what it is, and with all fields.
 func (c *Capabilities) unlearn(r *Result, maxTokens int) {
 	switch {
 	case r.Outcome == OK:

@@ -74,11 +74,15 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 // then.
 func isTLS(err error) bool {
 	remote, ok := errors.AsType[*net.OpError](err)
-	return ok && remote.Op == "remote error" ||
-		errors.As(err, new(*tls.CertificateVerificationError)) ||
-		errors.As(err, new(tls.RecordHeaderError)) ||
-		errors.As(err, new(tls.AlertError)) ||
-		errors.As(err, new(x509.UnknownAuthorityError))
+	switch {
+	case ok && remote.Op == "remote error",
+		errors.As(err, new(*tls.CertificateVerificationError)),
+		errors.As(err, new(tls.RecordHeaderError)),
+		errors.As(err, new(tls.AlertError)),
+		errors.As(err, new(x509.UnknownAuthorityError)):
+		return true
+	}
+	return false
 }
 
 // badStatus returns the verdict on a response whose status is not a success, and on what its body says.

@@ -19,53 +19,45 @@ func TestWarningsOfLateReads(t *testing.T) {
 		line    Timeline
 		taint   Taint
 		outcome Outcome
+		source  Source
 		want    []string
 	}{
-		"each read on its own":  {late(1, 1, 1, 1), "", OK, nil},
-		"batched by the server": {batched(1, 2, 2), "", OK, nil},
-		"mostly batched": {batched(1, 4), "", OK,
+		"each read on its own":  {late(1, 1, 1, 1), "", OK, FromUsage, nil},
+		"batched by the server": {batched(1, 2, 2), "", OK, FromUsage, nil},
+		"mostly batched": {batched(1, 4), "", OK, FromUsage,
 			[]string{"3 of 5 token frames arrived together with the one before: something batches them"}},
-		"a burst in an answer that failed": {batched(1, 4), "", WrongLength,
+		"a burst in an answer that failed": {batched(1, 4), "", WrongLength, FromUsage,
 			[]string{"3 of 5 token frames arrived together with the one before: something batches them"}},
-		"half read on time and half late": {halfLate, "", OK, []string{
+		"half read on time and half late": {halfLate, "", OK, FromUsage, []string{
 			"the prober read up to 99.0 ms late, and 5 tokens together with others, so that their ITL is a mean: no max gap",
 			"4 of 10 token frames arrived together with the one before: something batches them",
 		}},
-		"some joined": {late(1, 1, 3, 1), "", OK,
+		"joined, and no frame says how many tokens it has": {late(1, 1, 3, 1), "", OK, FromNothing, []string{
+			"the prober read up to 99.0 ms late, and 3 tokens together with others: no max gap",
+			"6 tokens in 6 frames, and no frame says how many it carries: no ITL",
+		}},
+		"some joined": {late(1, 1, 3, 1), "", OK, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
 				"no max gap"}},
-		"the first joined": {late(45, 1, 1), "", OK,
+		"the first joined": {late(45, 1, 1), "", OK, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 45 tokens together with others, so that their ITL is a mean: " +
 				"no TTFT, no max gap"}},
-		"all joined": {late(10), TaintCoalesced, OK,
+		"all joined": {late(10), TaintCoalesced, OK, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 10 tokens together with others: no TTFT, no ITL, no max gap"}},
-		"stalled": {late(1, 3), "", Stalled,
+		"stalled": {late(1, 3), "", Stalled, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
 				"no max gap"}},
 	} {
 		n := len(test.line.Tokens)
 		test.line.Taint = test.taint
-		r := &Result{Outcome: test.outcome, Source: FromUsage, Timeline: test.line, Usage: wire.Usage{Output: wire.Tokens(n)}}
+		r := &Result{
+			Outcome: test.outcome, Source: test.source, Timeline: test.line,
+			Usage: wire.Usage{Output: wire.Tokens(n)},
+		}
 		var got []string
 		for _, err := range warnings(r, n, 0) {
 			got = append(got, err.Error())
 		}
 		equal(t, name, test.want, got)
 	}
-}
-
-// TestNoMeanOfNothing: tokens that were read together have no mean ITL where the answer has no ITL at all.
-func TestNoMeanOfNothing(t *testing.T) {
-	r := &Result{
-		Outcome: OK, Source: FromNothing, Timeline: inReads(2*ms, 99*ms, 1, 1, 3, 1),
-		Usage: wire.Usage{Output: wire.Tokens(9)},
-	}
-	var got []string
-	for _, err := range warnings(r, 9, 0) {
-		got = append(got, err.Error())
-	}
-	equal(t, "warnings", []string{
-		"the prober read up to 99.0 ms late, and 3 tokens together with others: no max gap",
-		"9 tokens in 6 frames, and no frame says how many it carries: no ITL",
-	}, got)
 }

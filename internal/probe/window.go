@@ -27,8 +27,8 @@ type lateness struct {
 	any   bool          // some read was late
 }
 
-// lateness returns from when on reads are late: a twentieth of the mean time between two reads. But 250 µs, ten times
-// a reader's wake-up, are never late.
+// lateness returns how long bytes may lie unread before their read is late: a twentieth of the mean time between two
+// reads, but at least 250 µs, which is ten times what a reader takes to wake up.
 func (t *Timeline) lateness() lateness {
 	after := max(250*time.Microsecond, t.meanReadGap()/maxUncertainty)
 	latest, _ := t.MaxReadDelay()
@@ -38,23 +38,27 @@ func (t *Timeline) lateness() lateness {
 // read reports whether the read of a was late, so that what it found may have come at different times.
 func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after && !a.onePacket() }
 
-// uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: a frame behind
-// it was read late with it, or the kernel's timestamp was refused while the reader was late.
+// uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: because a frame
+// behind it was read late with it, or because it has no timestamp of the kernel and the reader may have been late.
 func (l lateness) uncertain(a Arrival) bool {
-	return a.Behind && l.read(a) || l.any && !a.Kernel || a.refused()
+	if a.Kernel {
+		return a.Behind && l.read(a)
+	}
+	return l.any || a.rejected()
 }
 
-// refused reports whether the kernel's timestamp was not believed: At is the time of the read, however late that was.
-func (a Arrival) refused() bool { return !a.Kernel && a.NotBefore > 0 }
+// rejected reports whether the kernel's timestamp was not believed: At is the time of the read, however late that was.
+func (a Arrival) rejected() bool { return !a.Kernel && a.NotBefore > 0 }
 
 // onePacket reports whether all that the read found came in one packet, so that each of its frames arrived at At.
 func (a Arrival) onePacket() bool { return a.Kernel && a.NotBefore == a.At }
 
-// known reports whether token frame i arrived at its timestamp. Once a read was late, those of shared reads may not
-// have, unless they came in one packet: a read that looks on time may have come just after the last of several packets.
+// known reports whether token frame i arrived at its timestamp. If no read was late, all frames did. Otherwise a frame
+// that shares its read with a later one may have arrived earlier, unless all came in one packet: even a read that looks
+// on time may have come just after the last of several packets.
 func (t *Timeline) known(i int, late lateness) bool {
 	a := t.Tokens[i]
-	if a.refused() {
+	if a.rejected() {
 		return false
 	}
 	if !late.any || a.onePacket() {
@@ -99,7 +103,7 @@ func (t *Timeline) windows(late lateness) []window {
 	return list
 }
 
-// earliest returns the last moment before which no token can have arrived, as far as the header and the request say.
+// earliest returns the latest moment of which header and request show that no token had arrived before it.
 func (t *Timeline) earliest() time.Duration {
 	if len(t.Tokens) == 0 {
 		return 0
@@ -139,7 +143,8 @@ func (a *analysis) uncertainty(i int) time.Duration {
 	return width
 }
 
-// sure reports whether a value that depends on the arrival of token frame i is certain enough for a sample.
+// sure reports whether a value that depends on the arrival of token frame i is certain enough for a sample. A negative
+// one never is.
 func (a *analysis) sure(value time.Duration, i int) bool {
 	return a.uncertainty(i)*maxUncertainty <= value
 }

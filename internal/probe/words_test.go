@@ -11,7 +11,7 @@ import (
 // TestWordsGoBeforeTheStatus holds failures that a status alone tells wrongly or not at all: their outcome, and the
 // reason that the hint follows.
 func TestWordsGoBeforeTheStatus(t *testing.T) {
-	nothing := answers(200, "text/event-stream", "")
+	reasons := []error{ErrTooLong, ErrNoTemplate, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish}
 	unfinished := tokens(3, ms).stream
 	for name, test := range map[string]struct {
 		server http.HandlerFunc
@@ -34,8 +34,14 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		"Portkey without its header": {reply(400,
 			`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`),
 			Rejected, ErrWantsHeader},
-		"an empty stream":           {nothing, Empty, ErrNothing},
-		"nothing but its end":       {answers(200, "text/event-stream", data(done)), Empty, nil},
+		"a prompt that is too long": {reply(400, `{"error":{"message":"This model's maximum context length is 4096 tokens"}}`),
+			Rejected, ErrTooLong},
+		"TGI without a template": {reply(400,
+			`{"error":"Template error: template not found","error_type":"template_error"}`), Rejected, ErrNoTemplate},
+		"vLLM without a template": {reply(400,
+			`{"message":"you must provide a chat template if the tokenizer does not define"}`), Rejected, ErrNoTemplate},
+		"a wrong parameter":         {reply(400, `{"error":{"message":"max_tokens must be at least 1"}}`), Rejected, nil},
+		"an empty stream":           {answers(200, "text/event-stream", ""), Empty, ErrNothing},
 		"a stream without a reason": {unfinished, Truncated, ErrNoFinish},
 		"a quota": {reply(429, `{"error":{"message":"Rate limit reached for model a","code":"429"}}`),
 			RateLimited, nil},
@@ -45,8 +51,14 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 			target.Key = "Invalid model" // what hides it keeps the reason
 			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 3})
 			endsAs(t, r, test.want, "")
-			if test.reason != nil && !errors.Is(r.Err, test.reason) {
-				t.Errorf("%v, not for the reason %v", r.Err, test.reason)
+			var got error
+			for _, reason := range reasons {
+				if errors.Is(r.Err, reason) {
+					got = reason
+				}
+			}
+			if !errors.Is(got, test.reason) {
+				t.Errorf("%v: the reason is %v, want %v", r.Err, got, test.reason)
 			}
 		})
 	}

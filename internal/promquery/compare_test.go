@@ -25,9 +25,9 @@ func periodMeans(first int, target string, scale float64) model.Matrix {
 	return model.Matrix{stream}
 }
 
-// TestCompare compares two targets, of which b is 5% slower. It has no sample in the first of 20 periods, and no mean in
-// the second. Then it compares a target with itself a day earlier, of which there is too little data: too few requests,
-// or too short a time.
+// TestCompare compares two targets, of which b is 5% slower. It has no sample in the first of 20 periods, and no mean
+// in the second. Then it compares a target with itself a day earlier, of which there is too little data: too few
+// requests, or too short a time.
 func TestCompare(t *testing.T) {
 	means := periodMeans(2, "b", 1.05e-3)
 	means[0].Values[0].Value = model.SampleValue(math.Inf(1))

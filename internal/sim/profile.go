@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Profile is a named set of measured figures: which server it is and how fast. MaxBatch
-// decides between the two latency models of queue.go: 0 is a server that is always alone, above 0 one with continuous
-// batching.
+// Profile is a named set of measured figures: which server it is and how fast. MaxBatch decides between the two latency
+// models of queue.go: with 0 a request is never slowed down by others, above 0 there is continuous batching.
 type Profile struct {
 	Name        string // what ParseProfile knows it by
 	Help        string // where the figures come from

@@ -13,7 +13,7 @@ const (
 	blockSize = 16 // tokens of a block of the prefix cache
 )
 
-// A prompt is what a server keeps of what its model would see.
+// A prompt is what the simulated server keeps of the text that its model would see.
 type prompt struct {
 	tokens  int
 	blocks  []uint64 // hashes of the full blocks of blockSize tokens, each over all before it and the salt

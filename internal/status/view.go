@@ -269,20 +269,20 @@ func (v *view) patience() float64 {
 	return max(least, 2*float64(v.Quantiles.E2EL.P95))
 }
 
-// orNull returns a pointer to s, or nil if s is empty.
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 // nonNil returns labels that are not null in JSON.
 func nonNil(labels map[string]string) map[string]string {
 	if labels == nil {
 		return map[string]string{}
 	}
 	return labels
+}
+
+// orNull returns a pointer to s, or nil if s is empty.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // Why says what is wrong with the target, in sentences without full stops; nil if nothing is wrong.

@@ -36,7 +36,7 @@ func delaysOfProber() []Instrument {
 			Scope: ScopeProber,
 			Help: "Kernel timestamps that were rejected and replaced by the time of the read: they were in the " +
 				"future, near a change of the wall clock, or of packets that arrived out of order.",
-			fromResult: countOf(func(r *probe.Result) int { return r.Refused }),
+			fromResult: countOf(func(r *probe.Result) int { return r.RejectedTimestamps }),
 		},
 	}
 }

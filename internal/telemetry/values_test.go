@@ -89,7 +89,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			},
 		},
 		"late reads cost the gaps and nothing else": {
-			success(func(r *probe.Result) { r.Taint, r.Refused = probe.TaintLate, 2 }),
+			success(func(r *probe.Result) { r.Taint, r.RejectedTimestamps = probe.TaintLate, 2 }),
 			map[string]string{
 				"llm.probe.itl":                         "",
 				"llm.probe.ttft":                        "0.6*",

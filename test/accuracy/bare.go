@@ -14,8 +14,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// newBare is what a client costs at least, and how late one goroutine a stream is that does nothing but read and note
-// the time. Each answer has a connection of its own, which the server closes.
+// newBare returns a reader that does nothing but read and note the time, with a goroutine for each stream. It measures
+// what a client costs at least, and how late it is at least. Each answer has its own connection, which the server
+// closes.
 func newBare(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	body, err := dialect.Body(ask)
 	if err != nil {
@@ -48,7 +49,8 @@ func newBare(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	}, nil
 }
 
-// arrivals is the loop: when each frame came, since start. A frame has one closing bracket, that of its choices or of [DONE].
+// arrivals reads an answer to its end. It returns when each frame came, since start. A frame has one closing bracket,
+// that of its choices or of [DONE].
 func arrivals(conn io.Reader, start time.Time, frames int) ([]time.Duration, error) {
 	at := make([]time.Duration, 0, frames)
 	buf := make([]byte, 4096)
@@ -67,6 +69,7 @@ func arrivals(conn io.Reader, start time.Time, frames int) ([]time.Duration, err
 	}
 }
 
+// bareSeen returns what was seen of one answer, from the arrivals of its token frames.
 func bareSeen(trace string, start time.Time, at []time.Duration) seen {
 	s := seen{Trace: trace}
 	for i, d := range at {

@@ -51,7 +51,8 @@ const (
 	first = time.Second
 )
 
-// child is this program with a job; what goes wrong it says on our standard error. What is to be done before is a shell's.
+// child returns a command that runs this program with a job. Its standard error is ours. Before is a text for a shell
+// that runs first, for example to enter a control group; empty for none.
 func child(ctx context.Context, before string, j job) (*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -86,7 +87,7 @@ func doJob(ctx context.Context) (asked bool, err error) {
 	return true, j.report(ctx, os.Stdout)
 }
 
-// A report is what a client tells at its end.
+// A report is what a client writes at its end.
 type report struct {
 	Streams []seen
 	CPU     time.Duration // of the process, from its start until all streams were read
@@ -110,7 +111,7 @@ type seen struct {
 // the function that it returns, so that this is not in what the client costs.
 type reader func(ctx context.Context) (func() seen, error)
 
-// report is a client: it reads all streams, and writes its report to out.
+// report does the job of a client: it reads all streams, and writes its report to out.
 func (j job) report(ctx context.Context, out io.Writer) error {
 	dialect, err := wire.Lookup("openai-chat")
 	if err != nil {
@@ -144,14 +145,14 @@ func (j job) report(ctx context.Context, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(r)
 }
 
-// spent is the processor time that this process has used.
+// spent returns the processor time that this process has used.
 func spent() (time.Duration, error) {
 	var used syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &used)
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), err
 }
 
-// spans is about how long the job takes.
+// spans returns about how long the job takes.
 func (j job) spans() time.Duration {
 	return j.Spread + first + time.Duration(j.Tokens)*j.Gap
 }
@@ -175,7 +176,7 @@ func (j job) readAll(ctx context.Context, read reader) ([]func() seen, error) {
 	return saw, nil
 }
 
-// begin is when stream i begins: evenly in the spread, so that beginnings do not
+// begin returns when stream i begins: evenly in the spread, so that beginnings do not
 // pile up, and each at a part of a gap of its own, so that tokens do not either:
 //
 //	(⌊i/n·spread/gap⌋ + frac(i·φ))·gap

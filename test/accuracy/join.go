@@ -112,7 +112,7 @@ func spreadOf(list []time.Duration) (s spread) {
 	return spread{n: len(list), p50: rank(50), p95: rank(95), p99: rank(99), max: rank(100), mean: s.mean}
 }
 
-// median is the middle one, the mean of both if there are two. The list is not
+// median returns the middle one, the mean of both if there are two. The list is not
 // empty.
 func median(list []float64) float64 {
 	sorted := slices.Sorted(slices.Values(list))

@@ -116,13 +116,15 @@ func (p plan) header(all []*measured) string {
 	for _, m := range all {
 		others = append(others, 100*m.noise())
 	}
-	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
+	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. "+
+		"Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
 		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most.",
-		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Gap, p.Tokens, p.alone, p.Spread,
+		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(),
+		p.Gap, p.Tokens, p.alone, p.Spread,
 		p.runs, median(others), slices.Max(others))
 }
 
-// processor is the model of the processors, as the kernel calls it.
+// processor returns the model of the processors, as the kernel calls it.
 func processor() string {
 	data, _ := os.ReadFile("/proc/cpuinfo") // a line in a header: it may lack
 	_, after, _ := strings.Cut(string(data), "model name")
@@ -130,7 +132,7 @@ func processor() string {
 	return cmp.Or(strings.Trim(line, "\t :"), runtime.GOARCH)
 }
 
-// release is the kernel's version.
+// release returns the kernel's version.
 func release() string {
 	data, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	version, _, _ := strings.Cut(strings.TrimSpace(string(data)), "-")

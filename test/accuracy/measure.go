@@ -24,7 +24,7 @@ type measured struct {
 	stolen      float64       // share that the hypervisor gave to other machines
 }
 
-// perThousand is what 1,000 token frames cost the client, everything included.
+// perThousand returns what 1,000 token frames cost the client, everything included.
 func (m *measured) perThousand() time.Duration {
 	return m.cpu * 1000 / time.Duration(m.frames)
 }
@@ -36,7 +36,7 @@ func (m *measured) String() string {
 		short(m.late.p99), 100*m.noise())
 }
 
-// noise is the share of the processors that was not there for what is measured. What the
+// noise returns the share of the processors that was not there for what is measured. What the
 // host stole may be counted as if the process on whose turn it did had used it.
 func (m *measured) noise() float64 { return max(m.others, m.stolen) }
 
@@ -73,7 +73,8 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	share := func(d time.Duration) float64 {
 		return max(0, d.Seconds()/(after.at.Sub(before.at).Seconds()*float64(runtime.NumCPU())))
 	}
-	m := &measured{client: client, streams: streams, cpu: r.CPU, peak: r.Peak, server: cpu, stolen: share(after.stolen - before.stolen)}
+	m := &measured{client: client, streams: streams, cpu: r.CPU, peak: r.Peak, server: cpu}
+	m.stolen = share(after.stolen - before.stolen)
 	m.others = share(after.busy - before.busy - (after.served - before.served) - r.CPU)
 	m.joined, err = join(r.Streams, w)
 	return m, err
@@ -94,8 +95,8 @@ func used(s *server) (u usage, err error) {
 	return u, errors.Join(errs[:]...)
 }
 
-// ask has a client do a job, in a process of its own: this program. Throttled it has a fifth
-// of a processor: 20 of each 100 ms, and a neighbour that uses up what it leaves.
+// ask runs a client that does a job, in its own process. If throttle is set, the client has 20 of each 100 ms of one
+// processor, and a neighbour uses the rest.
 func ask(ctx context.Context, j job, throttle bool) (r report, err error) {
 	enter := ""
 	if throttle {

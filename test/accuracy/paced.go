@@ -52,8 +52,7 @@ type writes map[string][]written
 // when it was due, and the moments before and after its Write.
 type written struct{ Due, Before, After int64 }
 
-// servePaced serves until in ends. It tells its address in the first line of out, and
-// then what it wrote.
+// servePaced serves until in ends. It writes its address in the first line of out, and at the end its log.
 func servePaced(j job, in io.Reader, out io.Writer) error {
 	p := &paced{
 		gap: j.Gap, first: cmp.Or(j.First, first), whole: j.Shape == oneWrite,
@@ -161,11 +160,12 @@ func sleepUntil(at time.Time) {
 	}
 }
 
-// vllmFrames is an answer as vLLM sends it when it is asked for continuous usage, in
+// vllmFrames returns an answer as vLLM sends it when it is asked for continuous usage, in
 // HTTP chunks: one a token. The role goes with the first token, usage and the end with
 // the last.
 func vllmFrames(tokens int) [][]byte {
-	const head = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767225600,"model":"` + model + `","choices":[`
+	const head = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767225600,` +
+		`"model":"` + model + `","choices":[`
 	choice := func(delta, finish string) string {
 		return `{"index":0,"delta":{` + delta + `},"logprobs":null,"finish_reason":` + finish + `}`
 	}
@@ -191,6 +191,7 @@ func vllmFrames(tokens int) [][]byte {
 }
 
 // okHead begins each response.
-const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n" +
+	"Transfer-Encoding: chunked\r\n\r\n"
 
 func chunked(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }

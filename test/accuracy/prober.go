@@ -11,7 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// newProber is the product, from the request to the result: a connection a stream.
+// newProber returns a reader that is the product, from the request to the result. Each stream has its own connection.
 func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	target := newTarget(j, dialect)
 	debug.SetGCPercent(35) // as prober run does
@@ -27,6 +27,7 @@ func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	}, nil
 }
 
+// newTarget returns the target of a job.
 func newTarget(j job, dialect *wire.Dialect) probe.Target {
 	return probe.Target{
 		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober",
@@ -35,6 +36,7 @@ func newTarget(j job, dialect *wire.Dialect) probe.Target {
 	}
 }
 
+// seenBy returns what the prober saw of one answer.
 func seenBy(r *probe.Result) seen {
 	s := seen{
 		Trace: r.TraceID, Together: r.Coalesced(), Tainted: r.Taint != "",

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // nothing of times.
 func TestAllFramesAreJoined(t *testing.T) {
 	var out, progress bytes.Buffer
-	args := []string{"-streams", "1,2", "-tokens", "20", "-tokens-alone", "10", "-gap", "2ms", "-spread", "10ms", "-runs", "1"}
+	args := strings.Fields("-streams 1,2 -tokens 20 -tokens-alone 10 -gap 2ms -spread 10ms -runs 1")
 	if err := run(t.Context(), args, &out, &progress); err != nil {
 		t.Fatal(err)
 	}

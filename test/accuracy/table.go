@@ -9,10 +9,11 @@ import (
 
 const mega = 1e6 // bytes of a MB
 
-// itlTable is what the prober said of ITL, a line for each measurement, in Markdown.
+// itlTable returns a table of what the prober said of ITL in Markdown, with a line for each measurement.
 func itlTable(all []*measured) string {
 	var b strings.Builder
-	b.WriteString("| streams | client | with ITL | tokens joined | mean ITL off by | median | P95 | P99 | with TTFT | with max gap, off by at most | truth P50, P99 | others took |\n" +
+	b.WriteString("| streams | client | with ITL | tokens joined | mean ITL off by | median | P95 | P99 | with TTFT | " +
+		"with max gap, off by at most | truth P50, P99 | others took |\n" +
 		"|" + strings.Repeat("---|", 12) + "\n")
 	for _, m := range all {
 		if m.client == bareReader {
@@ -26,18 +27,21 @@ func itlTable(all []*measured) string {
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s | %s, %s | %s, %s | %s |\n",
 			m.streams, m.client, percent(share(m.withITL, m.streams)), percent(share(m.joinedTokens, m.frames)),
-			off(m.itl.mean, m.truth.mean), off(m.itl.p50, m.truth.p50), off(m.itl.p95, m.truth.p95), off(m.itl.p99, m.truth.p99),
+			off(m.itl.mean, m.truth.mean), off(m.itl.p50, m.truth.p50),
+			off(m.itl.p95, m.truth.p95), off(m.itl.p99, m.truth.p99),
 			percent(share(m.withTTFT, m.streams)), percent(share(m.withMax, m.streams)), short(m.maxOff),
 			short(m.truth.p50), short(m.truth.p99), percent(m.noise()))
 	}
 	return b.String()
 }
 
-// table is of arrivals, in Markdown: a line for all runs of one client with one number of streams.
+// table returns the table of arrivals in Markdown, with a line for all runs of one client with one number of streams.
 func table(all []*measured) string {
 	var b strings.Builder
-	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | P99 between brief Writes, share of other gaps | TTFT error P50, P99, max | " +
-		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel timestamps | server late P50, P99 | its CPU |\n" +
+	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | " +
+		"P99 between brief Writes, share of other gaps | TTFT error P50, P99, max | CPU per 1,000 frames | " +
+		"of the bare reader's | peak memory | read together | tainted | kernel timestamps | server late P50, P99 | " +
+		"its CPU |\n" +
 		"|" + strings.Repeat("---|", 16) + "\n")
 	of := func(streams int, client string) (runs []*measured) {
 		for _, m := range all {
@@ -55,7 +59,7 @@ func table(all []*measured) string {
 	return b.String()
 }
 
-// row has the medians of the runs of one client, and of the ratios to the bare reader of the same run.
+// row returns a line with the medians of the runs of one client, and of the ratios to the bare reader of the same run.
 func row(runs, bares []*measured) string {
 	of := func(f func(m, bare *measured) float64) float64 {
 		list := make([]float64, 0, len(runs))
@@ -75,7 +79,8 @@ func row(runs, bares []*measured) string {
 		p99, peaks = append(p99, float64(m.gaps.p99)), append(peaks, m.peak)
 	}
 	m := runs[0]
-	return fmt.Sprintf("| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
+	return fmt.Sprintf("| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s | %s, %s, %s | %s | %.2f | %.0f MB | "+
+		"%s | %s | %s | %s, %s | %s |\n",
 		m.streams, m.client,
 		took(func(m *measured) time.Duration { return m.gaps.p50 }),
 		took(func(m *measured) time.Duration { return m.gaps.p99 }),
@@ -98,7 +103,7 @@ func row(runs, bares []*measured) string {
 		took(func(m *measured) time.Duration { return m.server * 1000 / time.Duration(m.frames) }))
 }
 
-// short is a duration in the unit that suits it, with three digits.
+// short returns the text of a duration, in the unit that suits it, with three digits.
 func short(d time.Duration) string {
 	size := d.Abs()
 	switch {
@@ -110,7 +115,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.3g s", d.Seconds())
 }
 
-// share is n of so many; 0 of none.
+// share returns n of so many; 0 of none.
 func share(n, of int) float64 { return float64(n) / float64(max(1, of)) }
 
 func percent(share float64) string {

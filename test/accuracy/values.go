@@ -169,7 +169,7 @@ type values struct {
 	Delay              time.Duration // the longest time that bytes lay unread
 }
 
-// probeInTurn is the client of -values: it makes one probe after another.
+// probeInTurn does the job of the client of -values: it makes one probe after another.
 func (j job) probeInTurn(ctx context.Context, out io.Writer) error {
 	dialect, err := wire.Lookup("openai-chat")
 	if err != nil {
@@ -201,6 +201,7 @@ func (j job) probeInTurn(ctx context.Context, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(report)
 }
 
+// valuesOf returns what a probe published.
 func valuesOf(r *probe.Result) values {
 	sample := func(d time.Duration, ok bool) time.Duration {
 		if !ok {
@@ -222,7 +223,7 @@ type tally struct {
 	mostPart    float64       // the largest error as a part of the true value
 }
 
-// add adds a value whose true one lies between two moments of the server's log.
+// add adds a value. The true value lies between least and most, which are of the server's log.
 func (t *tally) add(value, least, most time.Duration) {
 	if value < 0 {
 		return

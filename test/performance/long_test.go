@@ -19,7 +19,8 @@ var (
 // moments are when the long run is looked at, from its start; it is too when it
 // ends.
 var moments = []time.Duration{
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute, 45 * time.Minute, time.Hour,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute,
+	45 * time.Minute, time.Hour,
 }
 
 // BenchmarkLong finds whether one target costs the same memory after an hour as

@@ -47,7 +47,7 @@ func startBoth(b *testing.B, targets int, args ...string) (simulator, prober pro
 	return simulator, prober, prober.Listening(b)
 }
 
-// targetsFile is n targets at one server.
+// targetsFile returns n targets at one server.
 func targetsFile(b *testing.B, server string, n int) string {
 	b.Helper()
 	var text strings.Builder
@@ -62,13 +62,13 @@ func targetsFile(b *testing.B, server string, n int) string {
 	return path
 }
 
-// cpu is the time that processors spent on the process, the kernel's included.
+// cpu returns the time that processors spent on the process, the kernel's included.
 func (p process) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	return told[time.Duration](b)(machine.CPU(p.Cmd.Process.Pid))
 }
 
-// memory is a line of the process's status, in bytes: see [machine.Memory].
+// memory returns a line of the process's status, in bytes: see [machine.Memory].
 func (p process) memory(b *testing.B, name string) float64 {
 	b.Helper()
 	return told[float64](b)(machine.Memory(p.Cmd.Process.Pid, name))

@@ -44,7 +44,7 @@ func fetch(b *testing.B, base, accept, encoding string) []byte {
 	return body
 }
 
-// timed is how long a scrape takes, the shortest of three, and its size in bytes.
+// timed returns how long a scrape takes, the shortest of three, and its size in bytes.
 func timed(b *testing.B, base, accept, encoding string) (took time.Duration, size int) {
 	b.Helper()
 	took = time.Hour
@@ -60,11 +60,11 @@ func timed(b *testing.B, base, accept, encoding string) (took time.Duration, siz
 type page struct {
 	series     int                                  // that it keeps
 	of         map[string]int                       // series of a metric
-	sums       map[string]float64                   // of the series of a metric; of those with outcome ok by the name and " ok"
+	sums       map[string]float64                   // of a metric; by its name and " ok", of its series with outcome ok
 	histograms map[string]*histogram.FloatHistogram // native, summed over their series
 }
 
-// scrape is what Prometheus reads of a page in a format, native histograms alone where it has them.
+// scrape returns what Prometheus reads of a page in a format, native histograms alone where it has them.
 func scrape(b *testing.B, base, format string) page {
 	b.Helper()
 	p := page{of: map[string]int{}, sums: map[string]float64{}, histograms: map[string]*histogram.FloatHistogram{}}
@@ -100,12 +100,12 @@ func scrape(b *testing.B, base, format string) page {
 	return p
 }
 
-// grown is by how much a metric has grown since an earlier scrape.
+// grown returns by how much a metric has grown since an earlier scrape.
 func (p page) grown(earlier page, metric string) float64 {
 	return p.sums[metric] - earlier.sums[metric]
 }
 
-// since is what a native histogram has got since an earlier scrape.
+// since returns what a native histogram has got since an earlier scrape.
 func (p page) since(b *testing.B, earlier page, metric string) *histogram.FloatHistogram {
 	b.Helper()
 	h, _, _, err := p.histograms[metric].Copy().Sub(earlier.histograms[metric])
@@ -115,7 +115,7 @@ func (p page) since(b *testing.B, earlier page, metric string) *histogram.FloatH
 	return h
 }
 
-// quantileMS is a quantile in milliseconds, interpolated in its bucket.
+// quantileMS returns a quantile in milliseconds, interpolated in its bucket.
 func quantileMS(q float64, h *histogram.FloatHistogram) float64 {
 	seconds, _ := promql.HistogramQuantile(q, h, "", posrange.PositionRange{})
 	return 1e3 * seconds

@@ -37,11 +37,10 @@ const scrapeInterval = 15 * time.Second
 
 const mega = 1e6 // bytes of a MB
 
-// BenchmarkTargets finds what a number of targets costs, each probed every ten
-// seconds with prompts of 21,000 tokens and answers of 100. One simulated server
-// stands for all of them. What its process takes is told apart, and what others
-// took of the machine's processors meanwhile: with neighbours the figures are
-// worth nothing. Each number takes two minutes: -benchtime 1x is enough.
+// BenchmarkTargets finds what a number of targets costs, each probed every ten seconds with prompts of 21,000 tokens
+// and answers of 100. One simulated server stands for all of them. The log also has what its process took of the
+// machine's processors, and what others took: with neighbours the figures are worth nothing. Each number takes two
+// minutes: -benchtime 1x is enough.
 func BenchmarkTargets(b *testing.B) {
 	for text := range strings.SplitSeq(*targetsFlag, ",") {
 		var n int
@@ -102,20 +101,21 @@ func measure(b *testing.B, n int) *measured {
 	return m
 }
 
-// grown is by how much a metric grew meanwhile.
+// grown returns by how much a metric grew meanwhile.
 func (m *measured) grown(metric string) float64 { return m.after.grown(m.before, metric) }
 
-// cores is how many processors were busy for a time of them.
+// cores returns how many processors were busy for a time of them.
 func (m *measured) cores(spent time.Duration) float64 { return spent.Seconds() / m.took.Seconds() }
 
-// rows are the line of each table in docs/measurement.md, and what must be known
+// rows returns the line of each table in docs/measurement.md, and what must be known
 // to believe it.
 func (m *measured) rows(b *testing.B) string {
 	b.Helper()
 	var text strings.Builder
 	probes, delay := m.grown("llm_probe_probes_total"), m.after.since(b, m.before, "llm_prober_schedule_delay_seconds")
 	fmt.Fprintf(&text, "| %d | %.3g | %.0f | %.0f | %.0f ms | %.3f | %.1f ms | %.0f MB | %.0f MB | %.1f s |\n",
-		m.targets, probes/m.took.Seconds(), probes-m.grown("llm_probe_probes_total ok"), m.grown("llm_probe_skipped_total"), quantileMS(.99, delay),
+		m.targets, probes/m.took.Seconds(), probes-m.grown("llm_probe_probes_total ok"),
+		m.grown("llm_probe_skipped_total"), quantileMS(.99, delay),
 		m.cores(m.cpu), 1e3*m.cpu.Seconds()/max(1, probes), m.resident/mega, m.peak/mega, m.first.Seconds())
 	fmt.Fprintf(&text, "| %d | %d | %d |%s", m.targets, m.after.series, m.classic, m.pages)
 	fmt.Fprintf(&text, "\nthe simulator took %.2f cores, others %.2f\n", m.cores(m.simulator), m.cores(m.others))

@@ -1,0 +1,281 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/memconn"
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// An instance is a daemon that runs, in memory, and a client of its HTTP.
+type instance struct {
+	t       *testing.T
+	options config.Options // what a reload finds
+	dial    probe.Dial     // reaches its HTTP server
+	client  *http.Client   // uses dial
+	logs    *observer.ObservedLogs
+	stop    context.CancelFunc
+	wait    func() error // for the end; it returns the error of Run
+	fails   error        // that Run is expected to end with; nil: none
+}
+
+// start runs d until the end of the test, with the settings of configured. It probes the targets that these name, or
+// else all hosts of the network. A drain of 0 is a second.
+func (n *network) start(d *Daemon, settings ...string) *instance {
+	n.t.Helper()
+	listener := memconn.Listen(memconn.Buffer)
+	d.Listener = listener
+	if d.Dial == nil {
+		d.Dial = n.dial
+	}
+	i := start(n.t, d, configured(n.names, settings...))
+	i.dial = listener.Dial
+	i.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: i.dial}}
+	synctest.Wait()
+	return i
+}
+
+// start runs d on its listener until the end of the test, with the configuration that the options lead to.
+func start(t *testing.T, d *Daemon, options config.Options) *instance {
+	t.Helper()
+	i := &instance{t: t, options: options}
+	core, logs := observer.New(zapcore.DebugLevel)
+	i.logs = logs
+	d.Log = zap.New(core)
+	d.Drain = cmp.Or(d.Drain, time.Second)
+	d.Load = func(files *engine.Files) (*config.Config, error) { return Load(i.options, files) }
+	d.Files = engine.NewFiles()
+	d.Config, d.Refused = d.Load(d.Files)
+	if d.Refused != nil {
+		var ok bool
+		d.Config, ok = Idle(d.Refused, options.Environ, nil)
+		if !ok {
+			t.Fatal(d.Refused)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	i.stop = stop
+	i.wait = sync.OnceValue(func() error { return <-ended })
+	t.Cleanup(i.end)
+	return i
+}
+
+// end stops the instance and waits for its end.
+func (i *instance) end() {
+	i.t.Helper()
+	i.stop()
+	if err := i.wait(); !errors.Is(err, i.fails) {
+		i.t.Errorf("the instance ended with %v, want %v", err, i.fails)
+	}
+}
+
+// configured returns a configuration of short prompts and answers, 85 tokens together, and more settings: variables and
+// their values. Unless these name targets, it has the hosts.
+func configured(hosts []string, settings ...string) config.Options {
+	o := config.Options{Environ: map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "5"}}
+	for pair := range slices.Chunk(settings, 2) {
+		o.Environ[pair[0]] = pair[1]
+	}
+	if o.Environ["PROBER_TARGETS_FILE"] == "" && o.Environ["PROBER_TARGETS_0_URL"] == "" {
+		for _, host := range hosts {
+			o.URLs = append(o.URLs, "http://"+host)
+		}
+	}
+	return o
+}
+
+// mustReload makes the instance read another configuration, which is valid.
+func (i *instance) mustReload(hosts []string, settings ...string) {
+	i.t.Helper()
+	i.options = configured(hosts, settings...)
+	if status, text := i.ask(http.MethodPost, "/-/reload"); status != http.StatusOK {
+		i.t.Fatalf("%d %s", status, text)
+	}
+}
+
+// ask returns the status and the body of an answer of the instance. Header is names and values.
+func (i *instance) ask(method, path string, header ...string) (status int, body string) {
+	i.t.Helper()
+	r, err := http.NewRequestWithContext(i.t.Context(), method, "http://prober"+path, nil)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	response, err := i.client.Do(r)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+func (i *instance) get(path string) string {
+	i.t.Helper()
+	_, body := i.ask(http.MethodGet, path)
+	return body
+}
+
+// valueOf returns the value of the first series on a page of metrics that has the name and the labels of a selector,
+// which is written as in PromQL. ok is false if there is none.
+func valueOf(page, selector string) (value float64, ok bool) {
+	name, labels, _ := strings.Cut(strings.TrimSuffix(selector, "}"), "{")
+	for line := range strings.Lines(page) {
+		series, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if series != name && !strings.HasPrefix(series, name+"{") {
+			continue
+		}
+		isMissing := func(label string) bool { return !strings.Contains(series, label) }
+		if slices.ContainsFunc(strings.Split(labels, ","), isMissing) {
+			continue
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		return value, err == nil
+	}
+	return 0, false
+}
+
+// metric returns what the instance serves for a selector.
+func (i *instance) metric(selector string) (value float64, ok bool) {
+	i.t.Helper()
+	return valueOf(i.get("/metrics"), selector)
+}
+
+// expectMetrics expects the values of selectors.
+func (i *instance) expectMetrics(want map[string]float64) {
+	i.t.Helper()
+	page, got := i.get("/metrics"), map[string]float64{}
+	for selector := range want {
+		value, ok := valueOf(page, selector)
+		if ok {
+			got[selector] = value
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		i.t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+// expectLastReload expects whether the configuration that was read last is in force.
+func (i *instance) expectLastReload(successful bool) {
+	i.t.Helper()
+	want := map[bool]float64{false: 0, true: 1}
+	i.expectMetrics(map[string]float64{"llm_prober_config_last_reload_successful": want[successful]})
+}
+
+var slotLine = regexp.MustCompile(
+	`(?m)^llm_probe_(?:probes|skipped)_total\{.*(?:outcome|reason)="(\w+)".*target="([^"]*)"\} ([1-9]\d*)$`)
+
+// slotsOf returns what became of the slots of a target, outcomes and then reasons why slots were skipped, as far as
+// there are any: "ok=60 overlap=1".
+func slotsOf(page, target string) string {
+	var all []string
+	for _, found := range slotLine.FindAllStringSubmatch(page, -1) {
+		if found[2] == target {
+			all = append(all, found[1]+"="+found[3])
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func (i *instance) expectSlots(target, want string) {
+	i.t.Helper()
+	if got := slotsOf(i.get("/metrics"), target); got != want {
+		i.t.Errorf("slots of %s: %q, want %q", target, got, want)
+	}
+}
+
+var intervalLine = regexp.MustCompile(`(?m)^llm_probe_interval_seconds\{.*target="([^"]*)"`)
+
+// expectTargets expects the names of the targets that have series, sorted.
+func (i *instance) expectTargets(want ...string) {
+	i.t.Helper()
+	var names []string
+	for _, found := range intervalLine.FindAllStringSubmatch(i.get("/metrics"), -1) {
+		names = append(names, found[1])
+	}
+	slices.Sort(names)
+	if diff := gocmp.Diff(want, names); diff != "" {
+		i.t.Errorf("targets (-want +got):\n%s", diff)
+	}
+}
+
+// awaitProbe returns when a probe of a target is in flight: within an interval of ten seconds.
+func (i *instance) awaitProbe(target string) {
+	i.t.Helper()
+	for range 100 {
+		inFlight, _ := i.metric(`llm_probe_in_flight{target="` + target + `"}`)
+		if inFlight == 1 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	i.t.Fatalf("no probe of %s is in flight after ten seconds", target)
+}
+
+func (i *instance) expectShown(path, text string) {
+	i.t.Helper()
+	if page := i.get(path); !strings.Contains(page, text) {
+		i.t.Errorf("%s does not show %q:\n%s", path, text, page)
+	}
+}
+
+func (i *instance) expectNotShown(path, text string) {
+	i.t.Helper()
+	if strings.Contains(i.get(path), text) {
+		i.t.Errorf("%s shows %q", path, text)
+	}
+}
+
+func (i *instance) expectReady(want bool) {
+	i.t.Helper()
+	text := map[bool]string{true: "Prober is Ready.\n", false: "Prober is not Ready.\n"}
+	if got := i.get("/-/ready"); got != text[want] {
+		i.t.Errorf("/-/ready: %q, want %q", got, text[want])
+	}
+}
+
+// expectLogged expects how often a message was logged.
+func (i *instance) expectLogged(times int, message string) {
+	i.t.Helper()
+	if n := i.logs.FilterMessage(message).Len(); n != times {
+		i.t.Errorf("%q was logged %d times, want %d", message, n, times)
+	}
+}
+
+func writeFile(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
