@@ -49,9 +49,9 @@ type view struct {
 	Capabilities  map[string]probe.Ability `json:"capabilities"`
 
 	State        state          `json:"state"`
-	Since        time.Time      `json:"since"`        // when it got into its state
-	Degradations []string       `json:"degradations"` // sentences; also while it is failing or hanging
 	Problems     usage.Problems `json:"problems"`     // of the settings; empty unless the target is rejected
+	Degradations []string       `json:"degradations"` // sentences; also while it is failing or hanging
+	Since        time.Time      `json:"since"`        // when it got into its state
 	LastOK       *time.Time     `json:"last_ok_time"` // null if no probe has succeeded
 	LastOutcome  *probe.Outcome `json:"last_outcome"`
 	LastError    *string        `json:"last_error"`
