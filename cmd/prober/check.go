@@ -14,6 +14,7 @@ import (
 func newCheck() *cobra.Command {
 	var c check.Check
 	var g gate
+	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "check [URL…]",
 		Short: "Validate the configuration, reach every target, print the plan",
@@ -22,7 +23,8 @@ length, dialect, token counting), sends each one short question and one probe as
 long as configured, and prints what it learned, the plan and its cost in tokens
 a day. It names the prompt length that fits a context that is too short, and the
 rate that fits answers that take longer than the time between two probes.
-Wrong settings of one target do not keep the others from being checked.
+Wrong settings of one target do not keep the others from being checked. More
+than one target are a table, problems first, with their details by --verbose.
 
 Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or
 configuration, 3 for what --fail-on names.`,
@@ -30,7 +32,7 @@ configuration, 3 for what --fail-on names.`,
   prober check --targets-file targets.yaml --quick --format json
   prober check http://localhost:8000 --objective 'ttft<5s' --fail-on objective`,
 		Annotations: map[string]string{
-			mostUsed: "targets-file quick format qps prompt-tokens max-tokens model api-key-file objective fail-on",
+			mostUsed: "targets-file quick verbose format qps prompt-tokens max-tokens model api-key-file objective fail-on",
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			if c.Quick && g.failOn != nil {
@@ -45,11 +47,23 @@ configuration, 3 for what --fail-on names.`,
 				c.Out = io.Discard
 			}
 			c.Judge = g.judge
+			c.Progress = cmd.ErrOrStderr()
 			jobs, err := g.assemble(cmd, urls)
 			if err == nil {
-				c.Problems = g.rejected // the other targets are checked
+				c.Problems = g.problems // the other targets are checked
+				c.Rejected = g.rejected
+				c.Table = g.format == "text" && !verbose && check.Count(jobs)+len(g.rejected) > 1
+				switch {
+				case c.Table && g.failOn == nil:
+					g.w = io.Discard // the table has what was missed
+				case c.Table:
+					c.Progress = io.Discard // the judgements stand there
+				}
 				c.Run(cmd.Context(), jobs)
 				err = g.verdict(c.Passed)
+				if c.Table && g.problems != nil {
+					err = errMisconfigured // the table has the problems
+				}
 			} else {
 				c.Problems, _ = errors.AsType[usage.Problems](err)
 			}
@@ -61,6 +75,7 @@ configuration, 3 for what --fail-on names.`,
 	}
 	cmd.Flags().BoolVar(&c.Quick, "quick", false, "send no probe of the configured length")
 	cmd.Flags().StringVar(&g.format, "format", "text", "text, or json: one document with problems and findings")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all findings about each of several targets")
 	g.addFlags(cmd, "objective")
 	return cmd
 }

@@ -24,10 +24,11 @@ type gate struct {
 	format   string   // of the flag --format: text or json
 
 	objectives []probe.Objective
-	rejected   usage.Problems // of the targets that cannot be probed; only check goes on with the others
-	fails      report.Gate    // what --fail-on names
-	missed     bool           // an objective was missed
-	w          io.Writer      // for the judgements
+	rejected   []config.Rejected // the targets that cannot be probed; only check goes on with the others
+	problems   usage.Problems    // of these
+	fails      report.Gate       // what --fail-on names
+	missed     bool              // an objective was missed
+	w          io.Writer         // for the judgements
 }
 
 // addFlags gives a command the flags of g, and all that configure it.
@@ -60,7 +61,8 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	}
 	g.fails = fails
 	g.objectives = c.Given
-	g.rejected = c.Problems()
+	g.rejected = c.Rejected
+	g.problems = c.Problems()
 	g.w = cmd.ErrOrStderr()
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
@@ -136,8 +138,8 @@ func (g *gate) judge(target string, results ...*probe.Result) []report.Attainmen
 // verdict returns the error that a command ends with. passed reports whether its probes and checks did.
 func (g *gate) verdict(passed bool) error {
 	switch {
-	case g.rejected != nil:
-		return g.rejected
+	case g.problems != nil:
+		return g.problems
 	case !passed:
 		return errFailed
 	case g.missed && g.fails.Objective:

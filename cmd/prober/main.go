@@ -42,6 +42,9 @@ func main() {
 // errFailed is the error of a command that has already printed what failed.
 var errFailed = errors.New("failed")
 
+// errMisconfigured is the error of a command that has already printed what is wrong with the configuration.
+var errMisconfigured = errors.New("misconfigured")
+
 // run runs the program with arguments and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
@@ -62,6 +65,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitFailed
 	case errors.Is(err, report.ErrMissed):
 		return exitMissed
+	case errors.Is(err, errMisconfigured):
+		return exitUsage
 	case errors.As(err, &problems):
 		fmt.Fprintf(stderr, "prober: %v\n", err)
 		return exitUsage

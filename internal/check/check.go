@@ -1,10 +1,11 @@
 // Package check finds out, for prober check, what targets are and whether they can do what is planned for them.
 //
-// What comes in are the jobs that the engine would run. What goes out is a [Check]: findings about each target, written
-// as lines while they are found, and as one JSON document at the end. A target passes if it can be reached, its context
-// is long enough, and it answers a short question and a probe of full length.
+// What comes in are the jobs that the engine would run. What goes out is a [Check]: findings about each target. They are
+// written as lines while they are found, or as a table of all targets at the end, or as one JSON document. A target
+// passes if it can be reached, its context is long enough, and it answers a short question and a probe of full length.
 //
-// Start with Check.Run and checker.run; the steps of the latter stand in checker.go in their order.
+// Start with Check.Run and checker.run; the steps of the latter stand in checker.go in their order. The table stands in
+// table.go, and what is below it in fleet.go.
 package check
 
 import (
@@ -14,6 +15,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
@@ -23,8 +25,11 @@ import (
 
 // A Check is what was found out. It is the JSON document.
 type Check struct {
-	Out   io.Writer `json:"-"` // gets a line for each finding
-	Quick bool      `json:"-"` // send no probe of full length
+	Out      io.Writer         `json:"-"` // gets a line for each finding, or the table
+	Progress io.Writer         `json:"-"` // shows which target is checked now, if it is a terminal
+	Quick    bool              `json:"-"` // send no probe of full length
+	Table    bool              `json:"-"` // write a line for each target instead of all findings
+	Rejected []config.Rejected `json:"-"` // the targets that are not checked because of their settings; for the table
 
 	// Judge says and returns how the probes of full length met the objectives.
 	Judge func(target string, results ...*probe.Result) []report.Attainment `json:"-"`
@@ -44,6 +49,8 @@ type Target struct {
 	Findings     []Finding `json:"findings"`
 
 	Objectives []report.Attainment `json:"objectives,omitempty"` // of the probe of full length
+
+	summary summary
 }
 
 // A Finding is the outcome of one step.
@@ -58,24 +65,45 @@ type Finding struct {
 func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	c.Passed = len(c.Problems) == 0
 	allMeasured := true
+	total := Count(jobs)
 	for _, j := range jobs {
 		j.Insist()
 		for i, t := range j.Targets {
-			fmt.Fprintf(c.Out, "%s  %s\n", t.Name, t.URL)
+			c.showProgress(len(c.Targets)+1, total, t.Name)
+			c.printf("%s  %s\n", t.Name, t.URL)
 			one := checker{
 				check: c, found: &Target{Name: t.Name, URL: t.URL},
 				job: j, place: i, target: t, member: j.Members[i],
 			}
 			one.found.Passed = one.run(ctx)
 			one.plan()
+			one.summarize()
 			c.Targets = append(c.Targets, one.found)
 			c.Passed = c.Passed && one.found.Passed
 			c.TokensPerDay += one.found.TokensPerDay
 			allMeasured = allMeasured && one.probeTime > 0
-			fmt.Fprintln(c.Out)
+			c.printf("\n")
 		}
 	}
+	if c.Table {
+		c.writeFleet()
+	}
 	fmt.Fprintf(c.Out, "in all %s a day\n", dailyCost(c.TokensPerDay, allMeasured))
+}
+
+// Count returns how many targets jobs have.
+func Count(jobs []*engine.Job) (targets int) {
+	for _, j := range jobs {
+		targets += len(j.Targets)
+	}
+	return targets
+}
+
+// printf writes a line of the findings, unless there is a table in place of them.
+func (c *Check) printf(line string, args ...any) {
+	if !c.Table {
+		fmt.Fprintf(c.Out, line, args...)
+	}
 }
 
 // add adds a finding, and writes it. It does nothing if the finding has no text.
@@ -83,31 +111,47 @@ func (c *checker) add(f Finding) {
 	if f.Text == "" {
 		return
 	}
-	label := f.Step
-	switch {
-	case f.Step == "failed":
-		label = "FAILED"
-	case f.Step == "supports" && c.lastStep() == "supports":
+	label := f.label()
+	if f.Step == "supports" && c.lastStep() == "supports" {
 		label = "" // it stands before the first of them
 	}
 	c.found.Findings = append(c.found.Findings, f)
+	c.check.printf("%s", c.check.lines(label, f))
+}
+
+// label returns what stands before f.
+func (f Finding) label() string {
+	if f.Step == "failed" {
+		return "FAILED"
+	}
+	return f.Step
+}
+
+// lines returns the lines of a finding, which begin with a label.
+func (c *Check) lines(label string, f Finding) string {
 	text := f.Text
 	if f.Name != "" {
 		text = strings.ReplaceAll(f.Name, "_", " ") + ": " + f.Text
 	}
-	c.write(label, text)
+	all := c.wrap(label, text)
 	if f.Hint != "" {
-		c.write("", f.Hint)
+		all += c.wrap("", f.Hint)
 	}
+	return all
 }
 
-// write writes a line. It is wrapped only on a terminal, so that grep finds it whole.
-func (c *checker) write(label, text string) {
-	width := math.MaxInt
-	if format.IsTerminal(c.check.Out) {
-		width = format.TableWidth(c.check.Out)
+// wrap returns the lines of a text behind a label.
+func (c *Check) wrap(label, text string) string {
+	return format.Wrap(fmt.Sprintf("  %-8s ", label), text, c.textWidth())
+}
+
+// textWidth returns the width of lines of text. They are wrapped only on a terminal, so that grep finds them whole.
+func (c *Check) textWidth() int {
+	const widest = 120 // columns; longer lines are hard to read
+	if !format.IsTerminal(c.Out) {
+		return math.MaxInt
 	}
-	fmt.Fprint(c.check.Out, format.Wrap(fmt.Sprintf("  %-8s ", label), text, width))
+	return min(format.TerminalWidth(c.Out), widest)
 }
 
 // lastStep returns the step of the finding before. It is empty if there is none.
@@ -125,5 +169,6 @@ func (c *checker) addText(step, text string, args ...any) {
 
 // addFailure adds how a step failed.
 func (c *checker) addFailure(step string, r *probe.Result) {
+	c.failure = string(r.Outcome)
 	c.add(Finding{Step: "failed", Text: step + ": " + r.Failure(), Hint: r.Hint()})
 }

@@ -28,6 +28,8 @@ type checker struct {
 	member *probe.Member
 
 	probeTime time.Duration // that the probe of full length took; 0: there was none
+	last      *probe.Result // the last probe that was answered, short or of full length; nil without one
+	failure   string        // why the target failed, in one word; empty if it did not
 }
 
 // run checks the target, up to the first step that fails. It reports whether all steps passed.
@@ -98,6 +100,9 @@ func listOfModels(models []wire.Model) string {
 func (c *checker) checkLengths() (passed bool) {
 	misfit := c.job.Misfit(c.target, c.member.Capabilities().Limits)
 	c.addText("failed", "%s", misfit)
+	if misfit != "" {
+		c.failure = "too long"
+	}
 	return misfit == ""
 }
 
@@ -160,6 +165,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		c.addFailure("ask a short question", r)
 		return false
 	}
+	c.last = r
 	loadsOnDemand := c.member.Capabilities().Server.Loaded != ""
 	if loadsOnDemand { // now the model is in memory, so its context can be found out
 		_, _ = c.member.Discover(ctx) // it has succeeded before
@@ -200,6 +206,7 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 	}
 	c.found.Objectives = c.check.Judge(r.Target, r)
 	c.probeTime = r.Elapsed
+	c.last = r
 	ttft, _ := r.TTFT()
 	c.addText("probe", "%s tokens of prompt, %s of answer: TTFT %s, %s in all", tokenCount(r.Usage.Prompt),
 		tokenCount(r.Usage.Generated()), format.Duration(ttft), format.Duration(c.probeTime))

@@ -44,6 +44,7 @@ type Config struct {
 	Rejected   []Rejected  `env:"-"` // targets that cannot be probed; never all of them: then Load fails
 	Objectives []Objective `env:"-"` // at least one
 	Given      []Objective `env:"-"` // the same as Objectives; nil if nobody wrote any
+	LabelNames []string    `env:"-"` // of the labels of all targets, also of rejected ones; sorted
 	Warnings   []string    // what is legal but probably a mistake: a sentence each, no secrets
 }
 
@@ -75,6 +76,8 @@ type Settings struct {
 	APIKeyFile    string `env:"API_KEY_FILE" format:"file"`
 	Priority      *int   `env:"PRIORITY" min:"-2147483648" max:"2147483647" optional:"-10"`
 	SessionHeader string `env:"SESSION_HEADER" format:"header"`
+
+	Labels Labels `env:"LABELS"` // those of all targets and its own; nil for none
 }
 
 // A Target is one endpoint and how it is probed. Every field is filled in.

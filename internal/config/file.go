@@ -194,8 +194,11 @@ func (d document) setting(k Key, p pair) {
 		return
 	}
 	read := d.single
-	if k.name == "HEADERS" {
+	switch k.name {
+	case "HEADERS":
 		read = d.headers
+	case labelsName:
+		read = d.labels
 	}
 	text, ok := read(p)
 	if !ok {
@@ -205,7 +208,7 @@ func (d document) setting(k Key, p pair) {
 	if k.Type == "file" && text != "" && !filepath.IsAbs(text) {
 		text = filepath.Join(filepath.Dir(d.path), text)
 	}
-	d.says[k.name] = value{text, d.place(p.key) + ": " + k.fileKey()}
+	d.says[k.name] = value{text: text, place: d.place(p.key) + ": " + k.fileKey()}
 }
 
 // single returns a single value as a text.
@@ -226,6 +229,24 @@ func (d document) headers(p pair) (lines string, ok bool) {
 			d.problemAt(header.key, wrong, "want each header once, as name: value")
 		}
 		ok = ok && single && wrong == ""
+		lines += name + "=" + text + "\n"
+	}
+	return lines, ok
+}
+
+// labels returns a mapping of labels as lines of NAME=value.
+func (d document) labels(p pair) (lines string, ok bool) {
+	pairs, ok := d.pairs(p)
+	found := Labels{}
+	for _, label := range pairs {
+		name := label.key.Value
+		text, single := d.single(label)
+		err := found.add(name, text)
+		wrong, isWrong := errors.AsType[usage.Problem](err)
+		if isWrong {
+			d.problemAt(label.key, wrong.Text, wrong.Hint)
+		}
+		ok = ok && single && !isWrong
 		lines += name + "=" + text + "\n"
 	}
 	return lines, ok

@@ -230,6 +230,9 @@ func (k Key) value(owner any) reflect.Value {
 	return reflect.ValueOf(owner).Elem().FieldByName(k.field)
 }
 
+// set sets the field of the setting, which has the type of value. owner is a pointer to the struct.
+func (k Key) set(owner, value any) { k.value(owner).Set(reflect.ValueOf(value)) }
+
 // clear sets the field of the setting to zero. owner is a pointer to the struct.
 func (k Key) clear(owner any) { k.value(owner).SetZero() }
 

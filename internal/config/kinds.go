@@ -37,6 +37,13 @@ var (
 	duration = node{"type": "string", "pattern": "^([0-9.]+(ns|us|µs|ms|s|m|h))+$"}
 	toggle   = node{"enum": []any{true, false, "on", "off"}}
 	mapping  = node{"type": "object", "additionalProperties": anyText}
+
+	labelMapping = node{
+		"type":                 "object",
+		"additionalProperties": node{"type": []string{"string", "number", "boolean", "null"}},
+		"propertyNames":        node{"pattern": labelName.String()},
+		"maxProperties":        maxLabelNames,
+	}
 )
 
 // kinds are the kinds of values by the tag format or, without it, by the type of the field.
@@ -49,6 +56,9 @@ var kinds = map[string]kind{
 	"config.Secret": {"text", "", anyText, nil},
 	"config.Headers": {
 		"text", "NAME=value,NAME=value (write a value that has a comma into the targets file)", mapping, nil,
+	},
+	"config.Labels": {
+		"text", "NAME=value,NAME=value (write a value that has a comma into the targets file)", labelMapping, nil,
 	},
 	"config.Shard": {
 		"text", "INDEX/COUNT with indexes from 0, for example 0/3 or, by the name of a StatefulSet's pod, prober-0/3",

@@ -18,14 +18,15 @@ import (
 type value struct {
 	text  string // "" stands for the default
 	place string // PROBER_TARGETS_3_QPS, --qps, f.yaml:5: qps
+	below *value // of labels: what another source says, to which they are added; nil: no other does
 }
 
 // A layer is what one source says, by the names of settings. A source is the variables with one prefix, a mapping of
 // the targets file, or the flags.
 type layer map[string]value
 
-// merge returns what several layers say together. A later layer replaces an earlier one. API_KEY and API_KEY_FILE count
-// as one setting: either replaces both.
+// merge returns what several layers say together. A later layer replaces an earlier one, except for labels, which are
+// added to those of the earlier one. API_KEY and API_KEY_FILE count as one setting: either replaces both.
 func merge(layers ...layer) layer {
 	all := layer{}
 	for _, over := range layers {
@@ -35,7 +36,12 @@ func merge(layers ...layer) layer {
 		if _, ok := over["API_KEY_FILE"]; ok {
 			delete(all, "API_KEY")
 		}
+		labels, earlier := over[labelsName], all[labelsName]
 		maps.Copy(all, over)
+		if labels.text != "" && earlier.text != "" {
+			labels.below = &earlier
+			all[labelsName] = labels
+		}
 	}
 	return all
 }
@@ -60,7 +66,7 @@ func (o *origin) parse(into any) {
 	environment := map[string]string{}
 	for _, k := range o.keys {
 		text := o.says[k.name].text
-		if !k.isNone(text) {
+		if !k.isNone(text) && k.name != labelsName {
 			environment[k.name] = text
 		}
 	}
@@ -76,9 +82,12 @@ func (o *origin) parse(into any) {
 	}
 	for _, k := range o.keys {
 		text := o.says[k.name].text
-		if k.isNone(text) {
+		switch {
+		case k.name == labelsName:
+			o.parseLabels(into, k)
+		case k.isNone(text):
 			k.clear(into)
-		} else if text != "" {
+		case text != "":
 			o.judge(into, k, text, failed[k.field])
 		}
 	}

@@ -59,9 +59,9 @@ func Load(o Options) (*Config, error) {
 	return l.config, nil
 }
 
-// LoadOwn returns the settings of the prober itself, without targets. A setting that is invalid has its default, and
-// its name, without PROBER_, is one of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again,
-// have their defaults.
+// LoadOwn returns the settings of the prober itself and the names of labels, without targets. A setting that is invalid
+// has its default, and its name, without PROBER_, is one of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which
+// a reload reads again, have their defaults.
 func LoadOwn(o Options) (c *Config, invalid []string) {
 	given := o.loader()
 	given.loadOwn()
@@ -75,6 +75,8 @@ func LoadOwn(o Options) (c *Config, invalid []string) {
 	}
 	own.loadOwn()
 	own.loadObjectives(targetsFile{})
+	whole, _ := o.load() // which is invalid, or nobody would ask for less
+	own.config.LabelNames = whole.config.LabelNames
 	return own.config, invalid
 }
 

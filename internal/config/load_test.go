@@ -48,11 +48,12 @@ func TestSourcesAgree(t *testing.T) {
 			Prompt: "dataset", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
 			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
 			Connection: "reuse", HTTPVersion: "2", Timestamps: "user", APIKey: NewSecret("sk"),
+			Labels: Labels{"team": "a=b", "_tier": "1"},
 		},
 	}
-	variables := environ("TARGETS_0_HEADERS=X-A=1=2, X-B = 3")
-	flags := map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
-	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n"
+	variables := environ("TARGETS_0_HEADERS=X-A=1=2, X-B = 3", "TARGETS_0_LABELS=team=a=b, _tier = 1")
+	flags := map[string]string{"HEADERS": "X-A=1=2,X-B=3", "LABELS": "team=a=b,_tier=1"}
+	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n  labels: {team: a=b, _tier: 1}\n"
 	for setting := range strings.FieldsSeq(given) {
 		name, text, _ := strings.Cut(setting, "=")
 		variables[prefix+"TARGETS_0_"+name] = text

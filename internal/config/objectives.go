@@ -28,11 +28,11 @@ func (l *loader) flagObjectives() (entries []*origin) {
 		}
 		at := func(name string) string { return place + ": " + strings.ToLower(name) }
 		from := newOrigin(l.settings.objective, at)
-		from.says["SIGNAL"] = value{parts[1], at("SIGNAL")}
-		from.says["LIMIT"] = value{parts[2], at("LIMIT")}
-		from.says["GOAL"] = value{ratio(parts[3]), at("GOAL")}
+		from.says["SIGNAL"] = value{text: parts[1], place: at("SIGNAL")}
+		from.says["LIMIT"] = value{text: parts[2], place: at("LIMIT")}
+		from.says["GOAL"] = value{text: ratio(parts[3]), place: at("GOAL")}
 		if slices.Contains(signals, parts[1]) {
-			from.says["NAME"] = value{fmt.Sprintf("%s_%d", parts[1], i+1), at("NAME")}
+			from.says["NAME"] = value{text: fmt.Sprintf("%s_%d", parts[1], i+1), place: at("NAME")}
 		}
 		signals = append(signals, parts[1])
 		entries = append(entries, from)

@@ -56,11 +56,23 @@ type Headers map[string]Secret
 
 // UnmarshalText reads NAME=value,NAME=value, or such pairs with line breaks between them.
 func (h *Headers) UnmarshalText(text []byte) error {
-	pairs := strings.Split(string(text), "\n")
-	if len(pairs) == 1 {
-		pairs = strings.Split(string(text), ",")
-	}
 	*h = Headers{}
+	return eachPair(string(text), func(number int, name, value string) error {
+		wrong := h.add(name, value)
+		if wrong != "" {
+			return usage.Problem{Text: fmt.Sprintf("entry %d %s", number, wrong)}
+		}
+		return nil
+	})
+}
+
+// eachPair calls read for each pair of NAME=value,NAME=value, or of such pairs with line breaks between them, until one
+// is an error. Pairs are numbered from 1, and without space around names and values.
+func eachPair(text string, read func(number int, name, value string) error) error {
+	pairs := strings.Split(text, "\n")
+	if len(pairs) == 1 {
+		pairs = strings.Split(text, ",")
+	}
 	for i, pair := range pairs {
 		if strings.TrimSpace(pair) == "" {
 			continue
@@ -69,9 +81,9 @@ func (h *Headers) UnmarshalText(text []byte) error {
 		if !ok {
 			return usage.Problem{Text: fmt.Sprintf("entry %d has no =", i+1)}
 		}
-		wrong := h.add(strings.TrimSpace(name), strings.TrimSpace(value))
-		if wrong != "" {
-			return usage.Problem{Text: fmt.Sprintf("entry %d %s", i+1, wrong)}
+		err := read(i+1, strings.TrimSpace(name), strings.TrimSpace(value))
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -44,6 +44,8 @@ func show(b *strings.Builder, lead string, ks keys, owner any, from *origin) {
 		switch {
 		case k.secret:
 			value = "'***'"
+		case k.name == labelsName:
+			value = k.value(owner).Interface().(Labels).yaml()
 		case k.Type != "number" && !k.Switch:
 			text, _ := yaml.Marshal(value) // a text can always be encoded
 			value = strings.TrimSpace(string(text))

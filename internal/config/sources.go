@@ -23,7 +23,7 @@ func (l *loader) variables(before string, ks keys) layer {
 		l.known[variable] = true
 		text := strings.TrimSpace(l.Environ[variable])
 		if text != "" {
-			says[k.name] = value{text, variable}
+			says[k.name] = value{text: text, place: variable}
 		}
 	}
 	return says
@@ -50,7 +50,7 @@ func (l *loader) flags(ks keys) layer {
 	for _, k := range ks {
 		text, isGiven := l.Overrides[k.name]
 		if isGiven && k.Flag != "" {
-			says[k.name] = value{strings.TrimSpace(text), "--" + k.Flag}
+			says[k.name] = value{text: strings.TrimSpace(text), place: "--" + k.Flag}
 		}
 	}
 	return says
@@ -66,10 +66,10 @@ func (l *loader) arguments() (entries []*origin) {
 		name, rest, named := strings.Cut(url, "=")
 		name = strings.TrimSpace(name)
 		if named && name != "" && !strings.Contains(name, "/") {
-			from.says["NAME"] = value{name, "name of " + argument}
+			from.says["NAME"] = value{text: name, place: "name of " + argument}
 			url = rest
 		}
-		from.says["URL"] = value{strings.TrimSpace(url), argument}
+		from.says["URL"] = value{text: strings.TrimSpace(url), place: argument}
 		entries = append(entries, from)
 	}
 	return entries

@@ -19,6 +19,7 @@ func (l *loader) validate() {
 		l.validateTarget(t)
 	}
 	l.nameTargets()
+	l.nameLabels()
 	l.validateGroups()
 	for _, t := range l.targets {
 		l.warnOfBudget(t) // which names the target

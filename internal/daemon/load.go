@@ -90,6 +90,10 @@ func (d *Daemon) reload(ctx context.Context) reloaded {
 	if len(changed) > 0 {
 		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
 	}
+	if !slices.Equal(d.Config.LabelNames, next.LabelNames) {
+		d.Log.Warn("the targets have labels of other names: restart, so that metrics have them",
+			zap.Strings("before", d.Config.LabelNames), zap.Strings("now", next.LabelNames))
+	}
 	d.Config = next
 	d.changeReadiness(func() { d.Refused = nil })
 	d.noteLoaded()

@@ -31,6 +31,31 @@ func TestWarningsAreLogged(t *testing.T) {
 	})
 }
 
+// TestReloadOfLabels holds that another value begins new series while the schedule goes on, and that another name needs
+// a restart, which the log says: until then the series go on without it.
+func TestReloadOfLabels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts := newNetwork(t, "a")
+		prober := hosts.start(&Daemon{}, "PROBER_LABELS", "region=eu")
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="eu"}`: 6})
+		prober.mustReload([]string{"a"}, "PROBER_LABELS", "region=us")
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="us"}`: 6})
+		expectEqual(t, "probes in two minutes", len(hosts.sent("a")), 12)
+
+		const told = "the targets have labels of other names: restart, so that metrics have them"
+		prober.expectLogged(0, told)
+		prober.mustReload([]string{"a"}, "PROBER_LABELS", "region=us,team=search")
+		prober.expectLogged(1, told)
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="us"}`: 12})
+		prober.expectNotShown("/metrics", `team="`)
+		prober.expectShown("/api/v1/targets", `"labels":{"region":"us","team":"search"}`)
+		prober.expectShown("/api/v1/results?limit=1", `"labels":{"region":"us","team":"search"}`)
+	})
+}
+
 // TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and that everybody can see it. A page of
 // another origin that is open in a browser which reaches the prober can make it POST, and is refused.
 func TestReloadOfWhatIsWrong(t *testing.T) {

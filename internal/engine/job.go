@@ -31,6 +31,10 @@ type Job struct {
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
+	// shown are Targets as they are configured now. They differ from Targets if only settings have changed that no probe
+	// depends on. The lock of the observers guards them.
+	shown []config.Target
+
 	meanPrompt int // tokens: [prompt.Options.Mean], which takes long to compute for a data set
 
 	writer *prompt.Writer
@@ -118,6 +122,7 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 	}
 	j.files = append(j.files, files.hashesOf(t)...)
 	j.Targets = append(j.Targets, t)
+	j.shown = append(j.shown, t)
 	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
 	return nil
 }
@@ -150,9 +155,18 @@ func (j *Job) has(target string) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
-// same reports whether o has the same targets with the same settings, and files with the same contents.
+// same reports whether o probes the same targets in the same way, with files of the same contents.
 func (j *Job) same(o *Job) bool {
-	return reflect.DeepEqual(j.Targets, o.Targets) && slices.Equal(j.files, o.files)
+	return reflect.DeepEqual(probed(j.Targets), probed(o.Targets)) && slices.Equal(j.files, o.files)
+}
+
+// probed returns a copy of targets without the settings that no probe depends on.
+func probed(targets []config.Target) []config.Target {
+	targets = slices.Clone(targets)
+	for i := range targets {
+		targets[i].Labels = nil
+	}
+	return targets
 }
 
 // Inherit takes over what the members of an earlier job learned about their servers.

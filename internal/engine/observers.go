@@ -48,7 +48,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	}
 	var err error
 	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
-		Build: build, GenAI: c.GenAISemconv,
+		Build: build, GenAI: c.GenAISemconv, Labels: c.LabelNames,
 		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
 	if err != nil && !c.Sidecar() {
@@ -262,16 +262,24 @@ func (o *Observers) describe(j *Job) {
 	}
 }
 
+// reconfigure shows the targets of a job that goes on as they are in next, which would probe in the same way.
+func (o *Observers) reconfigure(j, next *Job) {
+	o.mu.Lock()
+	j.shown = next.shown
+	o.mu.Unlock()
+	o.describe(j)
+}
+
 // descriptionOf returns the present description of member i of j. It logs what is new and worth knowing. The lock is
 // held.
 func (o *Observers) descriptionOf(j *Job, i int, before description) description {
-	t, member := j.Targets[i], j.Members[i]
+	t, member := j.shown[i], j.Members[i]
 	known := member.Capabilities()
 	d := probe.Description{
 		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
-		Interval: j.Plan.Interval, Objectives: o.objectives,
+		Interval: j.Plan.Interval, Objectives: o.objectives, Labels: t.Labels,
 	}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name

@@ -156,7 +156,7 @@ func (r *Runner) replace(jobs []*Job) {
 			changed = append(changed, j)
 			continue
 		}
-		r.Observers.describe(before[i])
+		r.Observers.reconfigure(before[i], j)
 		r.jobs = append(r.jobs, before[i])
 		before = slices.Delete(before, i, i+1)
 	}

@@ -51,7 +51,7 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 		} {
 			j := newJob(target, prompt.Options{Workload: prompt.Dataset})
 			member := probe.NewMember(probe.Target{Server: wire.Server{Name: step.server}}, step.model, 1)
-			j.Targets, j.Members = []config.Target{target}, []*probe.Member{member}
+			j.Targets, j.shown, j.Members = []config.Target{target}, []config.Target{target}, []*probe.Member{member}
 			o.describe(j)
 			if got := notesOnPage(o); got != step.want {
 				t.Errorf("server %q with model %q: notes %q, want %q", step.server, step.model, got, step.want)

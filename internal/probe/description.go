@@ -15,6 +15,8 @@ type Description struct {
 	TokensPerDay int      `json:"tokens_per_day"` // cost of probing at this interval; 0 if unknown
 	Notes        []string `json:"notes"`          // sentences for the status page
 
+	Labels map[string]string `json:"labels"` // that the configuration gives it, by name; only read
+
 	Server     string          `json:"-"` // server type; empty if unknown
 	Version    string          `json:"-"` // of the server; empty if unknown
 	Timestamps TimestampSource `json:"-"` // who timestamps token frames; empty before the first

@@ -272,35 +272,56 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; an
-// answer of the length asked, ended for its length, shows that the server obeys these.
+// learnFrom updates the capabilities by a result for which maxTokens were asked.
 func (m *Member) learnFrom(r *Result, maxTokens int) {
 	m.learn(func(c *Capabilities) {
-		gateway := r.gateway
-		if gateway.Name != "" && m.target.Server.Name == "" && gateway.Name != c.Server.Name {
-			c.Server, c.Version = gateway, ""
-		}
-		limits, _ := wire.TooLong(r.rejected)
-		c.Limits = limits.Or(c.Limits)
-		if r.Usage.Prompt.Known {
-			c.Prompt = r.Usage.Prompt
-		}
-		c.Unlimited = errors.Is(r.Err, ErrUnlimited) || c.Unlimited && r.Outcome != OK
+		m.learnServer(c, r)
+		c.learnLimits(r)
 		c.unlearn(r, maxTokens)
-		if r.Outcome != OK {
-			return
+		if r.Outcome == OK {
+			c.learnFromAnswer(r, maxTokens)
 		}
-		exact := r.Usage.Generated() == wire.Tokens(maxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
-		c.Answered = true
-		c.ExactLimit = c.ExactLimit || exact
-		ask := wire.Ask{Server: c.Server, Omit: c.Omit}
-		enforced := slices.Contains(c.Dialect.Fields, wire.FieldIgnoreEOS) && !ask.Omits(wire.FieldIgnoreEOS)
-		c.ExactOutput = c.ExactOutput || exact && r.Source == FromUsage && enforced
-		if c.Continuous != wire.Always {
-			c.Continuous = claim(r.Source == FromUsage)
-		}
-		c.learnCached(r.Usage, r.again)
 	})
+}
+
+// learnServer takes the gateway that the answer names for the server, unless the server type is configured.
+func (m *Member) learnServer(c *Capabilities, r *Result) {
+	configured := m.target.Server.Name != ""
+	if configured || r.gateway.Name == "" || r.gateway.Name == c.Server.Name {
+		return
+	}
+	c.Server = r.gateway
+	c.Version = ""
+}
+
+// learnLimits learns how long prompts and answers may be. A failed answer can say that, too.
+func (c *Capabilities) learnLimits(r *Result) {
+	limits, _ := wire.TooLong(r.rejected)
+	c.Limits = limits.Or(c.Limits)
+	if r.Usage.Prompt.Known {
+		c.Prompt = r.Usage.Prompt
+	}
+	stillUnlimited := c.Unlimited && r.Outcome != OK
+	c.Unlimited = stillUnlimited || errors.Is(r.Err, ErrUnlimited)
+}
+
+// learnFromAnswer learns from a successful answer. One that ended at its limit with exactly maxTokens shows that the
+// server obeys the limit. If the request also forbade the server to stop early, all answers have this length. Usage in
+// every frame is an extension of vLLM and its relatives.
+func (c *Capabilities) learnFromAnswer(r *Result, maxTokens int) {
+	c.Answered = true
+	endedAtLimit := wire.EndingOf(r.Finish) == wire.AtLimit
+	exact := endedAtLimit && r.Usage.Generated() == wire.Tokens(maxTokens)
+	c.ExactLimit = c.ExactLimit || exact
+
+	ask := wire.Ask{Server: c.Server, Omit: c.Omit}
+	forbidsEarlyStop := slices.Contains(c.Dialect.Fields, wire.FieldIgnoreEOS) && !ask.Omits(wire.FieldIgnoreEOS)
+	counted := r.Source == FromUsage
+	c.ExactOutput = c.ExactOutput || exact && counted && forbidsEarlyStop
+	if c.Continuous != wire.Always {
+		c.Continuous = claim(counted)
+	}
+	c.learnCached(r.Usage, r.again)
 }
 
 // Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.

@@ -71,27 +71,15 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	return list
 }
 
-// lateReads returns which numbers are means, and which are missing, because the reader was late; empty if none is.
+// lateReads returns which numbers are means, and which are missing, because the prober read late; empty if none is.
+// If the prompt had another length, that is why numbers are missing, and it is said elsewhere.
 func lateReads(r *Result) string {
-	if r.OtherLength { // that is why they are missing
+	if r.OtherLength {
 		return ""
 	}
-	missing := ""
-	lacks := func(name string, known, sampled bool) {
-		if known && !sampled {
-			missing += ", no " + name
-		}
-	}
-	_, ttft := r.TTFT()
-	_, e2el := r.E2EL()
-	_, longest := r.MaxGap()
-	lacks("TTFT", len(r.Tokens) > 0, ttft)
-	lacks("ITL", r.Taint != "", false)
-	lacks("max gap", len(r.Tokens) > 1, longest)
-	lacks("E2EL", r.Outcome == OK, e2el)
-
 	joined := r.JoinedTokens()
-	if joined == 0 && missing == "" {
+	missing := missingSamples(r)
+	if joined == 0 && len(missing) == 0 {
 		return ""
 	}
 	latest, _ := r.MaxReadDelay()
@@ -99,11 +87,33 @@ func lateReads(r *Result) string {
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}
-	if joined > 0 && r.Taint == "" && r.Source != FromNothing {
+	hasITL := r.Taint == "" && r.Source != FromNothing
+	if joined > 0 && hasITL {
 		text += ", so that their ITL is a mean"
 	}
-	if missing != "" {
-		text += ":" + strings.TrimPrefix(missing, ",")
+	if len(missing) > 0 {
+		text += ": " + strings.Join(missing, ", ")
 	}
 	return text
+}
+
+// missingSamples returns the quantities that the answer has, and that late reads made too uncertain to record.
+func missingSamples(r *Result) []string {
+	var missing []string
+	_, hasTTFT := r.TTFT()
+	if len(r.Tokens) > 0 && !hasTTFT {
+		missing = append(missing, "no TTFT")
+	}
+	if r.Taint != "" {
+		missing = append(missing, "no ITL")
+	}
+	_, hasMaxGap := r.MaxGap()
+	if len(r.Tokens) > 1 && !hasMaxGap {
+		missing = append(missing, "no max gap")
+	}
+	_, hasE2EL := r.E2EL()
+	if r.Outcome == OK && !hasE2EL {
+		missing = append(missing, "no E2EL")
+	}
+	return missing
 }

@@ -19,6 +19,8 @@ type ResultJSON struct {
 	API    *string `json:"api"`   // null until known
 	Prompt string  `json:"prompt"`
 
+	Labels map[string]string `json:"labels,omitempty"` // of the target when it was probed; nil for none
+
 	Outcome    probe.Outcome `json:"outcome"`
 	Error      *string       `json:"error"`
 	Hint       *string       `json:"hint"` // what to do about the failure; null if nothing is known

@@ -110,6 +110,7 @@ func (b *Board) Record(r *probe.Result) {
 	defer b.mu.Unlock()
 	h := b.history(r.Target)
 	if h != nil {
+		e.Labels = h.target.Labels
 		e.judge(r, h.target.Objectives)
 		h.add(e, shareOf(len(b.histories)))
 	}

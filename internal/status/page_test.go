@@ -36,6 +36,7 @@ func everyState() *Board {
 	set("one", "ab", func(d *probe.Description) { d.Objectives = objectives })
 	set("lone", "lone", func(*probe.Description) {})
 	set("two", "ab", func(d *probe.Description) {
+		d.Labels = map[string]string{"team": "search", "note": `a, "b"`}
 		d.Objectives = objectives
 		d.Server, d.Version = "vllm", "0.11"
 		d.Abilities = []probe.Ability{{Name: "cache_salt", Claim: wire.Always, Shown: true}}

@@ -27,7 +27,7 @@ const longWait = 10 * time.Second
 
 // A view is one target at one moment, as /api/v1/targets and the page show it. Durations are seconds; what is absent is
 // null. Counts and quantiles are those of the results in memory that are at most window_seconds old. The fields up to
-// Notes are those of [probe.Description].
+// Labels are those of [probe.Description].
 type view struct {
 	Name         string   `json:"name"`
 	Group        string   `json:"group"`
@@ -39,6 +39,8 @@ type view struct {
 	MaxTokens    int      `json:"max_tokens"`
 	TokensPerDay int      `json:"tokens_per_day"`
 	Notes        []string `json:"notes"`
+
+	Labels map[string]string `json:"labels"` // by name; empty without any
 
 	Interval      float64                  `json:"interval_seconds"`
 	Server        *string                  `json:"server"`         // server type; null if unknown
@@ -125,6 +127,7 @@ func newView(h history, now time.Time) *view {
 	v := &view{
 		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: t.TokensPerDay, Notes: t.Notes,
+		Labels:        nonNil(t.Labels),
 		Interval:      t.Interval.Seconds(),
 		Server:        orNull(t.Server),
 		ServerVersion: orNull(t.Version),
@@ -228,6 +231,14 @@ func (v *view) patience() float64 {
 		least = min(least, v.Interval/2)
 	}
 	return max(least, 2*float64(v.Quantiles.E2EL.P95))
+}
+
+// nonNil returns labels that are not null in JSON.
+func nonNil(labels map[string]string) map[string]string {
+	if labels == nil {
+		return map[string]string{}
+	}
+	return labels
 }
 
 // orNull returns a pointer to s, or nil if s is empty.

@@ -101,8 +101,17 @@ func clearOTEL(t *testing.T) {
 	}
 }
 
-// newExporting returns a recorder that exports to an endpoint, and the errors that it has reported so far.
+// newExporting returns a recorder that exports to an endpoint, and the errors that it has reported so far. Targets have
+// no labels.
 func newExporting(t *testing.T, endpoint string, env map[string]string) (r *Recorder, reported func() []error) {
+	t.Helper()
+	return newLabelled(t, endpoint, env, nil)
+}
+
+// newLabelled returns a recorder as newExporting does, which shows labels of some names.
+func newLabelled(
+	t *testing.T, endpoint string, env map[string]string, labels []string,
+) (r *Recorder, reported func() []error) {
 	t.Helper()
 	clearOTEL(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
@@ -116,7 +125,9 @@ func newExporting(t *testing.T, endpoint string, env map[string]string) (r *Reco
 		defer mu.Unlock()
 		errs = append(errs, err)
 	}
-	r, err := New(t.Context(), Options{Build: Build{Version: "v1.2.3"}, GenAI: true, OnError: onError})
+	r, err := New(t.Context(), Options{
+		Build: Build{Version: "v1.2.3"}, GenAI: true, Labels: labels, OnError: onError,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

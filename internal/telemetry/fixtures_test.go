@@ -16,12 +16,13 @@ func day() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 
-// fixedTarget has an objective of each shape.
+// fixedTarget has an objective of each shape, and labels that few recorders show.
 func fixedTarget() probe.Description {
 	return probe.Description{
 		Name: "a", Model: "llama", Prompt: "cold", Group: "g", API: "openai-chat",
 		URL:      "https://user:secret@llm.example:8443/v1?key=secret",
 		Interval: 10 * time.Second,
+		Labels:   map[string]string{"team": `a,"b"`, "region": "eu"},
 		Objectives: []probe.Objective{
 			{Name: "up", Signal: probe.SignalAvailability, Goal: 0.99},
 			{Name: "fast", Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.95},

@@ -18,6 +18,10 @@ type Instrument struct {
 	Bounds []float64 // upper bounds of a histogram's classic buckets, in Unit, ascending
 	Zero   float64   // values of a histogram up to this count as zero, in Unit; 0 for zeroThreshold
 
+	// configured are the names of the labels that the configuration gives targets, sorted. The catalog has none: they are
+	// set by [newRecorder], and nil in the scope of the prober.
+	configured []string
+
 	// fromResult passes on what a result adds to a histogram or a counter. fromTarget passes on the value of a gauge
 	// when metrics are collected. Both are nil if a method of [Recorder] sets the values.
 	fromResult resultSource
@@ -43,9 +47,9 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeTarget Scope = "target" // what probes measured: labels target, model and prompt
+	ScopeTarget Scope = "target" // what probes measured: target, model, prompt, and configured labels
 	ScopeProber Scope = "prober" // the state of the prober itself: no labels
-	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions, on OTLP only: target, their attributes
+	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions, on OTLP only: target, configured labels
 )
 
 // A Label is a label that only some instruments have.
@@ -109,6 +113,7 @@ func (i Instrument) labelNames() []string {
 	case ScopeGenAI: // without it, two targets could have the same attributes
 		names = []string{"target"}
 	}
+	names = append(names, i.configured...)
 	for _, l := range i.Labels {
 		names = append(names, l.Name)
 	}
@@ -123,6 +128,9 @@ func (i Instrument) labelValues(t probe.Description, own ownLabels) []string {
 		values = targetLabels(t)
 	case ScopeGenAI:
 		values = []string{toValidUTF8(t.Name)}
+	}
+	for _, name := range i.configured {
+		values = append(values, t.Labels[name]) // empty if the target has no such label
 	}
 	next := 0
 	for _, l := range i.Labels {

@@ -24,6 +24,10 @@ type Options struct {
 	Build Build
 	GenAI bool // export metrics by the OpenTelemetry GenAI conventions as well, over OTLP
 
+	// Labels are the names of the labels that targets may have, sorted. Every series of a target has all of them: those
+	// that the target does not have are empty. Labels of other names are not shown.
+	Labels []string
+
 	// OnError is called for each error of the SDK, by goroutines of the SDK. An export has failed only after all retries.
 	OnError func(error)
 }

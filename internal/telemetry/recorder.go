@@ -31,6 +31,7 @@ import (
 type Recorder struct {
 	recorded []*Instrument // histograms and counters
 	gauges   []Instrument  // read when metrics are collected
+	labels   []string      // see [Options.Labels]
 	backends []backend
 	registry *prometheus.Registry     // collects everything on /metrics
 	metrics  *sdkmetric.MeterProvider // nil if metrics are not exported
@@ -73,12 +74,16 @@ type targetSeries struct {
 func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	build := ownLabels{toValidUTF8(o.Build.Version), toValidUTF8(o.Build.Revision)}
 	r := &Recorder{
+		labels:       o.Labels,
 		registry:     prometheus.NewRegistry(),
 		proberSeries: map[seriesID][]series{},
 		proberGauges: map[string][]sample{buildInfo: {{labels: build, value: 1}}},
 		targets:      map[string]*targetSeries{},
 	}
 	for _, i := range Catalog() {
+		if i.Scope != ScopeProber {
+			i.configured = o.Labels
+		}
 		switch {
 		case i.Kind == Gauge:
 			r.gauges = append(r.gauges, i)

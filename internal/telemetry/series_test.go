@@ -21,10 +21,11 @@ type recording struct {
 	exemplars int // of the last export
 }
 
-func newRecording(t *testing.T) *recording {
+// newRecording returns a recording that shows labels of some names.
+func newRecording(t *testing.T, labels ...string) *recording {
 	t.Helper()
 	c := newCollector(t)
-	r, _ := newExporting(t, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"})
+	r, _ := newLabelled(t, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"}, labels)
 	t.Cleanup(func() { _ = r.Shutdown(context.Background()) })
 	return &recording{Recorder: r, collector: c}
 }

@@ -9,9 +9,9 @@ import (
 
 // Set adds a target, with all its series at zero, or changes it.
 //
-// If the model, the prompt or the names of objectives changed, its series are replaced by new ones at zero. Timestamps
-// such as last_success are kept if only the objectives changed. What t leaves open (model, API, server, source of
-// timestamps) stays as it was known before, as long as the URL is the same.
+// If the model, the prompt, its labels or the names of objectives changed, its series are replaced by new ones at zero.
+// Timestamps such as last_success are kept unless the model or the prompt changed. What t leaves open (model, API,
+// server, source of timestamps) stays as it was known before, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = withoutSecrets(t.URL)
 	if t.API == "auto" {
@@ -33,7 +33,7 @@ func (r *Recorder) Set(t probe.Description) {
 // change replaces the description of a target that is set, and its series if they changed.
 func (r *Recorder) change(s *targetSeries, t probe.Description) {
 	sameLabels := slices.Equal(targetLabels(s.target), targetLabels(t))
-	sameSeries := sameLabels && sameObjectives(s.target, t)
+	sameSeries := sameLabels && r.sameConfigured(s.target, t) && sameObjectives(s.target, t)
 	sameGenAI := sameAttributes(s.target, t)
 
 	var next targetState
@@ -62,6 +62,13 @@ func withLearned(t, before probe.Description) probe.Description {
 	t.Server = cmp.Or(t.Server, before.Server)
 	t.Timestamps = cmp.Or(t.Timestamps, before.Timestamps)
 	return t
+}
+
+// sameConfigured reports whether two targets have the same values of the labels that the configuration gives them and
+// that are shown.
+func (r *Recorder) sameConfigured(a, b probe.Description) bool {
+	differs := func(name string) bool { return a.Labels[name] != b.Labels[name] }
+	return !slices.ContainsFunc(r.labels, differs)
 }
 
 // sameObjectives reports whether the names of two targets' objectives are the same, in any order.

@@ -46,6 +46,9 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 		attribute.String("llm.probe.outcome", string(r.Outcome)),
 		attribute.Int64("llm.probe.round", int64(r.Round)),
 	}
+	for name, value := range t.Labels {
+		all = append(all, attribute.String("llm.probe.label."+name, value))
+	}
 	optional := []struct {
 		known     bool
 		attribute attribute.KeyValue

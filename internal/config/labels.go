@@ -1,0 +1,137 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/usage"
+)
+
+// Labels are the labels that the configuration gives a target, by their names. They are on all its series.
+type Labels map[string]string
+
+const (
+	labelsName    = "LABELS" // of the setting
+	maxLabelNames = 10       // of all targets together: each is on every series
+	maxLabelValue = 200      // bytes
+)
+
+// labelName matches the names that a label can have without quotes, see
+// https://prometheus.io/docs/concepts/data_model/#metric-names-and-labels
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// isReservedLabel reports whether a name is that of a label of the prober's own metrics and rules, or one that
+// Prometheus and Alertmanager set themselves.
+func isReservedLabel(name string) bool {
+	own := []string{
+		"target", "model", "prompt", "group", "api", "url", "server", "timestamps", "workload", // of targets
+		"outcome", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
+		"version", "revision", "goversion", // of the program
+		"signal", "basis", // of rules
+		"job", "instance", "le", "quantile", "severity", "alertname",
+	}
+	for _, ability := range (probe.Capabilities{}).Abilities() {
+		own = append(own, ability.Name)
+	}
+	isOfPrometheus := strings.HasPrefix(name, "__") || strings.HasPrefix(name, "exported_")
+	return isOfPrometheus || slices.Contains(own, name)
+}
+
+// String returns the labels as a variable has them, sorted by name. No variable can have a value with a comma.
+func (l Labels) String() string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		pairs = append(pairs, name+"="+l[name])
+	}
+	return strings.Join(pairs, ",")
+}
+
+// yaml returns the labels as a mapping on one line.
+func (l Labels) yaml() string {
+	text, _ := json.Marshal(map[string]string(l)) // of texts; YAML can read it
+	return string(text)
+}
+
+// add adds a label, or says what is wrong with it.
+func (l Labels) add(name, value string) error {
+	_, isThere := l[name]
+	switch {
+	case !labelName.MatchString(name):
+		return usage.Problem{
+			Text: fmt.Sprintf("%s cannot be the name of a label", quote(name)),
+			Hint: "want letters, digits and _, and no digit at its start",
+		}
+	case isReservedLabel(name):
+		return usage.Problem{
+			Text: fmt.Sprintf("%s is a label that the metrics or Prometheus have already", quote(name)),
+			Hint: "choose another name",
+		}
+	case isThere:
+		return usage.Problem{Text: fmt.Sprintf("has the label %s twice", quote(name)), Hint: "keep one of them"}
+	case !utf8.ValidString(value), strings.ContainsFunc(value, unicode.IsControl):
+		return usage.Problem{Text: fmt.Sprintf("the value of %s has unprintable characters", quote(name))}
+	case len(value) > maxLabelValue:
+		return usage.Problem{
+			Text: fmt.Sprintf("the value of %s has %d bytes", quote(name), len(value)),
+			Hint: fmt.Sprintf("want at most %d", maxLabelValue),
+		}
+	}
+	l[name] = value
+	return nil
+}
+
+// parseLabels reads NAME=value,NAME=value, or such pairs with line breaks between them.
+func parseLabels(text string) (Labels, error) {
+	all := Labels{}
+	err := eachPair(text, func(_ int, name, value string) error { return all.add(name, value) })
+	return all, err
+}
+
+// parseLabels sets the labels of a struct: those of all sources together. Of two labels with the same name, that of the
+// source which counts more is set.
+func (o *origin) parseLabels(into any, k Key) {
+	v := o.says[k.name]
+	var all Labels // nil without any, as in a target that nobody gave one
+	for from := &v; from != nil && from.text != ""; from = from.below {
+		labels, err := parseLabels(from.text)
+		if err != nil {
+			wrong, _ := errors.AsType[usage.Problem](err)
+			o.problems.Add(k.label(*from), wrong.Text, cmp.Or(wrong.Hint, k.hint()))
+			o.wrong[k.name] = true
+			continue
+		}
+		maps.Copy(labels, all)
+		all = labels
+	}
+	k.set(into, all)
+}
+
+// nameLabels collects the names of all labels. A target with which they become too many is wrong.
+func (l *loader) nameLabels() {
+	named := map[string]bool{}
+	for _, t := range l.targets {
+		all := maps.Clone(named)
+		for name := range t.Labels {
+			all[name] = true
+		}
+		names := slices.Sorted(maps.Keys(all))
+		if len(names) > maxLabelNames {
+			t.problems.Add(t.says[labelsName].place,
+				fmt.Sprintf("the targets have labels of %d names by now: %s", len(names), format.List(names)),
+				fmt.Sprintf("want at most %d names: all of them are on every series", maxLabelNames))
+			continue
+		}
+		named = all
+	}
+	l.config.LabelNames = slices.Sorted(maps.Keys(named))
+}

@@ -1,0 +1,101 @@
+package telemetry
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// TestEverySeriesOfATargetHasItsLabels holds that all metrics of the catalog about targets have the labels of the
+// configuration, on /metrics and over OTLP, and that they cost no series.
+func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
+	record := func(r *recording) map[string]values {
+		r.Set(fixedTarget())
+		r.setChanged(func(d *probe.Description) { d.Name, d.Labels = "b", map[string]string{"team": "ads"} })
+		r.Record(with(succeeded5(), func(r *probe.Result) { r.Reasoned = true }))
+		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target, r.Reasoned = "b", true }))
+		r.Record(refused())
+		r.Record(with(refused(), func(r *probe.Result) { r.Target = "b" }))
+		return r.series(t)
+	}
+	r := newRecording(t, "region", "team")
+	all := record(r)
+	unseen := map[string]bool{}
+	for _, i := range Catalog() {
+		if i.Scope == ScopeTarget {
+			unseen[i.PrometheusName()] = true
+		}
+	}
+	for series := range all {
+		metric, labels, _ := strings.Cut(series, "{")
+		delete(unseen, metric)
+		isOfA := strings.Contains(labels, `target="a"`)
+		isRight := strings.Contains(labels, `region="",`) && strings.Contains(labels, `team="ads"`)
+		if isOfA {
+			isRight = strings.Contains(labels, `region="eu"`) && strings.Contains(labels, `team="a,"b""`)
+		}
+		if strings.HasPrefix(metric, "llm_probe_") && !isRight {
+			t.Errorf("%s lacks labels", series)
+		}
+	}
+	if len(unseen) > 0 {
+		t.Errorf("the results are no test of %v", slices.Sorted(maps.Keys(unseen)))
+	}
+	for _, m := range r.export(t) {
+		for _, p := range m.GetHistogram().GetDataPoints() { // of the GenAI conventions
+			if labels := attributesOf(p.Attributes); labels["team"] == "" {
+				t.Errorf("%s lacks labels: %v", m.Name, labels)
+			}
+		}
+	}
+	without := record(newRecording(t))
+	if len(without) != len(all) {
+		t.Errorf("%d series with labels and %d without", len(all), len(without))
+	}
+}
+
+// TestAnotherLabelStartsNewSeries holds that a new value replaces the series, which begin at zero, and keeps what is
+// known of the target; that a label which is not shown changes nothing; and that only names differ, if values change
+// places.
+func TestAnotherLabelStartsNewSeries(t *testing.T) {
+	r := newRecording(t, "region", "team")
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
+	labelled := func(team, region string) string {
+		return `{model="llama",prompt="cold",region="` + region + `",target="a",team="` + team + `"}`
+	}
+	r.setChanged(func(d *probe.Description) {
+		d.Labels = map[string]string{"team": `a,"b"`, "region": "eu", "tier": "gold"}
+	})
+	r.expect(t, framesTotal, framesTotal+labelled(`a,"b"`, "eu")+" 4")
+	r.setChanged(func(d *probe.Description) { d.Labels = map[string]string{"team": "eu"} })
+	r.expect(t, framesTotal, framesTotal+labelled("eu", "")+" 0")
+	r.expect(t, certExpiry, certExpiry+labelled("eu", "")+" "+number(float64(day().AddDate(0, 2, 0).Unix())))
+	r.Record(succeeded5())
+	r.expect(t, framesTotal, framesTotal+labelled("eu", "")+" 4")
+}
+
+// TestLabelsAreQuoted holds how a value with quotes and commas stands on /metrics, and where the labels stand.
+func TestLabelsAreQuoted(t *testing.T) {
+	r := newRecorder(Options{Labels: []string{"region", "team"}}, nil)
+	r.Set(fixedTarget())
+	var got []string
+	for line := range strings.Lines(expositionOf(t, r)) {
+		if strings.HasPrefix(line, "llm_probe_frames_total") || strings.HasPrefix(line, "llm_probe_objective_limit") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{
+		`llm_probe_frames_total{model="llama",prompt="cold",region="eu",target="a",team="a,\"b\""} 0.0`,
+		`llm_probe_objective_limit_seconds{model="llama",objective="fast",prompt="cold",region="eu",target="a",` +
+			`team="a,\"b\""} 1.0`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
