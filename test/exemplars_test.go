@@ -9,7 +9,7 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
-// TestExemplarsOfTwelveTargets scrapes twelve targets as docs/scraping.md recommends and finds exemplars of each in each
+// TestExemplarsOfTwelveTargets scrapes twelve targets as docs/scraping.md recommends. It finds exemplars of each in each
 // histogram that has them, and no classic series. A job that reads native histograms alone shows why the others read
 // more: Prometheus has exemplars of one target. If that fails, the recommendation can be simpler.
 func TestExemplarsOfTwelveTargets(t *testing.T) {
@@ -32,7 +32,12 @@ func TestExemplarsOfTwelveTargets(t *testing.T) {
 		}
 	}
 	for _, name := range histograms {
-		if found := p.exemplarTargets(t, "native-only", name); len(found) != 1 {
+		var found []string
+		p.Eventually(t, "native-only: exemplars of "+name, func() bool {
+			found = p.exemplarTargets(t, "native-only", name)
+			return len(found) > 0
+		})
+		if len(found) != 1 {
 			t.Errorf("a job that reads native histograms alone has exemplars of %s of %q", name, found)
 		}
 	}

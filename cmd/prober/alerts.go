@@ -38,7 +38,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 		Example: `  prober alerts > prober.yaml             # named under rule_files: there
   prober alerts --format alertmanager     # inhibit rules
   prober alerts --classic > prober.yaml   # for Prometheus 2.42 to 2.50
-  prober alerts --by cluster,team         # alerts of each cluster, routed by team
+  prober alerts --by cluster,team         # alerts with the labels of targets
   prober alerts ProberITLRegression       # a runbook`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(alerts.Runbooks(), cobra.ShellCompDirectiveNoFileComp),
