@@ -79,7 +79,7 @@ func TestNamesStay(t *testing.T) {
 		}
 		setting, isOfObjective := strings.CutPrefix(k.Variable, prefix+"OBJECTIVES_n_")
 		if isOfObjective {
-			got.WriteString(prefix + "TARGETS_n_OBJECTIVES_m_" + setting + "\n")
+			got.WriteString(prefix + "TARGETS_n_OBJECTIVES_n_" + setting + "\n")
 		}
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
