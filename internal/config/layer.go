@@ -55,6 +55,8 @@ type origin struct {
 	keys     keys                     // all settings of the struct
 	wrong    map[string]bool          // names of settings with a problem
 	problems usage.Problems
+
+	objectives []*origin // of a target: those that it has itself
 }
 
 func newOrigin(ks keys, at func(name string) string) *origin {
