@@ -11,6 +11,7 @@ import (
 const classicHeader = `# Generated from rules.yaml by "make generate"; do not edit.
 #
 # Rules for prober by classic buckets. Minimum: Prometheus 2.42, or VictoriaMetrics.
+# Retention: the baselines of latencies need 8 days, the budgets 30 (--storage.tsdb.retention.time=35d).
 # They are those of rules.yaml without native histograms. docs/alerts.md and docs/regression.md explain them.
 `
 

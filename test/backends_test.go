@@ -19,7 +19,7 @@ import (
 )
 
 // TestBackEndsAgree probes two targets until their budgets are spent, and compares what arrives on each path: in a
-// Prometheus that scrapes natively, as by default, and both; and sent by OTLP to a real OpenTelemetry Collector, which
+// Prometheus that scrapes as recommended, as by default, and both kinds of buckets; and sent by OTLP to a real OpenTelemetry Collector, which
 // sends on to a Prometheus and is scraped by another. In the middle the Collector is away: nothing is lost.
 // Then it asks the report verb what it reads on each path.
 func TestBackEndsAgree(t *testing.T) {
@@ -49,7 +49,7 @@ func TestBackEndsAgree(t *testing.T) {
 	var all []result
 	prober.Eventually(t, "all budgets spent", func() bool { all = results(t, base); return len(all) == 15*len(servers) })
 	want := truthOf(t, all)
-	native := ingestion{into: scraped, job: "prober", halting: true}
+	native := ingestion{into: scraped, job: "prober"}
 	for _, path := range []ingestion{native, {into: scraped, job: "by-default", classic: true}, {into: scraped, job: "both"}} {
 		path.agree(t, want)
 	}
@@ -221,7 +221,7 @@ func (r ingestion) buckets(t *testing.T, name, target string) (all []*model.Hist
 
 // agreeExemplars holds that there are exemplars, and that each is of a probe.
 // Prometheus 3.15 reads those of the first series of a histogram only if it
-// scrapes native buckets alone: see docs/scraping.md.
+// reads native buckets alone, as on the Collector's page: see docs/scraping.md.
 func (r ingestion) agreeExemplars(t *testing.T, want truth) {
 	t.Helper()
 	suffix := ""

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,16 +90,26 @@ func (p prometheus) becomes(t *testing.T, expr string, want float64) {
 	})
 }
 
+// An exemplarSeries is a series with its exemplars.
+type exemplarSeries struct {
+	Labels    map[string]string `json:"seriesLabels"`
+	Exemplars []struct{ Labels map[string]string }
+}
+
+// exemplarSeries returns the series of an expression that have exemplars of the last minutes.
+func (p prometheus) exemplarSeries(t *testing.T, expr string) (all []exemplarSeries) {
+	t.Helper()
+	now := time.Now()
+	p.api(t, "query_exemplars", url.Values{
+		"query": {expr}, "start": {now.Add(-5 * time.Minute).Format(time.RFC3339)}, "end": {now.Format(time.RFC3339)},
+	}, &all)
+	return all
+}
+
 // exemplars returns the trace ids of the exemplars of an expression's series in the last minutes.
 func (p prometheus) exemplars(t *testing.T, expr string) (ids []string) {
 	t.Helper()
-	var series []struct {
-		Exemplars []struct{ Labels map[string]string }
-	}
-	p.api(t, "query_exemplars", url.Values{
-		"query": {expr}, "start": {time.Now().Add(-5 * time.Minute).Format(time.RFC3339)}, "end": {time.Now().Format(time.RFC3339)},
-	}, &series)
-	for _, s := range series {
+	for _, s := range p.exemplarSeries(t, expr) {
 		for _, e := range s.Exemplars {
 			ids = append(ids, e.Labels["trace_id"])
 		}
@@ -106,7 +117,7 @@ func (p prometheus) exemplars(t *testing.T, expr string) (ids []string) {
 	return ids
 }
 
-// scrapeJob returns the native scrape of docs/scraping.md, of another address and more
+// scrapeJob returns the scrape that docs/scraping.md recommends, of another address and more
 // often, as an element of the list of jobs.
 func scrapeJob(t *testing.T, job, address string) string {
 	t.Helper()
@@ -115,12 +126,32 @@ func scrapeJob(t *testing.T, job, address string) string {
 	})
 }
 
-// scrapeAllWays returns a configuration that scrapes a prober as docs/scraping.md says,
+// Parts of the lines of the scrape job: what it reads, and what it drops.
+var (
+	readsNative  = []string{"scrape_native_histograms:"}
+	readsClassic = []string{"always_scrape_classic_histograms:"}
+	dropsClassic = []string{"metric_relabel_configs:", "action: drop"}
+)
+
+// without returns a job without its lines that have these parts. Each must be there.
+func without(t *testing.T, job string, parts ...string) string {
+	t.Helper()
+	for _, part := range parts {
+		line := regexp.MustCompile(`(?m)^ +(?:- \{.*)?` + regexp.QuoteMeta(part) + `.*\n`)
+		if !line.MatchString(job) {
+			t.Fatalf("no %q in\n%s", part, job)
+		}
+		job = line.ReplaceAllString(job, "")
+	}
+	return job
+}
+
+// scrapeAllWays returns a configuration that scrapes a prober as docs/scraping.md recommends,
 // with classic buckets beside the native ones, and as Prometheus does by default.
 func scrapeAllWays(t *testing.T, address string) string {
 	t.Helper()
-	const natively = "    scrape_native_histograms: true\n"
+	all := slices.Concat(readsNative, readsClassic, dropsClassic)
 	return "scrape_configs:\n" + scrapeJob(t, "prober", address) +
-		strings.Replace(scrapeJob(t, "both", address), natively, natively+"    always_scrape_classic_histograms: true\n", 1) +
-		strings.Replace(scrapeJob(t, "by-default", address), natively, "", 1)
+		without(t, scrapeJob(t, "both", address), dropsClassic...) +
+		without(t, scrapeJob(t, "by-default", address), all...)
 }

@@ -158,6 +158,35 @@ func TestClassicRules(t *testing.T) {
 	}
 }
 
+// TestRulesOfAnOrganisation holds that promtool takes what prober alerts prints with all its flags, with native histograms
+// and without, and that the alerts have the labels of their series. Targets of one name in two clusters do not mix.
+func TestRulesOfAnOrganisation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	flags := []string{
+		"alerts", "--by", "cluster,team", "--by", "region", "--label", "tier=gold",
+		"--runbook-url", "https://runbooks.example.com", "--grafana-url", "https://grafana.example.com/",
+	}
+	for _, more := range [][]string{
+		{"--output", filepath.Join(dir, "classic"), "--classic"},
+		{"--output", filepath.Join(dir, "native")},
+	} {
+		args := append(slices.Clone(flags), more...)
+		if said, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), args...).CombinedOutput(); err != nil {
+			t.Fatalf("prober %q: %s", args, said)
+		}
+		if said, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(more[1], "rules.yaml")); !ok {
+			t.Error(said)
+		}
+	}
+	cases, err := os.ReadFile("testdata/fleet.yaml")
+	must(t, err)
+	write(t, filepath.Join(dir, "native", "fleet.yaml"), string(cases))
+	if said, ok := promtool(t, "", "test", "rules", filepath.Join(dir, "native", "fleet.yaml")); !ok {
+		t.Error(said)
+	}
+}
+
 // variants returns the kinds of each alert, by the labels that the rules give them.
 // A regression is of each basis that its ratio may have.
 func variants(rules ruleFile) (all []rule) {

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/llm-prober/prober/alerts"
 	"github.com/llm-prober/prober/internal/usage"
@@ -13,9 +14,19 @@ import (
 // The values of --format.
 const formatPrometheus, formatAlertmanager = "prometheus", "alertmanager"
 
+// An alertsCommand has the values of the flags of alerts.
+type alertsCommand struct {
+	format     string
+	classic    bool
+	dir        string
+	labels     []string
+	by         []string
+	runbookURL string
+	grafanaURL string
+}
+
 func newAlerts() *cobra.Command {
-	var format, dir string
-	var classic bool
+	var a alertsCommand
 	cmd := &cobra.Command{
 		Use:   "alerts [NAME]",
 		Short: "Print rules for Prometheus, or the runbook of an alert",
@@ -27,70 +38,118 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 		Example: `  prober alerts > prober.yaml             # named under rule_files: there
   prober alerts --format alertmanager     # inhibit rules
   prober alerts --classic > prober.yaml   # for Prometheus 2.42 to 2.50
+  prober alerts --by cluster,team         # alerts with the labels of targets
   prober alerts ProberITLRegression       # a runbook`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(alerts.Runbooks(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			toFiles := cmd.Flags().Changed("output")
 			if len(names) == 1 {
-				alone := !toFiles && !classic && !cmd.Flags().Changed("format")
-				return printRunbook(cmd.OutOrStdout(), names[0], alone)
+				return printRunbook(cmd.OutOrStdout(), names[0], cmd.Flags().NFlag() == 0)
 			}
-			file, rules, err := chosenRules(format, classic)
-			if err != nil {
-				return err
-			}
-			switch {
-			case toFiles && dir == "":
-				return usage.Problems{{Place: `--output=""`, Text: "no directory", Hint: "give one, or leave --output out"}}
-			case toFiles:
-				if err := alerts.Write(dir, file, rules); err != nil {
-					return err
-				}
-				rules = fmt.Appendf(nil, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), dir)
-			}
-			_, err = cmd.OutOrStdout().Write(rules)
-			return err
+			return a.print(cmd.OutOrStdout(), cmd.Flags())
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", formatPrometheus,
+	flags := cmd.Flags()
+	flags.StringVar(&a.format, "format", formatPrometheus,
 		"prometheus: a rule file; alertmanager: inhibit rules for its configuration")
-	cmd.Flags().BoolVar(&classic, "classic", false,
+	flags.BoolVar(&a.classic, "classic", false,
 		"without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know "+
 			"histogram_avg()")
-	cmd.Flags().StringVarP(&dir, "output", "o", "",
+	flags.StringVarP(&a.dir, "output", "o", "",
 		"`directory` to write the rules and the runbooks to; created if missing")
+	flags.StringArrayVar(&a.labels, "label", nil,
+		"`name=value`, a label of all alerts; repeatable")
+	flags.StringSliceVar(&a.by, "by", nil,
+		"labels that tell targets apart, besides the name and the prompt: those of the series become labels of the alerts")
+	flags.StringVar(&a.runbookURL, "runbook-url", "",
+		"`URL` of your copy of the runbooks, to which /NAME.md is added")
+	flags.StringVar(&a.grafanaURL, "grafana-url", "",
+		"`URL` of your Grafana, to which the path of the dashboard is added")
 	return cmd
 }
 
-// printRunbook writes the runbook of an alert. alone reports whether no flag asks for something else.
+// print writes the rules to a directory, or to out.
+func (a alertsCommand) print(out io.Writer, flags *pflag.FlagSet) error {
+	adaptation, err := a.adaptation(flags)
+	if err != nil {
+		return err
+	}
+	file, rules, err := a.rules(adaptation)
+	if err != nil {
+		return err
+	}
+	switch {
+	case flags.Changed("output") && a.dir == "":
+		return usage.Problems{{Place: `--output=""`, Text: "no directory", Hint: "give one, or leave --output out"}}
+	case flags.Changed("output"):
+		if err := alerts.Write(a.dir, file, rules); err != nil {
+			return err
+		}
+		rules = fmt.Appendf(nil, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), a.dir)
+	}
+	_, err = out.Write(rules)
+	return err
+}
+
+// adaptation returns what the flags add to the rules. If flags are wrong, the error has all their problems.
+func (a alertsCommand) adaptation(flags *pflag.FlagSet) (alerts.Adaptation, error) {
+	var added alerts.Adaptation
+	var problems usage.Problems
+	check := func(flag, value string, err error) {
+		if err != nil {
+			problems.Add(usage.FlagPlace(flag, value), err.Error(), "")
+		}
+	}
+	for _, text := range a.labels {
+		check("label", text, added.AddLabel(text))
+	}
+	if flags.Changed("by") && len(a.by) == 0 {
+		a.by = []string{""}
+	}
+	for _, name := range a.by {
+		check("by", name, added.AddBy(name))
+	}
+	if flags.Changed("runbook-url") {
+		check("runbook-url", a.runbookURL, added.SetRunbookURL(a.runbookURL))
+	}
+	if flags.Changed("grafana-url") {
+		check("grafana-url", a.grafanaURL, added.SetGrafanaURL(a.grafanaURL))
+	}
+	for _, flag := range []string{"label", "runbook-url", "grafana-url"} {
+		if a.format == formatAlertmanager && flags.Changed(flag) {
+			problems.Add("--"+flag, "inhibit rules have neither labels nor links", "leave it out")
+		}
+	}
+	if problems != nil {
+		return added, problems
+	}
+	return added, nil
+}
+
+// rules returns the rules that the flags ask for, and the name of their file.
+func (a alertsCommand) rules(added alerts.Adaptation) (file string, rules []byte, err error) {
+	switch {
+	case a.format == formatAlertmanager:
+		return alerts.InhibitFile, added.InhibitRules(), nil
+	case a.format != formatPrometheus:
+		formats := []string{formatPrometheus, formatAlertmanager}
+		return "", nil, usage.Problems{usage.Unknown(usage.FlagPlace("format", a.format), a.format, formats)}
+	case a.classic:
+		return alerts.RulesFile, added.Rules(alerts.ClassicRules()), nil
+	}
+	return alerts.RulesFile, added.Rules(alerts.Rules()), nil
+}
+
+// printRunbook writes the runbook of an alert. alone reports whether no flag was given.
 func printRunbook(out io.Writer, name string, alone bool) error {
 	place := fmt.Sprintf("alerts %q", name)
 	page, ok := alerts.Runbook(name)
 	switch {
 	case !alone:
-		return usage.Problems{{
-			Place: place,
-			Text:  "a runbook has neither --output nor --format nor --classic",
-			Hint:  "give the name alone",
-		}}
+		return usage.Problems{{Place: place, Text: "the flags of alerts change no runbook", Hint: "give the name alone"}}
 	case !ok:
 		return usage.Problems{usage.Unknown(place, name, alerts.Runbooks())}
 	}
 	_, err := out.Write(page)
 	return err
-}
-
-// chosenRules returns the rules that the flags ask for, and the name of their file.
-func chosenRules(format string, classic bool) (file string, rules []byte, err error) {
-	switch {
-	case format == formatAlertmanager:
-		return alerts.InhibitFile, alerts.InhibitRules(), nil
-	case format != formatPrometheus:
-		formats := []string{formatPrometheus, formatAlertmanager}
-		return "", nil, usage.Problems{usage.Unknown(usage.FlagPlace("format", format), format, formats)}
-	case classic:
-		return alerts.RulesFile, alerts.ClassicRules(), nil
-	}
-	return alerts.RulesFile, alerts.Rules(), nil
 }

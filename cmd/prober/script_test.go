@@ -178,6 +178,10 @@ func TestExitCodes(t *testing.T) {
 			report
 			alerts Nonsense
 			alerts --format xml
+			alerts --by le
+			alerts --label team
+			alerts --runbook-url example.com
+			alerts --grafana-url ftp://example.com
 			alerts a b
 			dashboards nope
 			dashboards overview target

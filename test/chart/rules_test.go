@@ -3,49 +3,68 @@ package chart_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
-// TestRulesAreThoseOfAlerts holds that a PrometheusRule says what the rule file says, but for what the values
-// change, and that each alert has the namespace of the prober.
+// TestRulesAreThoseOfAlerts holds that a PrometheusRule says what prober alerts prints with flags that mean the same as the
+// values, and that the inhibit rules agree in the same labels. By default each alert has the namespace of the prober.
 func TestRulesAreThoseOfAlerts(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../alerts/rules.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := mappings(objects(t, string(data))[0], "groups")
-	for _, group := range want {
-		group["rules"] = edit(mappings(group, "rules"))
-	}
-	got := mappings(only(t, objects(t, render(t, "--values", sets(t)["operator"])), "PrometheusRule"), "spec", "groups")
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("the rules differ:\n%v\nwant\n%v", got, want)
+	const links = "--runbook-url=https://runbooks.example.com/prober/ --grafana-url=https://grafana.example.com"
+	for values, flags := range map[string]string{
+		"prometheusRule.grafanaUrl=https://grafana.example.com/": "--label=team=inference --label=namespace=observability " + links,
+		"prometheusRule.by={cluster,region}": "--label=team=inference --label=namespace=observability --by=cluster,region " +
+			links,
+		"prometheusRule.by={namespace}": "--label=team=inference --by=namespace " + links,
+	} {
+		all := objects(t, render(t, "--values", sets(t)["operator"], "--set", values))
+		want := mappings(printed(t, flags), "groups")
+		for _, group := range want {
+			var kept []any
+			for _, r := range mappings(group, "rules") {
+				if r["alert"] != "ProberClassicOnly" { // the values disable it
+					kept = append(kept, r)
+				}
+			}
+			group["rules"] = kept
+		}
+		if diff := cmp.Diff(want, mappings(only(t, all, "PrometheusRule"), "spec", "groups")); diff != "" {
+			t.Errorf("%s: -prober alerts +chart\n%s", values, diff)
+		}
+		inhibiting := "--format=alertmanager"
+		if _, by, ok := strings.Cut(flags, "--by="); ok {
+			inhibiting += " --by=" + strings.Fields(by)[0]
+		}
+		var equal, rendered []any
+		for _, rule := range mappings(printed(t, inhibiting), "inhibit_rules") {
+			equal = append(equal, rule["equal"])
+		}
+		for _, rule := range mappings(only(t, all, "AlertmanagerConfig"), "spec", "inhibitRules") {
+			rendered = append(rendered, rule["equal"])
+		}
+		if diff := cmp.Diff(equal, rendered); diff != "" {
+			t.Errorf("%s: inhibit rules: -prober alerts +chart\n%s", values, diff)
+		}
 	}
 }
 
-// edit is what the values of the set operator make of rules.
-func edit(rules []map[string]any) (kept []any) {
-	for _, r := range rules {
-		name, alert := r["alert"].(string)
-		if name == "ProberClassicOnly" {
-			continue
-		}
-		if alert {
-			labels, annotations := r["labels"].(map[string]any), r["annotations"].(map[string]any)
-			labels["team"] = "inference"
-			labels["namespace"] = "observability"
-			annotations["runbook_url"] = "https://runbooks.example.com/prober/" + name + ".md"
-			if path, ok := annotations["dashboard_url"].(string); ok {
-				annotations["dashboard_url"] = "https://grafana.example.com" + path
-			}
-		}
-		kept = append(kept, r)
+// printed is what prober alerts prints with flags, as YAML.
+func printed(t *testing.T, flags string) object {
+	t.Helper()
+	args := append([]string{"alerts"}, strings.Fields(flags)...)
+	text, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), args...).Output()
+	if err != nil {
+		t.Fatalf("prober %s: %v", flags, err)
 	}
-	return kept
+	return objects(t, string(text))[0]
 }
 
 // TestDashboards holds that every dashboard is in a ConfigMap as Grafana would read it from dashboards.

@@ -88,5 +88,11 @@ metadata:
 {{- define "prober.endpoint" -}}
 path: /metrics
 scheme: {{ include "prober.scheme" .root }}
-{{ include "prober.fields" (list .monitor "interval" "scrapeTimeout" "tlsConfig" "basicAuth" "relabelings" "metricRelabelings") }}
+{{ include "prober.fields" (list .monitor "interval" "scrapeTimeout" "tlsConfig" "basicAuth" "relabelings") }}
+{{- $dropped := dict "sourceLabels" (list "__name__") "regex" "llm_.+_(bucket|count|sum)" "action" "drop" -}}
+{{- $first := ternary (list $dropped) list (and .monitor.scrapeNativeHistograms .monitor.exemplars) -}}
+{{- with concat $first (.monitor.metricRelabelings | default list) }}
+metricRelabelings:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
 {{- end -}}
