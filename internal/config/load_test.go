@@ -239,6 +239,14 @@ func TestDefaultsFollowOtherSettings(t *testing.T) {
 	}
 }
 
+// TestTheShortestCanary holds that a canary may be as short as its error message says.
+func TestTheShortestCanary(t *testing.T) {
+	got := load(t, Options{Environ: withTarget("PROMPT=canary", "PROMPT_TOKENS=80", "MAX_TOKENS=16")}).Targets[0]
+	if got.PromptTokens != 80 || got.MaxTokens != 16 {
+		t.Errorf("%d tokens of prompt and %d of answer, want 80 and 16", got.PromptTokens, got.MaxTokens)
+	}
+}
+
 // TestURLsWithoutScheme holds that hosts of the user's own network need none.
 func TestURLsWithoutScheme(t *testing.T) {
 	for _, url := range []string{
