@@ -286,3 +286,18 @@ func TestEndpoints(t *testing.T) {
 		}
 	}
 }
+
+// TestValuesOfATarget holds what a report says about how a target was probed: the settings that are set and count for
+// the command, and neither secrets nor what identifies the target.
+func TestValuesOfATarget(t *testing.T) {
+	c := load(t, Options{Environ: withTarget("TARGETS_0_MODEL=m", "API_KEY=sk", "MAX_TOKENS=16")})
+	values := c.Targets[0].Values("bench")
+	if values["max_tokens"] != "16" || values["prompt"] != "cold" {
+		t.Errorf("max_tokens and prompt are missing: %v", values)
+	}
+	for _, key := range []string{"url", "name", "group", "model", "api_key", "session_header"} {
+		if value, ok := values[key]; ok {
+			t.Errorf("%s is %q, want it left out", key, value)
+		}
+	}
+}
