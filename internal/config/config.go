@@ -38,6 +38,8 @@ type Config struct {
 	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" optional:"" format:"tokens"`
 	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off"`
 	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on"`
+	ExternalURL     string        `env:"EXTERNAL_URL" format:"website"` // never ends with a slash
+	GrafanaURL      string        `env:"GRAFANA_URL" format:"website"`  // never ends with a slash
 
 	// Each target is filled by itself.
 	Targets    []Target   `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file

@@ -167,7 +167,7 @@ func (k Key) label(v value) string {
 		return v.place
 	}
 	text := v.text
-	if k.name == "URL" && strings.ContainsAny(text, "@?#") { // it may hold credentials
+	if strings.HasSuffix(k.name, "URL") && strings.ContainsAny(text, "@?#") { // it may hold credentials
 		text = webScheme.FindString(text) + "***"
 	}
 	return v.place + "=" + quote(text)

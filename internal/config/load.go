@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -94,6 +95,8 @@ func (o Options) loader() *loader {
 // loadOwn parses the settings of the prober itself.
 func (l *loader) loadOwn() {
 	l.prober.parse(l.config)
+	l.config.ExternalURL = strings.TrimRight(l.config.ExternalURL, "/")
+	l.config.GrafanaURL = strings.TrimRight(l.config.GrafanaURL, "/")
 	l.checkFile(l.prober, "WEB_CONFIG_FILE", l.config.WebConfigFile)
 }
 

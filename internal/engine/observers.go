@@ -41,7 +41,7 @@ type Observers struct {
 // which goes on without the export.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
-		Board:     status.NewBoard(time.Now(), build.Version),
+		Board:     status.NewBoard(time.Now(), build.Version, status.Links{External: c.ExternalURL, Grafana: c.GrafanaURL}),
 		log:       log,
 		described: map[string]description{},
 	}
