@@ -179,6 +179,16 @@ func TestRulesOfAnOrganisation(t *testing.T) {
 			t.Error(said)
 		}
 	}
+	inhibit, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"),
+		"alerts", "--format", "alertmanager", "--by", "cluster,team").Output()
+	must(t, err)
+	loaded, err := config.Load(string(inhibit) + "route: {receiver: all}\nreceivers: [{name: all}]\n")
+	must(t, err)
+	for _, rule := range loaded.InhibitRules {
+		if want := []string{"cluster", "team", "target", "prompt"}; !slices.Equal(rule.Equal, want) {
+			t.Errorf("equal labels of an inhibit rule are %v, want %v", rule.Equal, want)
+		}
+	}
 	cases, err := os.ReadFile("testdata/fleet.yaml")
 	must(t, err)
 	write(t, filepath.Join(dir, "native", "fleet.yaml"), string(cases))
