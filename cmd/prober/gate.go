@@ -23,12 +23,12 @@ type gate struct {
 	failOn   []string // of the flag --fail-on
 	format   string   // of the flag --format: text or json
 
-	objectives []probe.Objective
-	rejected   []config.Rejected // the targets that cannot be probed; only check goes on with the others
-	problems   usage.Problems    // of these
-	fails      report.Gate       // what --fail-on names
-	missed     bool              // an objective was missed
-	w          io.Writer         // for the judgements
+	objectives map[string][]probe.Objective // by target: those that somebody gave
+	rejected   []config.Rejected            // the targets that cannot be probed; only check goes on with the others
+	problems   usage.Problems               // of these
+	fails      report.Gate                  // what --fail-on names
+	missed     bool                         // an objective was missed
+	w          io.Writer                    // for the judgements
 }
 
 // addFlags gives a command the flags of g, and all that configure it.
@@ -55,19 +55,28 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if err != nil {
 		return nil, err
 	}
-	fails, problems := parseGate(g.failOn, c.Given, nil)
+	fails, problems := parseGate(g.failOn, haveObjectives(c.Targets), nil)
 	if problems != nil {
 		return nil, problems
 	}
 	g.fails = fails
-	g.objectives = c.Given
 	g.rejected = c.Rejected
 	g.problems = c.Problems()
 	g.w = cmd.ErrOrStderr()
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
-	return engine.Assemble(engine.Present(cmd.Context(), c), files, nil, buildInfo().Version)
+	targets := engine.Present(cmd.Context(), c)
+	g.objectives = map[string][]probe.Objective{}
+	for _, t := range targets {
+		g.objectives[t.Name] = t.GivenObjectives
+	}
+	return engine.Assemble(targets, files, nil, buildInfo().Version)
+}
+
+// haveObjectives reports whether somebody gave objectives for any of the targets.
+func haveObjectives(targets []config.Target) bool {
+	return slices.ContainsFunc(targets, func(t config.Target) bool { return t.GivenObjectives != nil })
 }
 
 // loadCompared reads the configuration of bench, which may compare targets, and checks --fail-on with it.
@@ -78,7 +87,7 @@ func (g *gate) loadCompared(
 	if err != nil {
 		return nil, err
 	}
-	fails, problems := parseGate(g.failOn, c.Given, c.Targets)
+	fails, problems := parseGate(g.failOn, haveObjectives(c.Targets), c.Targets)
 	if problems != nil {
 		return nil, problems
 	}
@@ -91,7 +100,7 @@ var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
 
 // parseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
 func parseGate(
-	failOn []string, objectives []probe.Objective, targets []config.Target,
+	failOn []string, hasObjectives bool, targets []config.Target,
 ) (g report.Gate, problems usage.Problems) {
 	wrong := func(word, text, hint string) { problems.Add(usage.FlagPlace("fail-on", word), text, hint) }
 	words := "want objective"
@@ -106,7 +115,7 @@ func parseGate(
 		switch {
 		case word != "objective" && slower == nil:
 			wrong(word, "unknown", words)
-		case slower == nil && objectives == nil:
+		case slower == nil && !hasObjectives:
 			wrong(word, "there is no objective", "add one, for example --objective ttft=2s@95%")
 		case slower == nil:
 			g.Objective = true
@@ -122,11 +131,12 @@ func parseGate(
 
 // judge prints and returns how far the results of a target, if there are any, met the objectives.
 func (g *gate) judge(target string, results ...*probe.Result) []report.Attainment {
+	objectives := g.objectives[target]
 	var samples []report.Sample
 	for _, r := range results {
-		samples = append(samples, report.SampleOf(r, g.objectives...))
+		samples = append(samples, report.SampleOf(r, objectives...))
 	}
-	s := report.Summarize(samples, g.objectives...)
+	s := report.Summarize(samples, objectives...)
 	s.Target = target
 	for _, a := range s.Objectives {
 		fmt.Fprintln(g.w, s.Attained(a))

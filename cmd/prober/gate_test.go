@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -34,7 +33,7 @@ func TestParseGate(t *testing.T) {
 			wrong:   usage.Problems{{Place: `--fail-on="regression>5"`, Text: "unknown", Hint: all}},
 		},
 	} {
-		got, wrong := parseGate([]string{test.failOn}, []probe.Objective{}, test.targets)
+		got, wrong := parseGate([]string{test.failOn}, true, test.targets)
 		if diff := cmp.Diff(test.want, got) + cmp.Diff(test.wrong, wrong); diff != "" {
 			t.Errorf("%q: -want +got\n%s", test.failOn, diff)
 		}

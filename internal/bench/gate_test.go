@@ -19,7 +19,7 @@ func eightRequests(t *testing.T, objectives ...probe.Objective) *testRun {
 	r.faultAfter(4500*time.Millisecond, "it", sim.Fault{TTFT: 10})
 	r.faultAfter(5500*time.Millisecond, "it", sim.Fault{Status: 503})
 	run := r.newRun(Options{Requests: 8}, []string{"it"}, "QPS", "1")
-	run.Plan.Lengths[0].Given = objectives
+	run.Plan.Lengths[0].Targets[0].GivenObjectives = objectives
 	return run
 }
 

@@ -173,10 +173,10 @@ type settingValues map[string][]string
 
 // addConfig adds the objectives of c, and the settings of its targets.
 func (v settingValues) addConfig(c *config.Config) {
-	for _, o := range c.Given {
-		v.add("objective", o.String())
-	}
 	for _, t := range c.Targets {
+		for _, o := range t.GivenObjectives {
+			v.add("objective", o.String())
+		}
 		for name, value := range t.Values("bench") {
 			v.add(name, value)
 		}

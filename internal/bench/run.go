@@ -82,9 +82,6 @@ func Run(ctx context.Context, s Setup) error {
 	return r.gate()
 }
 
-// objectives returns the objectives by which requests are judged.
-func (r *run) objectives() []probe.Objective { return r.Plan.Lengths[0].Given }
-
 // measureAll measures all groups with all lengths of prompts. A group that does not answer does not stop the others.
 func (r *run) measureAll(ctx context.Context) (failed error) {
 	for _, c := range r.Plan.Lengths {

@@ -49,10 +49,9 @@ func newTally(j *engine.Job, load Load, r *run) *tally {
 	return t
 }
 
-// member returns the results of a target. The lock must be held.
-func (t *tally) member(target string) *memberTally {
-	i := slices.IndexFunc(t.job.Targets, func(c config.Target) bool { return c.Name == target })
-	return &t.members[i]
+// place returns where a target stands in the job.
+func (t *tally) place(target string) int {
+	return slices.IndexFunc(t.job.Targets, func(c config.Target) bool { return c.Name == target })
 }
 
 // Record adds a result, canceled ones included. In a comparison it shows a line for it.
@@ -60,9 +59,10 @@ func (t *tally) Record(r *probe.Result) {
 	if t.exporter != nil {
 		t.exporter.Record(r)
 	}
-	s := report.SampleOf(r, t.run.objectives()...)
+	i := t.place(r.Target)
+	s := report.SampleOf(r, t.job.Targets[i].GivenObjectives...)
 	t.mu.Lock()
-	m := t.member(s.Target)
+	m := &t.members[i]
 	m.step.Add(s)
 	if s.Outcome != probe.OK {
 		m.failed++
@@ -80,7 +80,7 @@ func (t *tally) Skipped(target string, reason probe.Skip) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.member(target).skipped[reason]++
+	t.members[t.place(target)].skipped[reason]++
 }
 
 // watch runs a part of the step, in which these members are asked. It shows its progress, and measures how late the
@@ -132,7 +132,7 @@ func (t *tally) interim(member int) report.Summary { return t.members[member].st
 // final sums up a member of a step that has ended.
 func (t *tally) final(member int) report.Summary {
 	m := t.members[member]
-	s := m.step.Summary(t.run.objectives()...)
+	s := m.step.Summary(t.job.Targets[member].GivenObjectives...)
 	s.Warnings = append(s.Warnings, m.clientWarnings(medianOf(s.TTFT), medianOf(s.TPOT))...)
 	server := t.job.Members[member].Capabilities().Server
 	if server.Note != "" {

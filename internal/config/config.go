@@ -38,14 +38,14 @@ type Config struct {
 	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" optional:"" format:"tokens"`
 	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off"`
 	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on"`
+	ExternalURL     string        `env:"EXTERNAL_URL" format:"website"` // never ends with a slash
+	GrafanaURL      string        `env:"GRAFANA_URL" format:"website"`  // never ends with a slash
 
-	// Each target and each objective is filled by itself.
-	Targets    []Target    `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
-	Rejected   []Rejected  `env:"-"` // targets that cannot be probed; never all of them: then Load fails
-	Objectives []Objective `env:"-"` // at least one
-	Given      []Objective `env:"-"` // the same as Objectives; nil if nobody wrote any
-	LabelNames []string    `env:"-"` // of the labels of all targets, also of rejected ones; sorted
-	Warnings   []string    // what is legal but probably a mistake: a sentence each, no secrets
+	// Each target is filled by itself.
+	Targets    []Target   `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
+	Rejected   []Rejected `env:"-"` // targets that cannot be probed; never all of them: then Load fails
+	LabelNames []string   `env:"-"` // of the labels of all targets, also of rejected ones; sorted
+	Warnings   []string   // what is legal but probably a mistake: a sentence each, no secrets
 }
 
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
@@ -97,6 +97,11 @@ type Target struct {
 	InsecureSkipVerify bool    `env:"INSECURE_SKIP_VERIFY" envDefault:"off"`
 
 	Settings
+
+	// Objectives are its own or, without any, those of all targets: at least one. GivenObjectives are the same, or nil if
+	// they are the default because nobody wrote any.
+	Objectives      []Objective `env:"-"`
+	GivenObjectives []Objective `env:"-"`
 
 	EachAddress bool   // stands for a target for each address of the URL's host: the URL was given with dns+
 	Address     string // IP address to dial instead of the URL's host; "" for none; Load never sets it

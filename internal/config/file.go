@@ -68,8 +68,8 @@ func (l *loader) readTargetsFile() targetsFile {
 	d := document{path, l.settings, file.shared}
 	root := d.parse(data)
 	d.read(pair{root, root}, map[string]func(list pair){
-		"targets":    func(list pair) { file.targets = d.entries(list, l.settings.target) },
-		"objectives": func(list pair) { file.objectives = d.entries(list, l.settings.objective) },
+		"targets":    func(list pair) { file.targets = d.entries(list, true) },
+		"objectives": func(list pair) { file.objectives = d.entries(list, false) },
 	})
 	return file
 }
@@ -141,8 +141,12 @@ func (d document) pairs(p pair) (all []pair, ok bool) {
 	return all, ok
 }
 
-// entries returns the entries of a list of targets or objectives.
-func (d document) entries(list pair, known keys) (entries []*origin) {
+// entries returns the entries of a list of targets, with their own objectives, or of a list of objectives.
+func (d document) entries(list pair, isOfTargets bool) (entries []*origin) {
+	known := d.settings.objective
+	if isOfTargets {
+		known = d.settings.target
+	}
 	n, _ := d.shaped(list, yaml.SequenceNode)
 	for _, node := range n.Content {
 		place := d.place(node)
@@ -151,7 +155,11 @@ func (d document) entries(list pair, known keys) (entries []*origin) {
 		})}
 		entry.entry = place
 		entry.naming = "give it a name of its own (name: …)"
-		entry.read(pair{node, node}, nil)
+		lists := map[string]func(list pair){}
+		if isOfTargets {
+			lists["objectives"] = func(list pair) { entry.objectives = entry.entries(list, false) }
+		}
+		entry.read(pair{node, node}, lists)
 		entries = append(entries, entry.origin)
 	}
 	return entries
@@ -280,8 +288,6 @@ func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
 	case isRenamed:
 		text = "key " + quote(name) + " was renamed"
 		hint = "write " + strings.ToLower(newName)
-	case name == "objectives":
-		text, hint = "objectives apply to all targets of the file", "move them to the top level"
 	case name == "interval":
 		hint = intervalHint
 	case name == "<<":

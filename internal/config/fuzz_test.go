@@ -41,7 +41,7 @@ func promises(t *testing.T, target Target, c *Config) {
 		"qps":               target.QPS > 0,
 		"stalls end probes": target.StallTimeout > 0 && target.StallTimeout <= target.Timeout,
 		"data set":          target.Prompt != "dataset" || target.DatasetFile != "",
-		"objectives":        len(c.Objectives) > 0,
+		"objectives":        len(target.Objectives) > 0,
 	} {
 		if !kept {
 			t.Errorf("not so: %s: %+v", promise, target)
@@ -53,7 +53,7 @@ func promises(t *testing.T, target Target, c *Config) {
 			t.Errorf("sessions do not fit: %+v", target)
 		}
 	}
-	for _, o := range c.Objectives {
+	for _, o := range target.Objectives {
 		warning := fmt.Sprintf("objective %q (", o.Name)
 		isWarned := slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.HasPrefix(w, warning) })
 		if !isWarned && !canPage(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability) {

@@ -84,6 +84,9 @@ var kinds = map[string]kind{
 		"path", "an absolute path without query, for example /v1/chat/completions", pattern(urlPath),
 		matching(urlPath, "not the path of a URL"),
 	},
+	"website": {
+		"text", "http(s)://HOST[:PORT][/PATH], for example https://grafana.example.com", anyText, checkWebsite,
+	},
 	"url": {
 		"text", "http(s)://HOST[:PORT][/PATH], for example http://localhost:8000", anyText, checkURL,
 	},

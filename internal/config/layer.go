@@ -55,6 +55,8 @@ type origin struct {
 	keys     keys                     // all settings of the struct
 	wrong    map[string]bool          // names of settings with a problem
 	problems usage.Problems
+
+	objectives []*origin // of a target: those that it has itself
 }
 
 func newOrigin(ks keys, at func(name string) string) *origin {
@@ -165,7 +167,7 @@ func (k Key) label(v value) string {
 		return v.place
 	}
 	text := v.text
-	if k.name == "URL" && strings.ContainsAny(text, "@?#") { // it may hold credentials
+	if strings.HasSuffix(k.name, "URL") && strings.ContainsAny(text, "@?#") { // it may hold credentials
 		text = webScheme.FindString(text) + "***"
 	}
 	return v.place + "=" + quote(text)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -28,6 +29,7 @@ type Options struct {
 type target struct {
 	Target
 	*origin
+	objectives []*objective // its own; nil: it has those of all targets
 }
 
 // An objective is one entry of the objectives while it is read.
@@ -43,7 +45,7 @@ type loader struct {
 	config     *Config
 	prober     *origin // of config
 	targets    []*target
-	objectives []*objective
+	objectives []*objective    // of the targets that have none of their own
 	problems   usage.Problems  // that belong to none of these
 	known      map[string]bool // the variables of all settings, given or not
 }
@@ -74,7 +76,6 @@ func LoadOwn(o Options) (c *Config, invalid []string) {
 		}
 	}
 	own.loadOwn()
-	own.loadObjectives(targetsFile{})
 	whole, _ := o.load() // which is invalid, or nobody would ask for less
 	own.config.LabelNames = whole.config.LabelNames
 	return own.config, invalid
@@ -94,6 +95,8 @@ func (o Options) loader() *loader {
 // loadOwn parses the settings of the prober itself.
 func (l *loader) loadOwn() {
 	l.prober.parse(l.config)
+	l.config.ExternalURL = strings.TrimRight(l.config.ExternalURL, "/")
+	l.config.GrafanaURL = strings.TrimRight(l.config.GrafanaURL, "/")
 	l.checkFile(l.prober, "WEB_CONFIG_FILE", l.config.WebConfigFile)
 }
 
@@ -133,28 +136,44 @@ func (l *loader) loadTargets(file targetsFile, flags layer) {
 	l.problems = append(l.problems, shared.problems...)
 }
 
-// loadObjectives parses the objectives. If none is given, it adds one that has only defaults.
+// loadObjectives parses the objectives: those of all targets, and those that targets have themselves. If nobody gave any
+// for all, there is one that has only defaults. Those of flags replace all others.
 func (l *loader) loadObjectives(file targetsFile) {
 	entries := slices.Concat(l.numbered(objectiveList, l.settings.objective), file.objectives)
-	if len(l.Objectives) > 0 {
+	areFlags := len(l.Objectives) > 0
+	if areFlags {
 		entries = l.flagObjectives()
 	}
 	areGiven := len(entries) > 0
 	if !areGiven {
 		entries = []*origin{newOrigin(l.settings.objective, variableAt(prefix+objectiveList+"_0_"))}
 	}
+	var ofAll []Objective
+	l.objectives, ofAll = parseObjectives(entries)
+	for _, t := range l.targets {
+		t.Objectives = ofAll
+		hasOwn := len(t.origin.objectives) > 0 && !areFlags
+		if hasOwn {
+			t.objectives, t.Objectives = parseObjectives(t.origin.objectives)
+		}
+		if areGiven || hasOwn {
+			t.GivenObjectives = t.Objectives
+		}
+	}
+}
+
+// parseObjectives parses a list of objectives. Without a name, an objective has that of its signal.
+func parseObjectives(entries []*origin) (parsed []*objective, values []Objective) {
 	for _, from := range entries {
 		o := &objective{origin: from}
 		o.parse(&o.objectiveSettings)
 		if o.Name == "" && o.right("NAME") {
 			o.Name = string(o.Signal)
 		}
-		l.objectives = append(l.objectives, o)
-		l.config.Objectives = append(l.config.Objectives, Objective(o.objectiveSettings))
+		parsed = append(parsed, o)
+		values = append(values, Objective(o.objectiveSettings))
 	}
-	if areGiven {
-		l.config.Given = l.config.Objectives
-	}
+	return parsed, values
 }
 
 // finish puts the targets into the configuration, the right ones and the rejected ones. The error has all problems. It

@@ -11,7 +11,8 @@ import (
 
 func TestSettingsOfTheProber(t *testing.T) {
 	const given = `LISTEN_ADDRESS=127.0.0.1:80 WEB_CONFIG_FILE=web.yaml LOG_LEVEL=debug LOG_FORMAT=console
-		TARGETS_FILE=targets.yaml GENAI_SEMCONV=Off DRAIN_ENDPOINT=on RELOAD_INTERVAL=none DNS_INTERVAL=1m
+		TARGETS_FILE=targets.yaml GENAI_SEMCONV=Off DRAIN_ENDPOINT=on GRAFANA_URL=https://grafana.example.com/
+		EXTERNAL_URL=http://ops/prober RELOAD_INTERVAL=none DNS_INTERVAL=1m
 		SHARD=prober-2/3 MAX_TOKENS_PER_DAY=none OBJECTIVES_0_NAME=steady OBJECTIVES_0_SIGNAL=max_gap
 		OBJECTIVES_0_LIMIT=500ms OBJECTIVES_0_GOAL=0.95`
 	got := load(t, Options{
@@ -21,11 +22,14 @@ func TestSettingsOfTheProber(t *testing.T) {
 	want := &Config{
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console",
 		TargetsFile: "targets.yaml", DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
-		Targets:    got.Targets,
-		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
+		ExternalURL: "http://ops/prober", GrafanaURL: "https://grafana.example.com",
+		Targets: got.Targets,
 	}
-	want.Given = want.Objectives
 	if diff := cmp.Diff(want, got, secrets); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	steady := []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}}
+	if diff := cmp.Diff(steady, got.Targets[0].Objectives); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -50,6 +54,7 @@ func TestSourcesAgree(t *testing.T) {
 			Connection: "reuse", HTTPVersion: "2", Timestamps: "user", APIKey: NewSecret("sk"),
 			Labels: Labels{"team": "a=b", "_tier": "1"},
 		},
+		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
 	}
 	variables := environ("TARGETS_0_HEADERS=X-A=1=2, X-B = 3", "TARGETS_0_LABELS=team=a=b, _tier = 1")
 	flags := map[string]string{"HEADERS": "X-A=1=2,X-B=3", "LABELS": "team=a=b,_tier=1"}

@@ -50,11 +50,29 @@ func ratio(text string) string {
 	return strconv.FormatFloat(number/100, 'g', 12, 64)
 }
 
-// validateObjectives judges whether each objective has a limit if it needs one, a name of its own, and a goal whose
-// alert can fire in time.
+// validateObjectives judges the objectives of all targets, and those that targets have themselves. A problem with the
+// latter is one of the target.
 func (l *loader) validateObjectives() {
+	var slowest *target // of those that have the objectives of all
+	for _, t := range l.targets {
+		switch {
+		case t.objectives != nil:
+			l.validateList(t.objectives, t)
+			for _, o := range t.objectives {
+				t.problems = append(t.problems, o.problems...)
+			}
+		case t.right("QPS") && (slowest == nil || t.QPS < slowest.QPS):
+			slowest = t
+		}
+	}
+	l.validateList(l.objectives, slowest)
+}
+
+// validateList judges whether each objective of a list has a limit if it needs one, a name of its own, and a goal whose
+// alert can fire in time for the slowest target that has the list. No target may have it: then slowest is nil.
+func (l *loader) validateList(list []*objective, slowest *target) {
 	named := map[string]*objective{}
-	for _, o := range l.objectives {
+	for _, o := range list {
 		other, taken := named[o.Name]
 		if taken && o.Name != "" {
 			o.nameTaken(o.Name, other.origin, "SIGNAL")
@@ -68,22 +86,17 @@ func (l *loader) validateObjectives() {
 		case !isAvailability && !o.given("LIMIT"):
 			o.problem("LIMIT", "not given", string(o.Signal)+" needs a limit, for example 2s")
 		}
-		if !l.Finite && len(l.Objectives) == 0 {
-			l.validateGoal(o)
+		isJudged := !l.Finite && len(l.Objectives) == 0 && slowest != nil && slowest.right("QPS")
+		if isJudged {
+			l.validateGoal(o, slowest)
 		}
 	}
 }
 
 // validateGoal reports a goal that is too high for the rate of the slowest target. It is a problem if a user wrote the
 // goal, and a warning otherwise: a default must not keep the prober from starting.
-func (l *loader) validateGoal(o *objective) {
-	var slowest *target
-	for _, t := range l.targets {
-		if t.right("QPS") && (slowest == nil || t.QPS < slowest.QPS) {
-			slowest = t
-		}
-	}
-	if slowest == nil || !o.right("GOAL") || canPage(slowest.QPS, o.Goal) {
+func (l *loader) validateGoal(o *objective, slowest *target) {
+	if !o.right("GOAL") || canPage(slowest.QPS, o.Goal) {
 		return
 	}
 	text := fmt.Sprintf("too high for target %s at %v probes per second: fewer than %v bad probes an hour burn the "+

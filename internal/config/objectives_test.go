@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,15 +28,72 @@ func TestObjectivesOfFlags(t *testing.T) {
 		},
 	} {
 		o := Options{Environ: withTarget("OBJECTIVES_0_NAME=configured"), Objectives: strings.Split(text, ",")}
-		c := load(t, o)
-		if diff := cmp.Diff(want, c.Given) + cmp.Diff(want, c.Objectives); diff != "" {
+		target := load(t, o).Targets[0]
+		if diff := cmp.Diff(want, target.GivenObjectives) + cmp.Diff(want, target.Objectives); diff != "" {
 			t.Errorf("%s: -want +got\n%s", text, diff)
 		}
-		shown := c.Given[0].String()
+		shown := target.GivenObjectives[0].String()
 		again := load(t, Options{Environ: withTarget(), Objectives: []string{shown}})
-		if diff := cmp.Diff(want[:1], again.Given); diff != "" {
+		if diff := cmp.Diff(want[:1], again.Targets[0].GivenObjectives); diff != "" {
 			t.Errorf("%s is shown as %s: -want +got\n%s", text, shown, diff)
 		}
+	}
+}
+
+// TestObjectivesOfTargets holds that a target has its own objectives in place of those of all, wherever either is
+// written, that flags replace both, that its goals are judged by its own rate, and that those of all are judged by the
+// targets that have them.
+func TestObjectivesOfTargets(t *testing.T) {
+	const file = `
+objectives: [{signal: ttft, limit: 2s, goal: 0.999}]
+targets:
+- {url: http://all}
+- {url: http://slow, qps: 0.01, objectives: &o [{signal: ttft, limit: 9s, goal: 0.9}, {name: up}]}
+- {url: http://alias, objectives: *o}
+- {url: http://empty, objectives: []}
+`
+	variables := environ("TARGETS_FILE=f.yaml", "TARGETS_0_URL=http://own",
+		"TARGETS_0_OBJECTIVES_0_SIGNAL=e2el", "TARGETS_0_OBJECTIVES_0_LIMIT=20s", "TARGETS_0_OBJECTIVES_1_GOAL=0.9")
+	ofAll := "ttft<2s@99.9%"
+	for name, test := range map[string]struct {
+		flags []string
+		want  []string
+	}{
+		"configured": {want: []string{
+			"e2el<20s@99% availability@90%", ofAll, "ttft<9s@90% up@99%", "ttft<9s@90% up@99%", ofAll,
+		}},
+		"flags": {flags: []string{"tpot<1s@50%"}, want: slices.Repeat([]string{"tpot<1s@50%"}, 5)},
+	} {
+		o := Options{Environ: variables, Objectives: test.flags, ReadFile: files(map[string]string{"f.yaml": file})}
+		var got []string
+		for _, target := range load(t, o).Targets {
+			var titles []string
+			for _, objective := range target.Objectives {
+				titles = append(titles, objective.Title())
+			}
+			got = append(got, strings.Join(titles, " "))
+			if diff := cmp.Diff(target.Objectives, target.GivenObjectives); diff != "" {
+				t.Errorf("%s, target %s: not given: %s", name, target.Name, diff)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
+// TestObjectivesOfTargetsAreShown holds that what config show prints for the objectives of a target is read as the same
+// again.
+func TestObjectivesOfTargetsAreShown(t *testing.T) {
+	o := withFile(`targets: [{url: http://a, objectives: [{name: up}, {signal: ttft, limit: 9s}]}, {url: http://b}]`)
+	text, _, err := Effective(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(text, "\ntargets:\n") // without what has only variables
+	again := load(t, withFile("targets:\n"+shown))
+	if diff := cmp.Diff(load(t, o).Targets[0].Objectives, again.Targets[0].Objectives); diff != "" {
+		t.Errorf("-want +got\n%s\n%s", diff, text)
 	}
 }
 
@@ -60,12 +118,12 @@ func TestMistakesInObjectivesOfFlags(t *testing.T) {
 }
 
 func TestGiven(t *testing.T) {
-	if c := load(t, Options{Environ: withTarget()}); c.Given != nil {
-		t.Errorf("nobody wrote %v", c.Given)
+	if given := load(t, Options{Environ: withTarget()}).Targets[0].GivenObjectives; given != nil {
+		t.Errorf("nobody wrote %v", given)
 	}
 	tooHigh := Options{Environ: withTarget("OBJECTIVES_0_GOAL=0.999999"), Finite: true}
-	if c := load(t, tooHigh); len(c.Given) != 1 {
-		t.Errorf("a finite run has the objectives %v, want the one that was written", c.Given)
+	if given := load(t, tooHigh).Targets[0].GivenObjectives; len(given) != 1 {
+		t.Errorf("a finite run has the objectives %v, want the one that was written", given)
 	}
 }
 

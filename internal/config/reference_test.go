@@ -77,6 +77,10 @@ func TestNamesStay(t *testing.T) {
 		if _, isShared := settings().shared.find(k.name); isShared {
 			got.WriteString(strings.Replace(k.Variable, prefix, prefix+"TARGETS_n_", 1) + "\n")
 		}
+		setting, isOfObjective := strings.CutPrefix(k.Variable, prefix+"OBJECTIVES_n_")
+		if isOfObjective {
+			got.WriteString(prefix + "TARGETS_n_OBJECTIVES_n_" + setting + "\n")
+		}
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -28,6 +28,7 @@ func Schema() []byte {
 	}
 	entry := object(target)
 	entry["required"] = []string{"url"}
+	target["objectives"] = node{"$ref": "#/properties/objectives"}
 	all["targets"] = node{"type": "array", "items": entry}
 	all["objectives"] = node{"type": "array", "items": object(objective)}
 	root := object(all)

@@ -24,12 +24,21 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	b.WriteString("targets:\n")
 	for _, t := range l.targets {
 		show(&b, "  - ", slices.Concat(l.settings.own, l.settings.shared), &t.Target, t.origin)
+		if t.objectives != nil {
+			b.WriteString("    objectives:\n")
+		}
+		l.showObjectives(&b, "      - ", t.objectives)
 	}
 	b.WriteString("objectives:\n")
-	for _, o := range l.objectives {
-		show(&b, "  - ", l.settings.objective, &o.objectiveSettings, o.origin)
-	}
+	l.showObjectives(&b, "  - ", l.objectives)
 	return b.String(), l.config.Warnings, nil
+}
+
+// showObjectives writes a list of objectives. The first line of each begins with lead.
+func (l *loader) showObjectives(b *strings.Builder, lead string, list []*objective) {
+	for _, o := range list {
+		show(b, lead, l.settings.objective, &o.objectiveSettings, o.origin)
+	}
 }
 
 // show writes the settings of a struct that have a value. owner is a pointer to the struct. The first line begins with

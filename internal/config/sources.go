@@ -29,7 +29,8 @@ func (l *loader) variables(before string, ks keys) layer {
 	return says
 }
 
-// numbered returns the entries of a list of variables. It ends before the first number that has no variable.
+// numbered returns the entries of a list of variables, targets with their own objectives. It ends before the first
+// number that has no variable.
 func (l *loader) numbered(list string, ks keys) (entries []*origin) {
 	for {
 		before := fmt.Sprintf("%s%s_%d_", prefix, list, len(entries))
@@ -37,7 +38,11 @@ func (l *loader) numbered(list string, ks keys) (entries []*origin) {
 		from.says = l.variables(before, ks)
 		from.entry = strings.TrimSuffix(before, "_")
 		from.naming = "set " + before + "NAME"
-		if len(from.says) == 0 {
+		if list == targetList {
+			ofTarget := fmt.Sprintf("%s_%d_%s", targetList, len(entries), objectiveList)
+			from.objectives = l.numbered(ofTarget, l.settings.objective)
+		}
+		if len(from.says) == 0 && from.objectives == nil {
 			return entries
 		}
 		entries = append(entries, from)

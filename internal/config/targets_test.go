@@ -32,11 +32,13 @@ objectives:
 		want.Targets[i+1].Model = "big"
 		want.Targets[i+1].Headers = Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}
 	}
-	want.Objectives = []Objective{
+	objectives := []Objective{
 		{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9},
 		{Name: "up", Signal: "availability", Goal: 0.99},
 	}
-	want.Given = want.Objectives
+	for i := range want.Targets {
+		want.Targets[i].Objectives, want.Targets[i].GivenObjectives = objectives, objectives
+	}
 	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

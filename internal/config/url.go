@@ -42,6 +42,21 @@ func parseURL(s string) (base string, each bool, err error) {
 	return base, each, err
 }
 
+// checkWebsite finds what is wrong with the URL of a page, to which paths and queries are added. The error is a
+// [usage.Problem].
+func checkWebsite(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return usage.Problem{Text: "not an http or https URL"}
+	case u.User != nil:
+		return usage.Problem{Text: "has credentials in it", Hint: "leave them out: everyone who sees the page sees the link"}
+	case strings.ContainsAny(s, "?#"):
+		return usage.Problem{Text: "has a query or a fragment"}
+	}
+	return nil
+}
+
 // privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
 var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
 

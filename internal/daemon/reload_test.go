@@ -56,6 +56,33 @@ func TestReloadOfLabels(t *testing.T) {
 	})
 }
 
+// TestReloadOfObjectives holds that a target can be given objectives of its own while its schedule goes on, and that
+// others keep theirs.
+func TestReloadOfObjectives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		targets := []string{"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_1_URL", "http://b"}
+		hosts := newNetwork(t, "a", "b")
+		prober := hosts.start(&Daemon{}, targets...)
+		time.Sleep(time.Minute)
+		own := []string{
+			"PROBER_TARGETS_0_OBJECTIVES_0_NAME", "fast", "PROBER_TARGETS_0_OBJECTIVES_0_SIGNAL", "e2el",
+			"PROBER_TARGETS_0_OBJECTIVES_0_LIMIT", "9s", "PROBER_TARGETS_0_OBJECTIVES_0_GOAL", "0.9",
+		}
+		prober.mustReload(nil, append(own, targets...)...)
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{
+			`llm_probe_objective_goal_ratio{target="a:80",objective="fast"}`:                          0.9,
+			`llm_probe_objective_limit_seconds{target="a:80",objective="fast"}`:                       9,
+			`llm_probe_objective_events_total{target="a:80",objective="fast",verdict="good"}`:         6,
+			`llm_probe_objective_goal_ratio{target="b:80",objective="availability"}`:                  0.99,
+			`llm_probe_objective_events_total{target="b:80",objective="availability",verdict="good"}`: 12,
+		})
+		prober.expectNotShown("/metrics", `objective="fast",prompt="cold",target="b:80"`)
+		prober.expectNotShown("/metrics", `objective="availability",prompt="cold",target="a:80"`)
+		expectEqual(t, "probes of a in two minutes", len(hosts.sent("a")), 12)
+	})
+}
+
 // TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and that everybody can see it. A page of
 // another origin that is open in a browser which reaches the prober can make it POST, and is refused.
 func TestReloadOfWhatIsWrong(t *testing.T) {

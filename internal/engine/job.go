@@ -164,7 +164,7 @@ func (j *Job) same(o *Job) bool {
 func probed(targets []config.Target) []config.Target {
 	targets = slices.Clone(targets)
 	for i := range targets {
-		targets[i].Labels = nil
+		targets[i].Labels, targets[i].Objectives, targets[i].GivenObjectives = nil, nil, nil
 	}
 	return targets
 }

@@ -32,18 +32,17 @@ type Observers struct {
 	log      *zap.Logger
 	draining atomic.Bool // see [Runner.SetDraining]
 
-	mu         sync.Mutex // guards all below
-	objectives []probe.Objective
-	described  map[string]description    // by target: the description that was shown last
-	rejected   map[string]usage.Problems // by rejected target: the problems that were shown last
+	mu        sync.Mutex                // guards all below
+	described map[string]description    // by target: the description that was shown last
+	rejected  map[string]usage.Problems // by rejected target: the problems that were shown last
 }
 
 // NewObservers returns observers of no target. Invalid settings of the OTLP export are an error, except for a sidecar,
 // which goes on without the export.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
-		Board: status.NewBoard(time.Now(), build.Version),
-		log:   log, objectives: c.Objectives,
+		Board:     status.NewBoard(time.Now(), build.Version, status.Links{External: c.ExternalURL, Grafana: c.GrafanaURL}),
+		log:       log,
 		described: map[string]description{},
 	}
 	var err error
@@ -67,13 +66,6 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	if err := o.Metrics.Shutdown(ctx); err != nil {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // OnError has warned already
 	}
-}
-
-// setObjectives makes later descriptions of targets show other objectives.
-func (o *Observers) setObjectives(objectives []probe.Objective) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.objectives = objectives
 }
 
 // RecorderFor describes the targets of a job to the observers, and returns the recorder of its results.
@@ -279,7 +271,7 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
-		Interval: j.Plan.Interval, Objectives: o.objectives, Labels: t.Labels,
+		Interval: j.Plan.Interval, Objectives: t.Objectives, Labels: t.Labels,
 	}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name

@@ -83,7 +83,6 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) erro
 	}
 	files.Keep()
 	r.config, r.files, r.targets = c, files, targets
-	r.Observers.setObjectives(c.Objectives)
 	r.replace(jobs)
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 type Board struct {
 	started  time.Time
 	version  string
+	links    Links
 	ready    atomic.Bool
 	rejected atomic.Pointer[Rejection] // nil if the present configuration is valid
 
@@ -30,8 +31,8 @@ type Board struct {
 }
 
 // NewBoard returns a board without targets that is not ready yet. The page shows version and the time since started.
-func NewBoard(started time.Time, version string) *Board {
-	return &Board{started: started, version: version}
+func NewBoard(started time.Time, version string, links Links) *Board {
+	return &Board{started: started, version: version, links: links}
 }
 
 // Set adds a target. If its name is known, Set replaces its description and keeps its results.
@@ -44,7 +45,7 @@ func (b *Board) Set(t probe.Description) {
 	if h == nil {
 		h = b.add(t.Name)
 	}
-	h.target, h.problems = t, nil
+	h.target, h.problems, h.rejectedSince = t, nil, time.Time{}
 }
 
 // RejectTarget shows that a target is not probed because its settings have problems, until it is set or removed. If its
@@ -57,6 +58,7 @@ func (b *Board) RejectTarget(name string, problems usage.Problems) {
 		h = b.add(name)
 	}
 	h.problems = problems
+	h.rejectedSince = sinceWhen(true, h.rejectedSince, time.Now())
 }
 
 // add adds a target of which only the name is known. The lock is held.
@@ -65,6 +67,7 @@ func (b *Board) add(name string) *history {
 		target:  probe.Description{Name: name, Notes: []string{}},
 		skipped: map[string]int{},
 		cache:   &atomic.Pointer[cachedSummary]{},
+		added:   time.Now(),
 	}
 	b.histories = append(b.histories, h)
 	return h

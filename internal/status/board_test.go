@@ -59,7 +59,7 @@ func broken(target string, o probe.Outcome, text string) *probe.Result {
 }
 
 func newTestBoard(targets ...string) *Board {
-	b := NewBoard(time.Now(), "v1")
+	b := NewBoard(time.Now(), "v1", Links{})
 	for _, name := range targets {
 		b.Set(probe.Description{Name: name, Interval: 10 * time.Second})
 	}
@@ -124,11 +124,11 @@ func TestARejectedTargetKeepsItsResults(t *testing.T) {
 	b := boardOf(success("a", ms), broken("a", probe.Timeout, "too slow"))
 	b.RejectTarget("a", usage.Problems{{Place: "PROBER_TARGETS_0_API_KEY_FILE", Text: "is empty"}})
 	v := b.views()[0]
-	equal(t, "while it is rejected", fmt.Sprint(v.State, " ", v.Results, " ", v.Why()),
+	equal(t, "while it is rejected", fmt.Sprint(v.State, " ", v.Results, " ", strings.Join(v.Why(), "; ")),
 		"rejected 2 PROBER_TARGETS_0_API_KEY_FILE: is empty")
 	b.Set(probe.Description{Name: "a"})
 	v = b.views()[0]
-	equal(t, "when it is not any more", fmt.Sprint(v.State, " ", v.Results, " ", v.Why()), "failing 2 too slow")
+	equal(t, "when it is not any more", fmt.Sprint(v.State, " ", v.Results, " ", strings.Join(v.Why(), "; ")), "failing 2 too slow")
 }
 
 func TestRecordKeepsNoPointer(t *testing.T) {

@@ -50,9 +50,14 @@ type history struct {
 	earlier  []*entry       // those worth keeping that left the ring, oldest first: see [ranksOf]
 	skipped  map[string]int // slots without a probe, by reason
 	cache    *atomic.Pointer[cachedSummary]
+
+	added         time.Time // when the target was first set or rejected
+	rejectedSince time.Time // zero if it is probed
+	condition     condition
 }
 
-// add appends e to the ring, and drops what the share has no room for. The last result always stays.
+// add appends e to the ring, and drops what the share has no room for. The last result always stays. It updates the
+// condition.
 func (h *history) add(e *entry, s share) {
 	h.ring = append(h.ring, e)
 	h.bytes += e.size()
@@ -66,6 +71,7 @@ func (h *history) add(e *entry, s share) {
 	if len(h.earlier) > 0 {
 		h.trimEarlier(e.At, share{results: s.results / 4, bytes: s.bytes / 4})
 	}
+	h.assess()
 }
 
 // trimEarlier drops the earlier results that are not worth keeping, and those for which there is no room. The results
@@ -96,7 +102,9 @@ func (h *history) last() *entry {
 func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
 // since returns the results in the ring since t, oldest first, in a new list.
-func (h *history) since(t time.Time) []*entry {
-	from := sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
-	return slices.Clone(h.ring[from:])
+func (h *history) since(t time.Time) []*entry { return slices.Clone(h.ring[h.indexSince(t):]) }
+
+// indexSince returns the index in the ring of the first result since t; the ring's length if there is none.
+func (h *history) indexSince(t time.Time) int {
+	return sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
 }

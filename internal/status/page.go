@@ -27,6 +27,7 @@ var (
 		"age":        func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
 		"attainment": format.Attainment,
 		"by":         signedDifference,
+		"clock":      clock,
 		"count":      format.Count,
 		"elapsed":    format.Elapsed,
 		"goal":       format.Goal,
@@ -73,33 +74,102 @@ type section struct {
 	Cards []*view
 }
 
+// A page is what the page shows.
+type page struct {
+	Version   string
+	Started   time.Time
+	Ready     bool
+	Rejected  *Rejection // nil if the configuration is valid
+	Selection selection
+	Counts    []stateCount // of the targets that are selected, whatever their state
+	All       int          // targets
+	Shown     int          // those that are selected
+	Choices   []choice     // empty if there are few targets
+	HasBars   bool         // a card has a result
+
+	// A few targets are cards, more are a table.
+	Sections []section
+	Fleet    []*view
+	Columns  []column
+	Span     string // of the results in the table: "hour", or the shortest of a target's
+}
+
+// A stateCount is how many targets are in a state.
+type stateCount struct {
+	State state
+	N     int
+}
+
+// IsLarge reports whether there are so many targets that a reader needs to search.
+func (p *page) IsLarge() bool { return p.All > maxCards }
+
+// HasGroups reports whether the table has a column of groups.
+func (p *page) HasGroups() bool {
+	return slices.ContainsFunc(p.Columns, func(c column) bool { return c.Key == "group" })
+}
+
+// LabelNames returns the names of the labels that are columns of the table.
+func (p *page) LabelNames() []string { return labelNames(p.Fleet) }
+
+// Latencies returns the latencies of a target that are columns of the table.
+func (p *page) Latencies(v *view) []metric {
+	return slices.DeleteFunc(v.Metrics(), func(m metric) bool {
+		isColumn := slices.ContainsFunc(p.Columns, func(c column) bool { return c.Key == m.Key })
+		return !isColumn || m.Key == "e2el" // which is drawn
+	})
+}
+
 // servePage serves the page: a card for each target or, if there are many, a row.
 func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
+	render(w, http.StatusOK, pageTemplate, b.page(selectionOf(r.URL.Query())))
+}
+
+// page returns the page with a selection of the targets.
+func (b *Board) page(s selection) *page {
 	views := b.views()
+	p := &page{
+		Version: b.version, Started: b.started, Ready: b.ready.Load(), Rejected: b.rejected.Load(),
+		Selection: s, All: len(views),
+	}
+	if p.IsLarge() {
+		p.Choices = s.choices(views)
+	}
+	columns := columnsOf(views)
+	inAnyState := s
+	inAnyState.State = ""
+	p.Counts = countStates(inAnyState.choose(slices.Clone(views), columns))
+	views = s.choose(views, columns)
+	p.Shown = len(views)
+	if len(views) <= maxCards {
+		p.Sections = sections(views)
+		p.HasBars = slices.ContainsFunc(views, func(v *view) bool { return v.Last != nil })
+		return p
+	}
+	for _, v := range views {
+		v.Scales = scalesOf([]*view{v})
+	}
+	p.Fleet = views
+	p.Columns = columnsOf(views)
+	p.Span = slices.MinFunc(views, func(a, b *view) int { return cmp.Compare(a.Window, b.Window) }).Span()
+	return p
+}
+
+// countStates returns how many targets are in each state that one of them is in, the most urgent first.
+func countStates(views []*view) (list []stateCount) {
 	counts := map[state]int{}
 	for _, v := range views {
 		counts[v.State]++
 	}
-	data := map[string]any{
-		"Version": b.version, "Started": b.started, "Ready": b.ready.Load(), "Rejected": b.rejected.Load(),
-		"Counts": counts, "Of": len(views), "State": r.FormValue("state"), "Target": r.FormValue("target"),
-	}
-	views = choose(views, r.URL.Query())
-	data["Shown"] = len(views)
-	if len(views) > maxCards {
-		for _, v := range views {
-			v.Scales = scalesOf([]*view{v})
+	for _, s := range urgency {
+		if counts[s] > 0 {
+			list = append(list, stateCount{s, counts[s]})
 		}
-		data["Fleet"] = views
-		data["Span"] = slices.MinFunc(views, func(a, b *view) int { return cmp.Compare(a.Window, b.Window) }).Span()
-	} else {
-		data["Sections"] = sections(views)
 	}
-	render(w, pageTemplate, data)
+	return list
 }
 
-// render answers with a page, or with the error of its template.
-func render(w http.ResponseWriter, page *template.Template, data any) {
+// render answers with a status and a page, or with the error of its template.
+func render(w http.ResponseWriter, status int, page *template.Template, data any) {
 	var text bytes.Buffer
 	err := page.Execute(&text, data)
 	if err != nil {
@@ -108,6 +178,7 @@ func render(w http.ResponseWriter, page *template.Template, data any) {
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes())
 }
 
@@ -186,6 +257,14 @@ func (v *view) Span() string {
 		return format.Elapsed(v.Window)
 	}
 	return "hour"
+}
+
+// clock writes a time of the last day as "12:30:33", and an earlier one with its date. Both are in UTC.
+func clock(t time.Time) string {
+	if time.Since(t) < day {
+		return t.UTC().Format("15:04:05")
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
 }
 
 // seconds writes a latency of a result, or a dash if it has none.

@@ -18,7 +18,9 @@ import (
 // everyState returns a board with a target in each state; two are of one group.
 func everyState() *Board {
 	began := time.Now()
-	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3")
+	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3", Links{
+		External: "https://prober.example.com", Grafana: "https://grafana.example.com",
+	})
 	b.SetReady(true)
 	b.SetRejection(&Rejection{began, "keeping the previous one", "PROBER_QPS: must be above 0\nPROBER_API: unknown"})
 	set := func(name, group string, change func(*probe.Description)) {
@@ -44,6 +46,10 @@ func everyState() *Board {
 		d.InFlight = func() (int, time.Time) { return 1, time.Now().Add(-2 * time.Second) }
 	})
 	set("hung", "", func(d *probe.Description) { d.InFlight = func() (int, time.Time) { return 2, began } })
+	set("worse", "", func(d *probe.Description) {
+		d.Labels = map[string]string{"team": "search", "tier": ""}
+		d.Objectives = objectives
+	})
 	b.RejectTarget("bad", usage.Problems{
 		{Place: "targets.yaml:7: qps=\"fast\"", Text: "not a number", Hint: "want probes per second, for example 0.1"},
 		{Place: "targets.yaml:8: api_key_file=\"k\"", Text: "is empty"},
@@ -62,6 +68,12 @@ func everyState() *Board {
 	b.Skipped("two", "overlap")
 	b.Skipped("two", "overlap")
 	b.Skipped("two", "budget")
+
+	b.Record(success("worse", 100*ms, 200*ms))
+	for range 9 {
+		b.Record(stalled("worse"))
+	}
+	b.Record(success("worse", 100*ms, 200*ms))
 	time.Sleep(90 * time.Second)
 	return b
 }
@@ -93,7 +105,7 @@ func TestManyTargets(t *testing.T) {
 
 		shown := regexp.MustCompile(`data-target="([^"]+)" data-state="(\w+)"`)
 		for path, want := range map[string]string{
-			"/": "two failing, hung hanging, bad rejected, lone waiting, one ok, " +
+			"/": "two failing, hung hanging, bad rejected, worse degraded, lone waiting, one ok, " +
 				"more-0 ok, more-1 ok, more-2 ok, more-3 ok",
 			"/?state=failing":       "two failing",
 			"/?target=more-1":       "more-1 ok",
@@ -130,7 +142,7 @@ func TestTargets(t *testing.T) {
 
 func TestPageEscapesHostileText(t *testing.T) {
 	const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
-	b := NewBoard(time.Now(), hostile)
+	b := NewBoard(time.Now(), hostile, Links{})
 	b.Set(probe.Description{
 		Name: hostile, Group: hostile, Model: hostile, API: hostile, URL: "javascript:" + hostile, Prompt: hostile,
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},
@@ -158,7 +170,7 @@ func TestPageEscapesHostileText(t *testing.T) {
 	}
 }
 
-// TestPageStandsAlone holds that nothing is loaded from elsewhere and that links work below a proxy's path. The policy
+// TestPageStandsAlone holds that nothing is loaded from elsewhere, and that links work below a proxy's path. The policy
 // names style and script by their hashes: were the template engine to change a byte of them, a browser would show a
 // bare page.
 func TestPageStandsAlone(t *testing.T) {
@@ -167,7 +179,8 @@ func TestPageStandsAlone(t *testing.T) {
 		body := w.Body.String()
 		for _, match := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
 			link := match[1]
-			isElsewhere := strings.Contains(link, "://") && !strings.HasPrefix(link, "data:")
+			isLink := strings.HasPrefix(link, runbooks) || strings.HasPrefix(link, "https://grafana.example.com/d/")
+			isElsewhere := strings.Contains(link, "://") && !strings.HasPrefix(link, "data:") && !isLink
 			if isElsewhere || strings.HasPrefix(link, "/") {
 				t.Errorf("the page refers to %s", link)
 			}
@@ -183,6 +196,36 @@ func TestPageStandsAlone(t *testing.T) {
 			"style-src " + hashOf(body, "<style>", "</style>"),
 			"script-src " + hashOf(body, "<script>", "</script>"),
 		})
+	})
+}
+
+// TestLegend holds that the page explains the colours of bars only where there are bars.
+func TestLegend(t *testing.T) {
+	for name, test := range map[string]struct {
+		board *Board
+		want  bool
+	}{
+		"a card with bars": {boardOf(success("a", ms)), true},
+		"no result yet":    {boardOf(), false},
+		"a table":          {newTestBoard(strings.Split("abcdefghi", "")...), false},
+	} {
+		equal(t, name, strings.Contains(get(t, test.board, "/").Body.String(), `class="legend"`), test.want)
+	}
+}
+
+// TestEveryColumnHasAHeader holds it for every table of the pages.
+func TestEveryColumnHasAHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := stalled("one")
+		b := everyState()
+		b.Record(failed)
+		pages := get(t, b, "/").Body.String() + get(t, b, "/probes/"+failed.TraceID).Body.String() +
+			get(t, fleet(), "/").Body.String()
+		tables := strings.Count(pages, "<table")
+		equal(t, "tables with a head", strings.Count(pages, "<thead><tr>"), tables)
+		if empty := regexp.MustCompile(`<th[^>]*></th>`).FindString(pages); empty != "" || tables < 8 {
+			t.Errorf("an empty header %q among %d tables", empty, tables)
+		}
 	})
 }
 

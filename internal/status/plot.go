@@ -121,6 +121,30 @@ type strip struct {
 	Longest []piece // the longest gap, in percent; empty if it is not known
 	End     float64 // of the axis, in seconds
 	Ticks   string  // an SVG path, ticksWidth units wide and 1 high
+	Break   *axisBreak
+}
+
+// An axisBreak is where the axis of a strip leaves out most of the wait of a probe that failed.
+type axisBreak struct {
+	X       float64 // of the mark, in percent
+	Middle  float64 // of what is drawn of the wait before the mark, in percent
+	Length  float64 // of the whole wait, in seconds
+	Elapsed float64 // when it ended, in seconds since the start of the probe
+}
+
+// breakOf returns the break of an axis that ends at end, in seconds, for a wait that goes on after that; nil if it does
+// not. The mark stands in the last third of what is drawn of the wait.
+func breakOf(wait report.Phase, end float64) *axisBreak {
+	if wait.To <= end || wait.From >= end {
+		return nil
+	}
+	from := 100 * wait.From / end
+	return &axisBreak{
+		X:       coordinate(from + (100-from)*0.8),
+		Middle:  coordinate(from + (100-from)*0.4),
+		Length:  wait.To - wait.From,
+		Elapsed: wait.To,
+	}
 }
 
 // Strip draws the last result. It returns nil if there is none.
@@ -134,11 +158,15 @@ func newStrip(e *entry, end float64) *strip {
 	e = &entry{ResultJSON: e.whole(), At: e.At}
 	phases := report.Phases(&e.ResultJSON)
 	silence := longGaps(e)
+	var atBreak *axisBreak
 	if !e.OK() && len(phases) > 0 {
-		silence = append(silence, phases[len(phases)-1]) // the wait until it failed
+		wait := phases[len(phases)-1] // until it failed
+		silence = append(silence, wait)
+		atBreak = breakOf(wait, end)
 	}
 	s := &strip{
 		entry:   e,
+		Break:   atBreak,
 		Spans:   scaled(phases, end, 100),
 		Silence: scaled(silence, end, 100),
 		End:     end,

@@ -103,6 +103,25 @@ func TestScales(t *testing.T) {
 	}
 }
 
+// TestALongWaitIsBroken holds where the axis of a probe that failed is broken, which depends on whether its wait goes on
+// after the end of the axis, and that the real times stand at the break.
+func TestALongWaitIsBroken(t *testing.T) {
+	long := stalled("a")
+	long.Elapsed = 31 * time.Second
+	for name, test := range map[string]struct {
+		result *probe.Result
+		end    float64
+		want   *axisBreak
+	}{
+		"beyond the axis":       {long, 2, &axisBreak{X: 90, Middle: 70, Length: 30, Elapsed: 31}},
+		"up to its end":         {long, 31, nil},
+		"after its end":         {long, 1, nil},
+		"a success is not long": {success("a", ms, 3*time.Second), 2, nil},
+	} {
+		equal(t, name, newStrip(newEntry(test.result), test.end).Break, test.want)
+	}
+}
+
 func TestAxesEndAtRoundNumbers(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "1", 1: "1", 1.01: "1.2", 0.0123: "0.015", 9: "10", 110: "120", 84: "100",

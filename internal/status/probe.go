@@ -7,15 +7,23 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 )
 
-//go:embed probe.html
-var probeText string
+var (
+	//go:embed probe.html
+	probeText string
+	//go:embed forgotten.html
+	forgottenText string
+)
 
-var probeTemplate = template.Must(template.Must(pageTemplate.Clone()).New("probe").Parse(probeText))
+var (
+	probeTemplate     = template.Must(template.Must(pageTemplate.Clone()).New("probe").Parse(probeText))
+	forgottenTemplate = template.Must(template.Must(pageTemplate.Clone()).New("forgotten").Parse(forgottenText))
+)
 
 // A difference is a latency of a probe and of the median probe, in seconds; nil if it is absent.
 type difference struct {
@@ -63,20 +71,35 @@ func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 
 // serveProbe serves the page of one result beside the median probe of the last hour.
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
-	e, h := b.find(r.PathValue("trace_id"))
+	id := r.PathValue("trace_id")
+	e, h := b.find(id)
 	if e == nil {
-		http.Error(w, forgotten, http.StatusNotFound)
+		answerForgotten(w, r, id)
 		return
 	}
 	median := medianProbe(h.since(time.Now().Add(-window)))
 	shownEnd, _ := extent(e)
 	medianEnd, _ := extent(median)
 	end := axisEnd(max(shownEnd, medianEnd))
-	render(w, probeTemplate, map[string]any{
+	render(w, http.StatusOK, probeTemplate, map[string]any{
 		"Shown":  newStrip(e, end),
 		"Median": newStrip(median, end),
 		"Rows":   differences(e, cmp.Or(median, &entry{})),
 	})
+}
+
+// answerForgotten answers that no result with a trace id is in memory: a browser with a page, others with JSON if they
+// accept it, or else with text.
+func answerForgotten(w http.ResponseWriter, r *http.Request, id string) {
+	accept := r.Header.Get("Accept")
+	switch {
+	case strings.Contains(accept, "text/html"):
+		render(w, http.StatusNotFound, forgottenTemplate, id)
+	case strings.Contains(accept, "json"):
+		refuse(w, http.StatusNotFound, forgotten)
+	default:
+		http.Error(w, forgotten, http.StatusNotFound)
+	}
 }
 
 // differences returns the rows of the table that compares a probe with the median probe.

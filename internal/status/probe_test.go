@@ -3,6 +3,8 @@ package status
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +16,7 @@ import (
 )
 
 // TestProbePage holds the pages of a probe with a gap beside the median one, of one that stalled, of one that was read
-// late, and of the median one itself.
+// late, of the median one itself, and of one whose stall is longer than the axis.
 func TestProbePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestBoard("a")
@@ -30,8 +32,11 @@ func TestProbePage(t *testing.T) {
 		record(gap)
 		failed := record(stalled("a"))
 		readLate := record(late("a", 500*ms, 600*ms, 1500*ms, 2000*ms))
+		long := stalled("a")
+		long.Elapsed = 31 * time.Second
+		record(long)
 		pages := ""
-		for _, r := range []*probe.Result{gap, failed, readLate, usual} {
+		for _, r := range []*probe.Result{gap, failed, readLate, usual, long} {
 			_, body, _ := strings.Cut(get(t, b, "/probes/"+r.TraceID).Body.String(), "</style>")
 			pages += body
 		}
@@ -68,4 +73,25 @@ func TestResultsAreFoundByTraceID(t *testing.T) {
 			equal(t, name+": codes of its JSON and of its page", codes, []int{404, 404})
 		}
 	})
+}
+
+// TestForgottenProbe holds in which form a client learns that a probe is not in memory.
+func TestForgottenProbe(t *testing.T) {
+	b := newTestBoard("a")
+	mux := http.NewServeMux()
+	b.Register(mux)
+	for _, test := range []struct{ accept, contentType, text string }{
+		{"text/html,application/xhtml+xml,*/*;q=0.8", "text/html; charset=utf-8", "the trace id <b><bdi>&lt;b&gt;</bdi></b>"},
+		{"application/json", "application/json; charset=utf-8", `"errorType":"not_found"`},
+		{"*/*", "text/plain; charset=utf-8", forgotten},
+		{"", "text/plain; charset=utf-8", forgotten},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/probes/%3Cb%3E", nil)
+		r.Header.Set("Accept", test.accept)
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		equal(t, test.accept+": code", w.Code, http.StatusNotFound)
+		equal(t, test.accept+": type", w.Header().Get("Content-Type"), test.contentType)
+		equal(t, test.accept+": text", strings.Contains(w.Body.String(), test.text), true)
+	}
 }

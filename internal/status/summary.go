@@ -41,21 +41,27 @@ func (c *cachedSummary) isOf(entries []*entry, objectives []probe.Objective) boo
 	return c.first == entries[0] && c.n == len(entries) && slices.Equal(c.objectives, objectives)
 }
 
-// sampleFor returns what e adds to statistics, judged by the present objectives. Results are judged when they are
-// recorded, by the objectives of that time. So a present objective takes the judgement of the one that had the same
-// signal and limit, whatever its name and goal; without one, it does not judge e.
+// sampleFor returns what e adds to statistics, judged by the present objectives.
 func (e *entry) sampleFor(objectives []probe.Objective) report.Sample {
 	s := e.sample
 	s.ITLs = e.itls()
-	s.Judged = make([]report.Judgement, len(objectives))
-	for i, o := range objectives {
-		same := func(then probe.Objective) bool { return then.Signal == o.Signal && then.Limit == o.Limit }
-		n := slices.IndexFunc(e.objectives, same)
-		if n >= 0 {
-			s.Judged[i] = e.sample.Judged[n]
-		}
+	s.Judged = make([]report.Judgement, 0, len(objectives))
+	for _, o := range objectives {
+		s.Judged = append(s.Judged, e.judgement(o))
 	}
 	return s
+}
+
+// judgement returns the judgement of e by a present objective. Results are judged when they are recorded, by the
+// objectives of that time. So a present objective takes the judgement of the one that had the same signal and limit,
+// whatever its name and goal; without one, it does not judge e.
+func (e *entry) judgement(o probe.Objective) report.Judgement {
+	same := func(then probe.Objective) bool { return then.Signal == o.Signal && then.Limit == o.Limit }
+	n := slices.IndexFunc(e.objectives, same)
+	if n < 0 {
+		return report.Judgement{}
+	}
+	return e.sample.Judged[n]
 }
 
 // median returns the median of values in any order; NaN if there are none.

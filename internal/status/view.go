@@ -2,9 +2,9 @@ package status
 
 import (
 	"math"
-	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
@@ -18,6 +18,7 @@ const (
 	stateFailing  state = "failing"  // the last probe failed
 	stateHanging  state = "hanging"  // a probe has been under way for too long
 	stateRejected state = "rejected" // the target is not probed: its settings are wrong
+	stateDegraded state = "degraded" // probes miss an objective, or are much slower than usual: see [condition]
 	stateWaiting  state = "waiting"  // there is no result yet
 	stateOK       state = "ok"       // the last probe succeeded
 )
@@ -47,15 +48,19 @@ type view struct {
 	ServerVersion *string                  `json:"server_version"` // as the server reports it; null if unknown
 	Capabilities  map[string]probe.Ability `json:"capabilities"`
 
-	State       state          `json:"state"`
-	Problems    usage.Problems `json:"problems"` // of the settings; empty unless the target is rejected
-	LastOutcome *probe.Outcome `json:"last_outcome"`
-	LastError   *string        `json:"last_error"`
-	LastHint    *string        `json:"last_hint"`
-	LastResult  *time.Time     `json:"last_result_time"`
-	InFlight    int            `json:"in_flight"`
-	Oldest      *float64       `json:"oldest_in_flight_seconds"`
-	Skipped     map[string]int `json:"skipped"` // by reason, since the target was added
+	State        state          `json:"state"`
+	Problems     usage.Problems `json:"problems"`     // of the settings; empty unless the target is rejected
+	Degradations []string       `json:"degradations"` // sentences; also while it is failing or hanging
+	Since        time.Time      `json:"since"`        // when it got into its state
+	LastOK       *time.Time     `json:"last_ok_time"` // null if no probe has succeeded
+	LastOutcome  *probe.Outcome `json:"last_outcome"`
+	LastError    *string        `json:"last_error"`
+	LastHint     *string        `json:"last_hint"`
+	LastResult   *time.Time     `json:"last_result_time"`
+	InFlight     int            `json:"in_flight"`
+	Oldest       *float64       `json:"oldest_in_flight_seconds"`
+	Skipped      map[string]int `json:"skipped"` // by reason, since the target was added
+	Links        viewLinks      `json:"links"`
 
 	Window     float64               `json:"window_seconds"`
 	Results    int                   `json:"results"`
@@ -66,10 +71,18 @@ type view struct {
 	Objectives []objective           `json:"objectives"`
 
 	// For the page only.
-	Last    *entry `json:"-"` // the latest result; nil if there is none
-	Scales  scales `json:"-"` // of the group
-	history history
-	summary report.Summary // of the results in the window
+	Last     *entry `json:"-"` // the latest result; nil if there is none
+	Scales   scales `json:"-"` // of the group
+	history  history
+	summary  report.Summary // of the results in the window
+	oldestAt time.Time      // start of the oldest probe in flight; zero without one
+}
+
+// viewLinks are absolute addresses about a target, null if they are not known.
+type viewLinks struct {
+	Page      *string `json:"page"`
+	Dashboard *string `json:"dashboard"`
+	Runbook   *string `json:"runbook"` // null if nothing is wrong
 }
 
 // allQuantiles are the quantiles of each latency.
@@ -116,13 +129,13 @@ func (b *Board) views() []*view {
 	now := time.Now()
 	list := []*view{}
 	for _, h := range b.copies() {
-		list = append(list, newView(h, now))
+		list = append(list, newView(h, now, b.links))
 	}
 	return list
 }
 
 // newView returns a target as it is now.
-func newView(h history, now time.Time) *view {
+func newView(h history, now time.Time, links Links) *view {
 	t := h.target
 	v := &view{
 		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
@@ -133,6 +146,7 @@ func newView(h history, now time.Time) *view {
 		ServerVersion: orNull(t.Version),
 		Capabilities:  map[string]probe.Ability{},
 		Problems:      append(usage.Problems{}, h.problems...),
+		Degradations:  append([]string{}, h.condition.degradations()...),
 		Skipped:       h.skipped,
 		Last:          h.last(),
 		history:       h,
@@ -143,7 +157,12 @@ func newView(h history, now time.Time) *view {
 	v.addLast()
 	v.addInFlight(now)
 	v.addSummary(now)
-	v.State = v.currentState()
+	v.State, v.Since = v.currentState()
+	v.Links = viewLinks{
+		Page:      orNull(links.page(t.Name)),
+		Dashboard: orNull(links.dashboard(t.Name, t.Prompt)),
+		Runbook:   orNull(v.runbookURL()),
+	}
 	return v
 }
 
@@ -157,6 +176,9 @@ func (v *view) addLast() {
 	v.LastError = last.Error
 	v.LastHint = last.Hint
 	v.LastResult = &last.At
+	if !v.history.condition.lastOK.IsZero() {
+		v.LastOK = &v.history.condition.lastOK
+	}
 }
 
 // addInFlight sets the fields about the probes in flight.
@@ -168,6 +190,7 @@ func (v *view) addInFlight(now time.Time) {
 	n, oldest := inFlight()
 	v.InFlight = n
 	if n > 0 {
+		v.oldestAt = oldest
 		v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
 	}
 }
@@ -203,19 +226,32 @@ func (v *view) addSummary(now time.Time) {
 	}
 }
 
-// currentState returns the state of the target.
-func (v *view) currentState() state {
+// currentState returns the state of the target, and since when it is in it.
+func (v *view) currentState() (current state, since time.Time) {
+	c := &v.history.condition
 	switch {
 	case len(v.Problems) > 0:
-		return stateRejected
+		return stateRejected, v.history.rejectedSince
 	case v.Oldest != nil && *v.Oldest > v.patience():
-		return stateHanging
+		return stateHanging, v.hangingSince()
 	case v.Last == nil:
-		return stateWaiting
+		return stateWaiting, v.history.added
 	case !v.Last.OK():
-		return stateFailing
+		return stateFailing, c.failingSince
+	case !c.degradedSince.IsZero():
+		return stateDegraded, c.degradedSince
 	}
-	return stateOK
+	return stateOK, c.okSince
+}
+
+// hangingSince returns since when the target hangs: the start of its oldest probe or, if the ones before it failed, of
+// the first of those. So the time stays the same when the probe fails and the next one hangs.
+func (v *view) hangingSince() time.Time {
+	failingSince := v.history.condition.failingSince
+	if failingSince.IsZero() || v.oldestAt.Before(failingSince) {
+		return v.oldestAt
+	}
+	return failingSince
 }
 
 // patience returns how many seconds a probe may be under way before the target counts as hanging. This is twice the
@@ -249,15 +285,24 @@ func orNull(s string) *string {
 	return &s
 }
 
-// Why returns what is wrong with the target: the problems of its settings, or the error of its last result. It is empty
-// if nothing is wrong.
-func (v *view) Why() string {
-	if v.LastError != nil && len(v.Problems) == 0 {
-		return *v.LastError
-	}
-	var all []string
+// Why says what is wrong with the target, in sentences without full stops; nil if nothing is wrong.
+func (v *view) Why() (list []string) {
 	for _, p := range v.Problems {
-		all = append(all, p.Error())
+		list = append(list, p.Error())
 	}
-	return strings.Join(all, "; ")
+	if len(list) > 0 {
+		return list // it is not probed, so nothing else is of now
+	}
+	if v.State == stateHanging {
+		list = append(list, "a probe has been in flight for "+format.Elapsed(*v.Oldest))
+	}
+	if v.LastError != nil {
+		list = append(list, *v.LastError)
+	}
+	return append(list, v.Degradations...)
+}
+
+// IsDown reports whether probes do not succeed now, so that the last success is of interest.
+func (v *view) IsDown() bool {
+	return v.State == stateFailing || v.State == stateHanging || v.State == stateRejected
 }

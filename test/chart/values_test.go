@@ -123,6 +123,37 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestAddresses holds which addresses of the page and of Grafana the prober gets, and that helm test gets none.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                         " ",
+		"ingress: {enabled: true}": "http://prober.example.com ",
+		"ingress: {enabled: true, tls: [{secretName: a}], hosts: [{host: a.b, paths: [{path: /p/}]}]}": "https://a.b/p ",
+		"ingress: {enabled: true, hosts: [{host: a.b, paths: [{path: \"/p(/|$)(.*)\"}]}]}":             "http://a.b ",
+		"ingress: {enabled: true, hosts: [{host: \"*.b\", paths: [{path: /}]}]}":                       " ",
+		"ingress: {enabled: true}\nenv: {PROBER_EXTERNAL_URL: \"http://mine\"}":                        "http://mine ",
+		"httpRoute: {enabled: true, hostnames: [a.b, c.d]}":                                            "https://a.b ",
+		"prometheusRule: {grafanaUrl: \"https://grafana.b\"}":                                          " https://grafana.b",
+	} {
+		for _, o := range objects(t, render(t, "--values", values(t, vllm+text))) {
+			spec, ok := pod(o)
+			if !ok {
+				continue
+			}
+			variables := environment(mappings(spec, "containers")[0])
+			got := variables["PROBER_EXTERNAL_URL"] + " " + variables["PROBER_GRAFANA_URL"]
+			wanted := want
+			if o["kind"] == "Pod" && !strings.Contains(text, "env:") {
+				wanted = " "
+			}
+			if got != wanted {
+				t.Errorf("%s\ngives the %s %q, want %q", text, o["kind"], got, wanted)
+			}
+		}
+	}
+}
+
 // TestHTTPS holds that health checks use HTTPS if the web configuration does.
 func TestHTTPS(t *testing.T) {
 	t.Parallel()

@@ -93,10 +93,41 @@ volumes:
 - name: PROBER_SHARD
   value: $(POD_NAME)/{{ $values.shards }}
 {{- end }}
-{{- include "prober.variables" $values.env }}
+{{- $addresses := ternary (include "prober.addresses" .root | fromYaml) dict (eq .command "run") }}
+{{- include "prober.variables" (merge dict $values.env $addresses) }}
 {{- with $values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* The addresses of the page and of Grafana that other values give, as a map of variables. */}}
+{{- define "prober.addresses" -}}
+{{- with include "prober.externalUrl" . }}
+PROBER_EXTERNAL_URL: {{ . | quote }}
+{{- end }}
+{{- with .Values.prometheusRule.grafanaUrl }}
+PROBER_GRAFANA_URL: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/*
+The address of the page as the first host of the Ingress or the HTTPRoute gives it; empty without one, or if it has a wildcard.
+A path is part of it only if it is no expression. Gateways are taken to have TLS: the route does not say it.
+*/}}
+{{- define "prober.externalUrl" -}}
+{{- if and .Values.ingress.enabled .Values.ingress.hosts -}}
+{{- $first := first .Values.ingress.hosts -}}
+{{- $host := $first.host | default "" -}}
+{{- $path := "" -}}
+{{- with $first.paths }}{{ $path = (first .).path | trimSuffix "/" }}{{ end -}}
+{{- if and $host (not (contains "*" $host)) -}}
+{{- ternary "https" "http" (gt (len .Values.ingress.tls) 0) }}://{{ $host }}
+{{- if regexMatch "^[-/._~0-9A-Za-z]*$" $path }}{{ $path }}{{ end -}}
+{{- end -}}
+{{- else if and .Values.httpRoute.enabled .Values.httpRoute.hostnames -}}
+{{- $host := first .Values.httpRoute.hostnames -}}
+{{- if not (contains "*" $host) }}https://{{ $host }}{{ end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* A map of variables as a list. 1000000 stays 1000000, which a template would print as 1e+06. */}}
