@@ -158,8 +158,8 @@ func TestClassicRules(t *testing.T) {
 	}
 }
 
-// TestRulesOfAnOrganisation holds that promtool takes what prober alerts prints with all its flags, with native histograms
-// and without, and that the alerts have the labels of their series. Targets of one name in two clusters do not mix.
+// TestRulesOfAnOrganisation holds that promtool takes what prober alerts prints with all its flags, with native
+// histograms and without, and that alerts have the labels of their series. Targets of one name in two clusters do not mix.
 func TestRulesOfAnOrganisation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -172,10 +172,12 @@ func TestRulesOfAnOrganisation(t *testing.T) {
 		{"--output", filepath.Join(dir, "native")},
 	} {
 		args := append(slices.Clone(flags), more...)
-		if said, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), args...).CombinedOutput(); err != nil {
+		cmd := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), args...)
+		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("prober %q: %s", args, said)
 		}
-		if said, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(more[1], "rules.yaml")); !ok {
+		rules := filepath.Join(more[1], "rules.yaml")
+		if said, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", rules); !ok {
 			t.Error(said)
 		}
 	}
