@@ -136,7 +136,7 @@ e2e: export HELM_BINARY := $(HELM)
 e2e: programs build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
 	cd test/accuracy && $(GO) test -count=1 .
 	cd test && $(GO) test -count=1 ./chart
-	cd test && $(GO) test -count=1 -parallel 4 . ./history
+	cd test && $(GO) test -count=1 -timeout 30m -parallel 4 . ./history
 
 CHART ?= $(CURDIR)/deploy/helm/prober
 

@@ -14,8 +14,9 @@ import (
 )
 
 // The kinds of blocks of YAML in docs/integrations: how the first line of each begins. Those for our own chart are
-// tested beside it.
+// tested beside it, and targets files by internal/check.
 const (
+	targetsFile    = "# targets.yaml\n"
 	ourValues      = "# values.yaml of prober\n"
 	otherValues    = "# values.yaml of "
 	prometheusYAML = "# prometheus.yml\n"
@@ -35,7 +36,7 @@ func TestIntegrationConfigurationsAreTaken(t *testing.T) {
 		services, urls := map[string]bool{}, []string{}
 		for _, block := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
 			kind, o := "", map[string]any{}
-			for _, k := range []string{manifest, prometheusYAML, otherValues, ourValues} {
+			for _, k := range []string{manifest, targetsFile, prometheusYAML, otherValues, ourValues} {
 				if strings.HasPrefix(block[1], k) {
 					kind = k
 				}
@@ -62,7 +63,7 @@ func TestIntegrationConfigurationsAreTaken(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 5 || seen["dns+"] < 3 {
+	if len(seen) != 6 || seen["dns+"] < 3 {
 		t.Errorf("blocks %v: the test does not see them", seen)
 	}
 }

@@ -241,6 +241,14 @@ func TestDefaultsFollowOtherSettings(t *testing.T) {
 	}
 }
 
+// TestTheShortestCanary holds that a canary may be as short as its error message says.
+func TestTheShortestCanary(t *testing.T) {
+	got := load(t, Options{Environ: withTarget("PROMPT=canary", "PROMPT_TOKENS=80", "MAX_TOKENS=16")}).Targets[0]
+	if got.PromptTokens != 80 || got.MaxTokens != 16 {
+		t.Errorf("%d tokens of prompt and %d of answer, want 80 and 16", got.PromptTokens, got.MaxTokens)
+	}
+}
+
 // TestURLsWithoutScheme holds that hosts of the user's own network need none.
 func TestURLsWithoutScheme(t *testing.T) {
 	for _, url := range []string{
@@ -277,6 +285,21 @@ func TestEndpoints(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.base, c.Targets[0].URL) + cmp.Diff(want, c.Warnings); diff != "" {
 			t.Errorf("%s: -want +got\n%s", test.url, diff)
+		}
+	}
+}
+
+// TestValuesOfATarget holds what a report says about how a target was probed: the settings that are set and count for
+// the command, and neither secrets nor what identifies the target.
+func TestValuesOfATarget(t *testing.T) {
+	c := load(t, Options{Environ: withTarget("TARGETS_0_MODEL=m", "API_KEY=sk", "MAX_TOKENS=16")})
+	values := c.Targets[0].Values("bench")
+	if values["max_tokens"] != "16" || values["prompt"] != "cold" {
+		t.Errorf("max_tokens and prompt are missing: %v", values)
+	}
+	for _, key := range []string{"url", "name", "group", "model", "api_key", "session_header"} {
+		if value, ok := values[key]; ok {
+			t.Errorf("%s is %q, want it left out", key, value)
 		}
 	}
 }

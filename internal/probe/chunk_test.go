@@ -166,6 +166,16 @@ func TestWhatCameBehindAToken(t *testing.T) {
 	equal(t, "behind", []bool{true, false}, []bool{a.result.Tokens[0].Behind, a.result.Tokens[1].Behind})
 }
 
+// TestMeanReadGap holds that frames of one read are one read, and that one alone has no gap.
+func TestMeanReadGap(t *testing.T) {
+	line := Timeline{Tokens: []Arrival{
+		{At: 10 * ms, Read: 1, N: 1}, {At: 30 * ms, Read: 2, N: 1}, {At: 30 * ms, Read: 2, N: 1}, {At: 70 * ms, Read: 3, N: 1},
+	}}
+	equal(t, "of three reads", 30*ms, line.meanReadGap())
+	alone := Timeline{Tokens: line.Tokens[1:3]}
+	equal(t, "of one read", 0, alone.meanReadGap())
+}
+
 // TestBurst holds what is a burst and what is an engine's pace: frames that a proxy writes one by one after it got
 // them together, and not the tokens between stalls.
 func TestBurst(t *testing.T) {

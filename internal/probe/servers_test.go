@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,6 +44,12 @@ func (h routes) and(path, body string) routes {
 // refusing answers for the model list with a status and a body.
 func refusing(status int, body string) routes {
 	return routes{"/v1/models": reply(status, body), "/openai/v1/models": reply(status, body)}
+}
+
+// hostedAt are the URLs of the server types that are recognized by their host alone.
+var hostedAt = map[string]string{
+	"bedrock": "http://bedrock-runtime.us-east-1.amazonaws.com/openai/v1",
+	"gemini":  "http://generativelanguage.googleapis.com/v1beta/openai",
 }
 
 const (
@@ -115,6 +122,11 @@ func servedTypes() []served {
 			"tokens by none, cache cold, exact output no, salt no"},
 		{"openai", ownedBy("openai"), "openai-responses", "openai-responses", "/v1/responses", "openai-responses/incomplete",
 			"/v1/responses/input_tokens", "tokens by none, cache cold, exact output no, salt no"},
+		{"bedrock", routes{}, "", "openai-chat", "/openai/v1/chat/completions", "bedrock/chat", "",
+			"tokens by none, cache unknown, exact output no, salt no"},
+		{"gemini", routes{"/v1beta/openai/models": reply(200, `{"object":"list","data":[{"id":"m","owned_by":"google"}]}`)},
+			"", "openai-chat", "/v1beta/openai/chat/completions", "gemini/chat", "",
+			"tokens by usage, cache unknown, exact output no, salt no"},
 		{"openrouter", listing(`"supported_parameters":[]`), "", "openai-chat", onChat, "openrouter/processing", "",
 			"tokens by none, cache cold, exact output no, salt no"},
 		{"litellm", listing(`"owned_by":"openai","max_input_tokens":32768`), "", "openai-chat", onChat, "litellm/rebuilt", "",
@@ -146,6 +158,7 @@ func (s served) check(t *testing.T) {
 	}
 	target := serve(t, s.tells.ServeHTTP)
 	target.Key, target.Dialect = "sk-sesame", nil
+	target.URL = cmp.Or(hostedAt[s.server], target.URL)
 	if s.given != "" {
 		target.Dialect = must(wire.Lookup(s.given))
 	}

@@ -86,6 +86,14 @@ func TestTrackerTellsTheReadOfEachByte(t *testing.T) {
 	}
 }
 
+// TestTrackerFollowsLongFrames holds that the longest frame that a server may send is understood.
+func TestTrackerFollowsLongFrames(t *testing.T) {
+	begun := frame(frameSettings, 0, 0, "settings") + frame(frameHeaders, 0x4, 1, "compressed!")
+	long := frame(frameData, 0, 1, strings.Repeat("#", longestFrame))
+	short := frame(frameData, 0, 1, "##")
+	tape{"a long frame", true, begun + long + short}.check(t, begun, long, short)
+}
+
 // check tracks the tape in parts.
 func (tape tape) check(t *testing.T, parts ...string) {
 	t.Helper()

@@ -23,7 +23,7 @@ type Evidence struct {
 // compared. If none is, the owner of the first model must be Word.
 type signature struct {
 	Header  string // a header of the model list's reply that contains Word
-	Host    string // the name of the host, or the end of the name after a dot
+	Host    string // the name of the host, or the end of the name after a dot; the name must begin with Word
 	Entry   string // a key in the first entry of the model list; "a.b" is key b of the object a
 	Own     bool   // the first model of the list is its own owner and was created in 1970 (TGI)
 	Refusal string // the reply contains this, without spaces, where the model list was refused
@@ -58,7 +58,8 @@ func (s signature) matches(e Evidence) bool {
 		hasWord := func(value string) bool { return strings.Contains(value, s.Word) }
 		return slices.ContainsFunc(e.Header[s.Header], hasWord)
 	case s.Host != "":
-		return e.Host == s.Host || strings.HasSuffix(e.Host, "."+s.Host)
+		isThere := e.Host == s.Host || strings.HasSuffix(e.Host, "."+s.Host)
+		return isThere && strings.HasPrefix(e.Host, s.Word)
 	case s.Entry != "" && s.Path != "":
 		return e.entry(s.Entry) != nil && e.replyContains(s.Path, s.Word)
 	case s.Entry != "":

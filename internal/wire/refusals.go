@@ -65,7 +65,7 @@ var (
 	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found` +
 		`|not a valid model|unknown model|no such model|\bmodel\b.{0,200}(does not exist|not found)`)
 	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                                      // Portkey
-	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db`)                          // LiteLLM
+	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db|API key not valid`)        // LiteLLM, Gemini
 	noBackend   = regexp.MustCompile(`all_deployments_in_cooldown|(?i)no deployments? available for`) // LiteLLM
 )
 
@@ -76,7 +76,8 @@ func WrongModel(reply []byte) bool { return wrongModel.Match(reply) }
 func WantsHeader(reply []byte) bool { return wantsHeader.Match(reply) }
 
 // BadKey reports whether a reply says, with whatever status, that the server does not accept the key. Without a
-// database, LiteLLM knows only its master key, and answers 400 to all others because it cannot look them up.
+// database, LiteLLM knows only its master key, and answers 400 to all others because it cannot look them up. Gemini
+// answers 400 to a wrong key.
 func BadKey(reply []byte) bool { return badKey.Match(reply) }
 
 // NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask. LiteLLM

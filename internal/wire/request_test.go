@@ -147,6 +147,9 @@ func TestURL(t *testing.T) {
 		{"https://a:8443/v1/models", models, "https://a:8443/v1/models/models"},
 		{"http://a/openai/deployments/gpt", models, "http://a/openai/deployments/gpt/models"},
 		{"https://a/v1beta/openai", chat, "https://a/v1beta/openai/chat/completions"},
+		{"https://a/openai/v1", chat, "https://a/openai/v1/chat/completions"}, // Bedrock, Azure
+		{"https://a/v1/projects/p/locations/l/endpoints/openapi", chat, // Vertex
+			"https://a/v1/projects/p/locations/l/endpoints/openapi/chat/completions"},
 		{"https://a/gateway", llama, "https://a/gateway/completion"},
 		{"https://a/anthropic", anthropic, "https://a/anthropic/v1/messages"}, // as its own clients have it
 		{"https://a/openai/deployments/gpt", chat, "https://a/openai/deployments/gpt/chat/completions"},
