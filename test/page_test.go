@@ -143,9 +143,9 @@ func fleetFile(healthy, closed string) string {
 	return text + fmt.Sprintf("- {name: down, url: %q, labels: {team: chat}}\n", closed)
 }
 
-// TestFleet looks at the page of many targets as the person on call does, without JavaScript and by keyboard: what is
+// TestPageOfManyTargets looks at the page of many targets as the person on call does, without JavaScript and by keyboard: what is
 // wrong is the first row and says since when, and search, sorting and filters work at desktop and phone width.
-func TestFleet(t *testing.T) {
+func TestPageOfManyTargets(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "targets.yaml")
 	write(t, path, fleetFile(simulate(t, "fast")[0], "http://127.0.0.1:1"))
