@@ -10,8 +10,8 @@ import (
 )
 
 // TestExemplarsOfTwelveTargets scrapes twelve targets as docs/scraping.md recommends. It finds exemplars of each in each
-// histogram that has them, and no classic series. A job that reads native histograms alone shows why the others read
-// more: Prometheus has exemplars of one target. If that fails, the recommendation can be simpler.
+// histogram that has them, and no classic series. A job that reads only native histograms shows why: Prometheus has
+// exemplars of one target. If that fails, the recommendation can be simpler.
 func TestExemplarsOfTwelveTargets(t *testing.T) {
 	t.Parallel()
 	const targets = 12
@@ -62,7 +62,7 @@ func (p prometheus) exemplarTargets(t *testing.T, job, name string) (targets []s
 	return slices.Compact(targets)
 }
 
-// count is the value of an expression that has one series.
+// count returns the value of an expression that has one series.
 func (p prometheus) count(t *testing.T, expr string) float64 {
 	t.Helper()
 	n, ok := p.number(t, expr)

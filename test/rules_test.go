@@ -158,8 +158,8 @@ func TestClassicRules(t *testing.T) {
 	}
 }
 
-// TestRulesOfAnOrganisation holds that promtool takes what prober alerts prints with all its flags, with native histograms
-// and without, and that the alerts have the labels of their series. Targets of one name in two clusters do not mix.
+// TestRulesOfAnOrganisation holds that promtool takes what prober alerts prints with all its flags, with native
+// histograms and without, and that alerts have the labels of their series. Targets of one name in two clusters do not mix.
 func TestRulesOfAnOrganisation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -172,11 +172,23 @@ func TestRulesOfAnOrganisation(t *testing.T) {
 		{"--output", filepath.Join(dir, "native")},
 	} {
 		args := append(slices.Clone(flags), more...)
-		if said, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), args...).CombinedOutput(); err != nil {
+		cmd := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), args...)
+		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("prober %q: %s", args, said)
 		}
-		if said, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(more[1], "rules.yaml")); !ok {
+		rules := filepath.Join(more[1], "rules.yaml")
+		if said, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", rules); !ok {
 			t.Error(said)
+		}
+	}
+	inhibit, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"),
+		"alerts", "--format", "alertmanager", "--by", "cluster,team").Output()
+	must(t, err)
+	loaded, err := config.Load(string(inhibit) + "route: {receiver: all}\nreceivers: [{name: all}]\n")
+	must(t, err)
+	for _, rule := range loaded.InhibitRules {
+		if want := []string{"cluster", "team", "target", "prompt"}; !slices.Equal(rule.Equal, want) {
+			t.Errorf("equal labels of an inhibit rule are %v, want %v", rule.Equal, want)
 		}
 	}
 	cases, err := os.ReadFile("testdata/fleet.yaml")

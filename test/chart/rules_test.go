@@ -14,16 +14,19 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
-// TestRulesAreThoseOfAlerts holds that a PrometheusRule says what prober alerts prints with flags that mean the same as the
-// values, and that the inhibit rules agree in the same labels. By default each alert has the namespace of the prober.
+// TestRulesAreThoseOfAlerts holds that a PrometheusRule says what prober alerts prints with flags that mean the same as
+// the values, and that the inhibit rules agree in the same labels. By default alerts have the namespace of the prober.
 func TestRulesAreThoseOfAlerts(t *testing.T) {
 	t.Parallel()
-	const links = "--runbook-url=https://runbooks.example.com/prober/ --grafana-url=https://grafana.example.com"
+	const (
+		links     = "--runbook-url=https://runbooks.example.com/prober/ --grafana-url=https://grafana.example.com "
+		team      = "--label=team=inference "
+		namespace = "--label=namespace=observability "
+	)
 	for values, flags := range map[string]string{
-		"prometheusRule.grafanaUrl=https://grafana.example.com/": "--label=team=inference --label=namespace=observability " + links,
-		"prometheusRule.by={cluster,region}": "--label=team=inference --label=namespace=observability --by=cluster,region " +
-			links,
-		"prometheusRule.by={namespace}": "--label=team=inference --by=namespace " + links,
+		"prometheusRule.grafanaUrl=https://grafana.example.com/": links + team + namespace,
+		"prometheusRule.by={cluster,region}":                     links + team + namespace + "--by=cluster,region",
+		"prometheusRule.by={namespace}":                          links + team + "--by=namespace",
 	} {
 		all := objects(t, render(t, "--values", sets(t)["operator"], "--set", values))
 		want := mappings(printed(t, flags), "groups")
@@ -56,7 +59,7 @@ func TestRulesAreThoseOfAlerts(t *testing.T) {
 	}
 }
 
-// printed is what prober alerts prints with flags, as YAML.
+// printed returns what prober alerts prints with flags, as YAML.
 func printed(t *testing.T, flags string) object {
 	t.Helper()
 	args := append([]string{"alerts"}, strings.Fields(flags)...)

@@ -171,3 +171,34 @@ func TestHTTPS(t *testing.T) {
 		}
 	}
 }
+
+// TestExemplars holds that a monitor with exemplars reads classic histograms and drops them, before its own relabeling,
+// and that one without native histograms drops nothing: it would have none.
+func TestExemplars(t *testing.T) {
+	t.Parallel()
+	const own = "{action: drop, sourceLabels: [__name__], regex: go_.+}"
+	dropped := []any{"llm_.+_(bucket|count|sum)", "go_.+"}
+	for _, test := range []struct {
+		values  string
+		classic any
+		drops   []any
+	}{
+		{values: "exemplars: true", classic: true, drops: dropped},
+		{values: "exemplars: false", drops: dropped[1:]},
+		{values: "exemplars: true, scrapeNativeHistograms: false", drops: dropped[1:]},
+	} {
+		for kind, key := range map[string]string{"ServiceMonitor": "endpoints", "PodMonitor": "podMetricsEndpoints"} {
+			text := fmt.Sprintf("%s%s: {enabled: true, %s, metricRelabelings: [%s]}",
+				vllm, strings.ToLower(kind[:1])+kind[1:], test.values, own)
+			monitor := only(t, objects(t, render(t, "--values", values(t, text))), kind)
+			var drops []any
+			for _, rule := range mappings(mappings(monitor, "spec", key)[0], "metricRelabelings") {
+				drops = append(drops, rule["regex"])
+			}
+			classic := at(monitor, "spec", "scrapeClassicHistograms")
+			if classic != test.classic || !reflect.DeepEqual(drops, test.drops) {
+				t.Errorf("%s with %s: classic histograms %v, drops %v", kind, test.values, classic, drops)
+			}
+		}
+	}
+}
