@@ -136,8 +136,8 @@ func (l *loader) loadTargets(file targetsFile, flags layer) {
 	l.problems = append(l.problems, shared.problems...)
 }
 
-// loadObjectives parses the objectives: those of all targets, and those that targets have themselves. If nobody gave any
-// for all, there is one that has only defaults. Those of flags replace all others.
+// loadObjectives parses the objectives: those of all targets, and those that targets have themselves. Without any for
+// all, it adds one that has only defaults. Those of flags replace all others.
 func (l *loader) loadObjectives(file targetsFile) {
 	entries := slices.Concat(l.numbered(objectiveList, l.settings.objective), file.objectives)
 	areFlags := len(l.Objectives) > 0

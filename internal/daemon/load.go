@@ -91,7 +91,7 @@ func (d *Daemon) reload(ctx context.Context) reloaded {
 		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
 	}
 	if !slices.Equal(d.Config.LabelNames, next.LabelNames) {
-		d.Log.Warn("the targets have labels of other names: restart, so that metrics have them",
+		d.Log.Warn("the names of labels have changed: restart the prober, so that its metrics have them",
 			zap.Strings("before", d.Config.LabelNames), zap.Strings("now", next.LabelNames))
 	}
 	d.Config = next

@@ -44,7 +44,7 @@ func TestReloadOfLabels(t *testing.T) {
 		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="us"}`: 6})
 		expectEqual(t, "probes in two minutes", len(hosts.sent("a")), 12)
 
-		const told = "the targets have labels of other names: restart, so that metrics have them"
+		const told = "the names of labels have changed: restart the prober, so that its metrics have them"
 		prober.expectLogged(0, told)
 		prober.mustReload([]string{"a"}, "PROBER_LABELS", "region=us,team=search")
 		prober.expectLogged(1, told)
