@@ -31,7 +31,7 @@ func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram 
 	if !classic {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, NativeHistogramBucketFactor: 1.0443, NativeHistogramZeroThreshold: 0x1p-13})
 	}
-	exposed, err := os.ReadFile("../../internal/telemetry/testdata/zero.txt")
+	exposed, err := os.ReadFile("../../internal/telemetry/testdata/exposition.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram 
 		bounds = append(bounds, bound)
 	}
 	if len(bounds) == 0 {
-		t.Fatalf("zero.txt has no buckets of %s", name)
+		t.Fatalf("exposition.txt has no buckets of %s", name)
 	}
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Buckets: bounds})
 }
