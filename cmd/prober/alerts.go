@@ -58,13 +58,13 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 	flags.StringVarP(&a.dir, "output", "o", "",
 		"`directory` to write the rules and the runbooks to; created if missing")
 	flags.StringArrayVar(&a.labels, "label", nil,
-		"`name=value`, a label of all alerts; repeatable")
+		"label of all alerts, as `name=value`; repeatable")
 	flags.StringSliceVar(&a.by, "by", nil,
-		"labels that tell targets apart, besides the name and the prompt: those of the series become labels of the alerts")
+		"labels that separate targets of one name, such as cluster or team; alerts have them as well")
 	flags.StringVar(&a.runbookURL, "runbook-url", "",
-		"`URL` of your copy of the runbooks, to which /NAME.md is added")
+		"`URL` of the folder with your copy of the runbooks; /NAME.md is added")
 	flags.StringVar(&a.grafanaURL, "grafana-url", "",
-		"`URL` of your Grafana, to which the path of the dashboard is added")
+		"`URL` of your Grafana; the path of the dashboard is added")
 	return cmd
 }
 

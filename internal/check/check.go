@@ -1,7 +1,7 @@
 // Package check finds out, for prober check, what targets are and whether they can do what is planned for them.
 //
-// What comes in are the jobs that the engine would run. What goes out is a [Check]: findings about each target. They are
-// written as lines while they are found, or as a table of all targets at the end, or as one JSON document. A target
+// What comes in are the jobs that the engine would run. What goes out is a [Check]: findings about each target. They
+// are written as lines while they are found, or as a table of all targets at the end, or as one JSON document. A target
 // passes if it can be reached, its context is long enough, and it answers a short question and a probe of full length.
 //
 // Start with Check.Run and checker.run; the steps of the latter stand in checker.go in their order. The table stands in

@@ -122,8 +122,12 @@ func (c *checker) summarize() {
 	s := &c.found.summary
 	s.heading = c.target.Name + gutter + c.target.URL
 	s.row = row{
-		name: c.target.Name, server: known.Server.Name, version: known.Version, prompt: c.promptCell(), answer: c.answerCell(),
-		cost: format.Grouped(c.found.TokensPerDay),
+		name:    c.target.Name,
+		server:  known.Server.Name,
+		version: known.Version,
+		prompt:  c.promptCell(),
+		answer:  c.answerCell(),
+		cost:    format.Grouped(c.found.TokensPerDay),
 	}
 	if c.probeTime == 0 {
 		s.cost = "≤" + s.cost
