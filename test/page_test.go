@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -129,6 +132,109 @@ func TestPage(t *testing.T) {
 		t.Errorf("the browser complained: %q", console.lines)
 	}
 	interrupt(t, demo)
+}
+
+// fleetFile is more targets than fit as cards: ten that answer, at ports to be filled in, and one that does not.
+func fleetFile(healthy, closed string) string {
+	text := "targets:\n"
+	for n := range 10 {
+		text += fmt.Sprintf("- {name: t%d, url: %q, labels: {team: %s}}\n", n, healthy, []string{"search", "chat"}[n%2])
+	}
+	return text + fmt.Sprintf("- {name: down, url: %q, labels: {team: chat}}\n", closed)
+}
+
+// TestPageOfManyTargets looks at the page of many targets as the person on call does, without JavaScript and by keyboard: what is
+// wrong is the first row and says since when, and search, sorting and filters work at desktop and phone width.
+func TestPageOfManyTargets(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "targets.yaml")
+	write(t, path, fleetFile(simulate(t, "fast")[0], "http://127.0.0.1:1"))
+	prober, page := run(t, []string{
+		"PROBER_TARGETS_FILE=" + path, "PROBER_QPS=1", "PROBER_GRAFANA_URL=https://grafana.example.com/",
+	})
+	prober.Eventually(t, "results of all targets", func() bool {
+		served, _ := get(t, page+"?state=ok", "text/html")
+		return strings.Count(served, `data-state="ok"`) == 10
+	})
+	ctx, console := browser(t)
+	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		if err := chromedp.Do(ctx, steps...); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	evaluate := func(script string) string {
+		t.Helper()
+		text, err := chromedp.Run(ctx, chromedp.Evaluate[string](script))
+		must(t, err)
+		return text
+	}
+	withoutScripts := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	})
+	do("open", withoutScripts, chromedp.EmulateViewport(1280, 820), chromedp.Navigate(page),
+		chromedp.WaitVisible(card("down", "failing")))
+	first := evaluate(`document.querySelector("tbody").innerText`)
+	for _, want := range []string{"failing: connect", "down", "failing since ", ", never ok", "connection refused", "Grafana", "runbook"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the first row is %q, want %q in it", first, want)
+		}
+	}
+
+	var order []string
+	for range 17 {
+		do("tab", chromedp.KeyEvent("\t"))
+		order = append(order, evaluate(`document.activeElement.name || document.activeElement.innerText`))
+	}
+	want := "metrics results targets 1 failing 10 ok q label Find state since target team TTFT ITL worst objective E2EL down"
+	if got := strings.Join(order, " "); got != want {
+		t.Errorf("keyboard order %q, want %q", got, want)
+	}
+
+	names := `[...document.querySelectorAll("[data-state]")].map(e => e.dataset.target).join(" ")`
+	for _, step := range []struct {
+		what  string
+		steps []chromedp.Action[chromedp.Void]
+		want  string
+	}{
+		{"sort by name, twice", []chromedp.Action[chromedp.Void]{
+			chromedp.Click(chromedp.CSS(`[href="?sort=target"]`)), chromedp.WaitVisible(chromedp.CSS(`[aria-sort="ascending"]`)),
+			chromedp.Click(chromedp.CSS(`[href="?sort=-target"]`)), chromedp.WaitVisible(chromedp.CSS(`[aria-sort="descending"]`)),
+		}, "t9 t8 t7 t6 t5 t4 t3 t2 t1 t0 down"},
+		{"search", []chromedp.Action[chromedp.Void]{
+			chromedp.Focus(chromedp.CSS(`[name="q"]`)), chromedp.KeyEvent("refused\r"),
+			chromedp.WaitVisible(chromedp.CSS("article")),
+		}, "down"},
+		{"a label", []chromedp.Action[chromedp.Void]{
+			chromedp.Navigate(page + "?label=team:search&sort=target"), chromedp.WaitVisible(chromedp.CSS("article")),
+		}, "t0 t2 t4 t6 t8"},
+	} {
+		do(step.what, step.steps...)
+		if got := evaluate(names); got != step.want {
+			t.Errorf("%s: %q, want %q", step.what, got, step.want)
+		}
+	}
+
+	do("phone", chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile),
+		chromedp.Navigate(page), chromedp.WaitVisible(card("down", "failing")))
+	if width := evaluate(`String(document.documentElement.scrollWidth)`); width != "390" {
+		t.Errorf("the page is %s pixels wide on a phone of 390", width)
+	}
+	do("a probe that is not kept", chromedp.Navigate(page+"probes/0af7651916cd43dd8448eb211c80319c"),
+		chromedp.WaitVisible(chromedp.CSS(`[href="../"]`)))
+	if text := evaluate(`document.body.innerText`); !strings.Contains(text, "This probe is not in memory") {
+		t.Errorf("the page of a probe that is not kept is %q", text)
+	}
+	console.mu.Lock()
+	defer console.mu.Unlock()
+	for _, line := range console.lines {
+		if !strings.Contains(line, "404") { // of the probe
+			t.Errorf("the browser complained: %s", line)
+		}
+	}
+	interrupt(t, prober)
 }
 
 // checkNumbers holds that every quantile of a target is on the page, and is a

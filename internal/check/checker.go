@@ -186,6 +186,9 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 	for _, note := range engine.Notes(known) {
 		c.addText("note", "%s", note)
 	}
+	if known.ExactOutput {
+		c.addText("note", "output length is enforced")
+	}
 	return true
 }
 

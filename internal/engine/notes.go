@@ -6,7 +6,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Notes returns what is unusual about a server, one sentence each, for the page and for check.
+// Notes returns what is unusual about a server, one sentence each, for the page and for check. What is as it should be
+// is among the abilities of the server.
 func Notes(c probe.Capabilities) []string {
 	var notes []string
 	if c.Server.Note != "" {
@@ -18,9 +19,6 @@ func Notes(c probe.Capabilities) []string {
 	if c.Unlimited {
 		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked "+
 			"have arrived")
-	}
-	if c.ExactOutput {
-		notes = append(notes, "output length is enforced")
 	}
 	return notes
 }

@@ -299,6 +299,9 @@ func (v *view) Why() (list []string) {
 	if v.LastError != nil {
 		list = append(list, *v.LastError)
 	}
+	if v.IsDown() && (v.LastOK == nil || time.Since(*v.LastOK) > recentTime) {
+		return list // every objective is missed, of course
+	}
 	return append(list, v.Degradations...)
 }
 
