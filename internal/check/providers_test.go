@@ -28,7 +28,7 @@ import (
 const providersPage = "../../docs/integrations/providers.md"
 
 // documented are the requests for an answer as the documentation of each provider has them, by the name of the target
-// of the page: URL and header, in which KEY is the key. All were read in November 2026.
+// of the page: URL and header, in which KEY is the key.
 var documented = map[string][2]string{
 	// https://platform.openai.com/docs/api-reference/chat/create
 	"openai": {"https://api.openai.com/v1/chat/completions", "Authorization: Bearer KEY"},
