@@ -79,15 +79,19 @@ func TestLabelsAreShownAsYAML(t *testing.T) {
 }
 
 // TestNamesOfLabelsWithoutTargets holds that labels of targets which are rejected count: metrics need no restart to have
-// them when the targets are right.
+// them when the targets are right. Without any target that is right, those of variables count; no file is read.
 func TestNamesOfLabelsWithoutTargets(t *testing.T) {
 	o := withFile(`targets: [{url: http://a, labels: {team: a}}, {url: "no URL", labels: {region: eu}}]`, "LABELS=tier=gold")
 	if diff := cmp.Diff([]string{"region", "team", "tier"}, load(t, o).LabelNames); diff != "" {
 		t.Errorf("of a rejected target: -want +got\n%s", diff)
 	}
-	o.Environ["PROBER_LOG_LEVEL"] = "loud" // so that nothing is right
+	o.Environ["PROBER_TARGETS_0_LABELS"] = "team=a"
+	o.ReadFile = func(name string) ([]byte, error) {
+		t.Errorf("%s is read", name)
+		return nil, nil
+	}
 	c, _ := LoadOwn(o)
-	if diff := cmp.Diff([]string{"region", "team", "tier"}, c.LabelNames); diff != "" {
+	if diff := cmp.Diff([]string{"team", "tier"}, c.LabelNames); diff != "" {
 		t.Errorf("of a refused configuration: -want +got\n%s", diff)
 	}
 }

@@ -61,9 +61,10 @@ func Load(o Options) (*Config, error) {
 	return l.config, nil
 }
 
-// LoadOwn returns the settings of the prober itself and the names of labels, without targets. A setting that is invalid
-// has its default, and its name, without PROBER_, is one of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which
-// a reload reads again, have their defaults.
+// LoadOwn returns the settings of the prober itself, without targets, of which it knows only what the names of their
+// labels are in variables and flags. A setting that is invalid has its default, and its name, without PROBER_, is one of
+// invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no
+// targets file and no key: who drains a server must not wait for one.
 func LoadOwn(o Options) (c *Config, invalid []string) {
 	given := o.loader()
 	given.loadOwn()
@@ -76,8 +77,11 @@ func LoadOwn(o Options) (c *Config, invalid []string) {
 		}
 	}
 	own.loadOwn()
-	whole, _ := o.load() // which is invalid, or nobody would ask for less
-	own.config.LabelNames = whole.config.LabelNames
+	shared := newOrigin(given.settings.shared, nil)
+	shared.says = given.variables(prefix, given.settings.shared)
+	given.loadTargets(targetsFile{shared: shared}, given.flags(given.settings.target))
+	given.nameLabels()
+	own.config.LabelNames = given.config.LabelNames
 	return own.config, invalid
 }
 

@@ -218,10 +218,13 @@ type description struct {
 func (d description) serverOf() string { return strings.TrimSpace(d.Server + " " + d.Version) }
 
 // change logs if a target's server has another type, version or model than before. It returns a note on the latest
-// change; empty if there was none.
+// change; empty if there was none. Another URL is another server.
 func (o *Observers) change(before, now description) (note string) {
+	if before.URL != now.URL {
+		return ""
+	}
 	changed := func(what, from, to string) {
-		if from == "" || to == "" || from == to || before.URL != now.URL {
+		if from == "" || to == "" || from == to {
 			return
 		}
 		o.log.Info("the server's "+what+" has changed", zap.String("target", now.Name),

@@ -32,7 +32,8 @@ func notesOnPage(o *Observers) string {
 }
 
 // TestThePageShowsThatAServerHasChanged holds that the type, the version and the model that a server had before are a
-// note on the page, until the next change. What was not known before, and what is not known now, is no change.
+// note on the page, until the next change. What was not known before, and what is not known now, is no change. Another
+// URL is another server, about which there is no note.
 func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, err := NewObservers(t.Context(), &config.Config{}, telemetry.Build{}, zap.NewNop())
@@ -41,14 +42,16 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 		}
 		target := config.Target{Name: "a", Group: "a", URL: "http://a"}
 		target.QPS = 0.1
-		for _, step := range []struct{ server, model, want string }{
-			{"", "", ""},
-			{"vllm", "llama", ""},
-			{"vllm", "qwen", "qwen since 2000-01-01 00:02 UTC, before: llama"},
-			{"vllm", "qwen", "qwen since 2000-01-01 00:02 UTC, before: llama"},
-			{"sglang", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
-			{"", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
+		for _, step := range []struct{ url, server, model, want string }{
+			{"http://a", "", "", ""},
+			{"http://a", "vllm", "llama", ""},
+			{"http://a", "vllm", "qwen", "qwen since 2000-01-01 00:02 UTC, before: llama"},
+			{"http://a", "vllm", "qwen", "qwen since 2000-01-01 00:02 UTC, before: llama"},
+			{"http://a", "sglang", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
+			{"http://a", "", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
+			{"http://b", "vllm", "llama", ""},
 		} {
+			target.URL = step.url
 			j := newJob(target, prompt.Options{Workload: prompt.Dataset})
 			member := probe.NewMember(probe.Target{Server: wire.Server{Name: step.server}}, step.model, 1)
 			j.Targets, j.shown, j.Members = []config.Target{target}, []config.Target{target}, []*probe.Member{member}
