@@ -62,7 +62,7 @@ func TestMetricsExist(t *testing.T) {
 		}
 	}
 	rules := string(alerts.Rules())
-	recorded := regexp.MustCompile(`(?:target|model|group):llm_probe[a-z0-9_]*(?::[a-z0-9_]+)+`)
+	recorded := regexp.MustCompile(`(?:target|model|group|replica|workload|sidecar):llm_probe[a-z0-9_]*(?::[a-z0-9_]+)+`)
 	name := regexp.MustCompile(`llm[_.]probe[r]?[_.][a-z0-9_.]*[a-z0-9]`)
 	suffix := regexp.MustCompile(`_(bucket|sum|count)$`)
 	for path, text := range pages(t) {

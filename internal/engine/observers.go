@@ -271,7 +271,8 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 	t, member := j.shown[i], j.Members[i]
 	known := member.Capabilities()
 	d := probe.Description{
-		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
+		Name: t.Name, Group: t.Group, Workload: t.Workload, URL: t.URL, Prompt: t.Prompt,
+		Model: known.Model, API: t.API,
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
 		Interval: j.Plan.Interval, Objectives: t.Objectives, Labels: t.Labels,

@@ -102,7 +102,9 @@ func expand(targets []config.Target, addresses func(host string) []netip.Addr) [
 		if t.EachAddress {
 			for _, a := range addresses(t.Host()) {
 				replica := t
-				replica.Name, replica.Address = t.Name+"/"+a.String(), a.String()
+				replica.Name = t.Name + "/" + a.String()
+				replica.Address = a.String()
+				replica.Workload = t.Name
 				all = append(all, replica)
 			}
 		}

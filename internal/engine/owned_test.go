@@ -71,10 +71,16 @@ func TestExpand(t *testing.T) {
 	const url = "http://two:8000/v1"
 	want := []config.Target{
 		{Name: "plain", Group: "plain", URL: "http://plain"},
-		{Name: "a/10.0.0.1", Group: "a/10.0.0.1", URL: url, EachAddress: true, Address: "10.0.0.1", Settings: fast},
-		{Name: "a/fd00::1", Group: "a/fd00::1", URL: url, EachAddress: true, Address: "fd00::1", Settings: fast},
-		{Name: "b/10.0.0.1", Group: "g", URL: "https://two", EachAddress: true, Address: "10.0.0.1"},
-		{Name: "b/fd00::1", Group: "g", URL: "https://two", EachAddress: true, Address: "fd00::1"},
+		{
+			Name: "a/10.0.0.1", Workload: "a", Group: "a/10.0.0.1",
+			URL: url, EachAddress: true, Address: "10.0.0.1", Settings: fast,
+		},
+		{
+			Name: "a/fd00::1", Workload: "a", Group: "a/fd00::1",
+			URL: url, EachAddress: true, Address: "fd00::1", Settings: fast,
+		},
+		{Name: "b/10.0.0.1", Workload: "b", Group: "g", URL: "https://two", EachAddress: true, Address: "10.0.0.1"},
+		{Name: "b/fd00::1", Workload: "b", Group: "g", URL: "https://two", EachAddress: true, Address: "fd00::1"},
 		{Name: "c", Group: "c", URL: "http://none", EachAddress: true},
 		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
 	}

@@ -17,6 +17,7 @@ type Description struct {
 
 	Labels map[string]string `json:"labels"` // that the configuration gives it, by name; only read
 
+	Workload   string          `json:"-"` // name of the dns+ target that it stands for an address of; empty for others
 	Server     string          `json:"-"` // server type; empty if unknown
 	Version    string          `json:"-"` // of the server; empty if unknown
 	Timestamps TimestampSource `json:"-"` // who timestamps token frames; empty before the first

@@ -19,7 +19,7 @@ func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millise
 // fixedTarget has an objective of each shape, and labels that few recorders show.
 func fixedTarget() probe.Description {
 	return probe.Description{
-		Name: "a", Model: "llama", Prompt: "cold", Group: "g", API: "openai-chat",
+		Name: "a", Model: "llama", Prompt: "cold", Group: "g", Workload: "w", API: "openai-chat",
 		URL:      "https://user:secret@llm.example:8443/v1?key=secret",
 		Interval: 10 * time.Second,
 		Labels:   map[string]string{"team": `a,"b"`, "region": "eu"},

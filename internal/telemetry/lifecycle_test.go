@@ -61,7 +61,7 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="yes",continuous_usage="unknown",`+
 			`exact_output="unknown",group="h",model="llama",prompt="cold",server="vllm",target="a",timestamps="",`+
-			`tokenize="unknown",url="http://new"} 1`)
+			`tokenize="unknown",url="http://new",workload="w"} 1`)
 	r.expect(t, certExpiry, expiryOfA())
 	r.Record(succeeded5())
 	r.expect(t, framesTotal, framesTotal+ofA+" 8")
@@ -77,7 +77,7 @@ func TestTimestampsAreThoseOfTheLastTokens(t *testing.T) {
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
 			`continuous_usage="unknown",exact_output="unknown",group="g",model="llama",prompt="cold",server="unknown",`+
-			`target="a",timestamps="user",tokenize="unknown",url="https://llm.example:8443/v1"} 1`)
+			`target="a",timestamps="user",tokenize="unknown",url="https://llm.example:8443/v1",workload="w"} 1`)
 }
 
 func TestAnotherModelStartsNewSeries(t *testing.T) {
@@ -109,7 +109,7 @@ func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
 			`continuous_usage="unknown",exact_output="unknown",group="g",model="llama",prompt="cold",server="vllm",`+
-			`target="a",timestamps="",tokenize="unknown",url="https://llm.example:8443/v1"} 1`)
+			`target="a",timestamps="",tokenize="unknown",url="https://llm.example:8443/v1",workload="w"} 1`)
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
 	r.expect(t, `llm_probe_failed_seconds`,
 		`llm_probe_failed_seconds{model="llama",outcome="connect",prompt="cold",target="a"} 1`)

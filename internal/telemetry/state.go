@@ -75,6 +75,11 @@ func infoLabels() []Label {
 			infoValue: func(t probe.Description) string { return t.Group },
 		},
 		{
+			Name:      "workload",
+			From:      "name of the `dns+` target that this one stands for an address of; empty for others",
+			infoValue: func(t probe.Description) string { return t.Workload },
+		},
+		{
 			Name:      "api",
 			From:      "API dialect; `unknown` until it is detected",
 			infoValue: func(t probe.Description) string { return cmp.Or(t.API, unknown) },

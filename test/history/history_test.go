@@ -98,7 +98,7 @@ func TestRegressionAlerts(t *testing.T) {
 		for _, together := range rows {
 			t.Run(together[0].name, func(t *testing.T) {
 				t.Parallel()
-				for _, s := range run(t, together) {
+				for _, s := range run(t, together, learning+scored) {
 					t.Log(s.row())
 					for _, e := range s.episodes {
 						t.Logf("%s for %s: %s", e.from.Format("Mon 2006-01-02 15:04"), e.to.Sub(e.from), e.labels)

@@ -31,7 +31,7 @@ func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram 
 	if !classic {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, NativeHistogramBucketFactor: 1.0443, NativeHistogramZeroThreshold: 0x1p-13})
 	}
-	exposed, err := os.ReadFile("../../internal/telemetry/testdata/zero.txt")
+	exposed, err := os.ReadFile("../../internal/telemetry/testdata/exposition.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram 
 		bounds = append(bounds, bound)
 	}
 	if len(bounds) == 0 {
-		t.Fatalf("zero.txt has no buckets of %s", name)
+		t.Fatalf("exposition.txt has no buckets of %s", name)
 	}
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Buckets: bounds})
 }
@@ -144,14 +144,14 @@ func (w *watched) scrape(app storage.Appender, now time.Time) error {
 		oldest, running = now.Sub(w.due).Seconds(), 1
 	}
 	gauges := map[string]float64{
-		"llm_probe_interval_seconds":                             w.interval.Seconds(),
-		"llm_probe_in_flight":                                    running,
-		"llm_probe_oldest_in_flight_seconds":                     oldest,
-		"llm_probe_objective_goal_ratio;objective;availability":  0.99,
-		"llm_probe_objective_goal_ratio;objective;ttft":          0.99,
-		"llm_probe_objective_limit_seconds;objective;ttft":       ttftLimit,
-		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds":   float64(now.Add(60 * 24 * time.Hour).Unix()),
-		"llm_probe_target_info;group;" + w.group + ";api;openai": 1,
+		"llm_probe_interval_seconds":                                                         w.interval.Seconds(),
+		"llm_probe_in_flight":                                                                running,
+		"llm_probe_oldest_in_flight_seconds":                                                 oldest,
+		"llm_probe_objective_goal_ratio;objective;availability":                              0.99,
+		"llm_probe_objective_goal_ratio;objective;ttft":                                      0.99,
+		"llm_probe_objective_limit_seconds;objective;ttft":                                   ttftLimit,
+		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds":                               float64(now.Add(60 * 24 * time.Hour).Unix()),
+		"llm_probe_target_info;group;" + w.group + ";workload;" + w.workload + ";api;openai": 1,
 		"up":                                 1,
 		"llm_prober_build_info;version;test": 1,
 		"llm_prober_config_last_reload_successful":                1,

@@ -40,7 +40,7 @@ type server struct {
 // newServer makes a server whose noise depends on the seed alone, so that
 // two of equal seed differ by their regressions only.
 func newServer(s scenario) *server {
-	made := &server{scenario: s, random: rand.New(rand.NewPCG(s.seed, 1)), regressed: regressions(s.cold)}
+	made := &server{scenario: s, random: rand.New(rand.NewPCG(s.seed, 1)), regressed: s.regressions()}
 	for i := range made.noise {
 		factor := lognormal(made.random, tokenSpread)
 		if made.random.Float64() < stalls {
