@@ -178,3 +178,23 @@ func TestSince(t *testing.T) {
 		})
 	}
 }
+
+// TestWhyATargetIsDown holds that missed objectives are part of the reason only while some probes succeed: a target that
+// is down misses all of them.
+func TestWhyATargetIsDown(t *testing.T) {
+	const missed = "availability 66.666% over the last 2 min, goal 96%"
+	for results, want := range map[string][]string{
+		"8u x u x u 3x": {"HTTP 503", missed},
+		"8u 61x":        {"HTTP 503"},
+		"10x":           {"HTTP 503"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newTestBoard()
+			b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{
+				{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.96},
+			}})
+			replay(b, 10*time.Second, results)
+			equal(t, results, b.views()[0].Why(), want)
+		})
+	}
+}

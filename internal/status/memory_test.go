@@ -2,6 +2,8 @@ package status
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"testing"
 	"time"
@@ -38,5 +40,36 @@ func BenchmarkBoard(b *testing.B) {
 			b.ReportMetric(float64(time.Since(start).Milliseconds()), unit)
 		}
 		runtime.KeepAlive(board)
+	}
+}
+
+// BenchmarkPage renders the table of 60 targets with an hour of results of 100 tokens each. It reports the time when
+// each target has a new result, and when none has.
+func BenchmarkPage(b *testing.B) {
+	const targets, results, tokens = 60, 360, 100
+	board := newTestBoard()
+	arrivals := make([]time.Duration, tokens)
+	record := func(target, n int) {
+		for i := range arrivals {
+			jitter := time.Duration((n*31+i*17)%997) * time.Microsecond
+			arrivals[i] = 500*ms + time.Duration(i)*8*ms + jitter
+		}
+		board.Record(success(fmt.Sprint(target), arrivals...))
+	}
+	for target := range targets {
+		board.Set(probe.Description{Name: fmt.Sprint(target), Interval: 10 * time.Second})
+		for n := range results {
+			record(target, n)
+		}
+	}
+	for b.Loop() {
+		for target := range targets {
+			record(target, 0)
+		}
+		for _, unit := range []string{"ms/new-results", "ms/no-results"} {
+			start := time.Now()
+			render(httptest.NewRecorder(), http.StatusOK, pageTemplate, board.page(selection{}))
+			b.ReportMetric(float64(time.Since(start).Milliseconds()), unit)
+		}
 	}
 }

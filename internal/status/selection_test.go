@@ -131,6 +131,7 @@ func TestLinksKeepTheSelection(t *testing.T) {
 			equal(t, what, strings.Contains(body, want), true)
 		}
 		body = get(t, fleet(), "/?state=ok").Body.String()
+		equal(t, "another state", strings.Contains(body, `href="?state=failing">2 failing</a>`), true)
 		equal(t, "the state again", strings.Contains(body, `href="./" aria-current="true">2 ok`), true)
 		body = get(t, fleet(), "/").Body.String()
 		equal(t, "the default order", strings.Contains(body, `aria-sort="ascending"><a href="?sort=-state">state`), true)
