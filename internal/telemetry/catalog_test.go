@@ -38,10 +38,12 @@ func TestMetricsPage(t *testing.T) {
 	golden.Equal(t, "../../docs/metrics.md", page.String())
 }
 
-// brief returns the first sentence of a help text. The page explains in other places what the others say.
+// brief returns the first sentence of a help text up to a colon, without the unit, which is in the metric's name. Other
+// pages explain the rest.
 func brief(help string) string {
 	first, _, _ := strings.Cut(help, ". ")
-	return strings.TrimSuffix(first, ".")
+	first, _, _ = strings.Cut(first, ": ")
+	return strings.TrimSuffix(strings.Replace(first, " in seconds", "", 1), ".")
 }
 
 // TestCatalogIsWellFormed holds that help is plain sentences on one line, and that the name on /metrics can be made of
