@@ -30,6 +30,8 @@ var silent = []struct {
 	mode                  mode
 	why                   string
 }{
+	{"overview", "TTFT: ratio to the other replicas", "", "", "no workload has three replicas"},
+	{"overview", "ITL: ratio to the other replicas", "", "", "no workload has three replicas"},
 	{"target", "Certificate expires in", "", "", "no target speaks TLS"},
 	{"target", "Ratio to the same hour", "", "", "needs five days"},
 	{"target", "z-score of the ratio", "", "", "needs ten days"},
