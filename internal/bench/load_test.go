@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"math"
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
@@ -67,5 +69,25 @@ func TestLoads(t *testing.T) {
 		},
 	} {
 		equal(t, name, test.options.Loads(schedule.Plan{}), test.want)
+	}
+}
+
+// TestTargetsTakeTheLoadThatWasAskedFor holds how many requests a target may have in flight, and that it is never left
+// in peace.
+func TestTargetsTakeTheLoadThatWasAskedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		options Options
+		want    int
+	}{
+		"three at once":          {Options{Concurrency: 3}, 3},
+		"no number":              {Options{}, math.MaxInt},
+		"steps of other numbers": {Options{Concurrency: 3, Ladder: []int{1, 64}}, math.MaxInt},
+	} {
+		target := config.Target{}
+		target.BackoffLimit = time.Minute
+		c := &config.Config{Targets: []config.Target{target}}
+		test.options.unlimit(c)
+		equal(t, name+": in flight", c.Targets[0].MaxInFlight, test.want)
+		equal(t, name+": pause", c.Targets[0].BackoffLimit, time.Duration(0))
 	}
 }

@@ -236,3 +236,19 @@ func (s served) counts(w http.ResponseWriter, r *http.Request) {
 		reply(200, `{"count":3,"max_model_len":4096,"tokens":[1,2,3]}`)(w, r)
 	}
 }
+
+// TestTheContextOfTheFirstModelIsKnown holds that a server that lists its context is not asked for it again.
+func TestTheContextOfTheFirstModelIsKnown(t *testing.T) {
+	inBubble(t, "first of two", func(t *testing.T) {
+		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/v1/models" {
+				http.NotFound(w, r)
+				return
+			}
+			reply(200, `{"data":[{"id":"m","max_model_len":4096},{"id":"other","max_model_len":1}]}`)(w, r)
+		})
+		m := NewMember(target, "", 1)
+		_ = must(m.Discover(t.Context()))
+		equal(t, "context", 4096, m.Capabilities().Context)
+	})
+}
