@@ -53,6 +53,10 @@ func TestWarnings(t *testing.T) {
 			"12 of 1,000 tokens were read late, several at once",
 			onlyTen,
 		}},
+		"one token read late": {some(func(s *Sample) { s.Joined = 1 }, 2), []string{
+			"1 of 1,000 tokens were read late, several at once",
+			onlyTen,
+		}},
 		"all but one read late": {with(some(readLate), func(s *Sample) { *s = good[4]; s.Joined = 90 }, 4), []string{
 			"9 of 10 requests were read too late by this prober: excluded from ITL",
 			"ITL rests on 1 of 10 requests only",
