@@ -94,22 +94,30 @@ func (s scene) handler(t *testing.T) http.Handler {
 // check checks the targets of a scene in virtual time. It returns the lines and the document.
 func (s scene) check(t *testing.T, quick bool) (text string, c Check) {
 	t.Helper()
-	server := memconn.Serve(t, s.handler(t))
 	loaded, err := config.Load(config.Options{Environ: s.settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), server.Dial, "test")
+	c = Check{Quick: quick, Judge: countResults}
+	text = runOn(t, s.handler(t), loaded, &c)
+	return text, c
+}
+
+// runOn checks the targets of a configuration, which all reach the same server in memory. It returns the lines.
+func runOn(t *testing.T, server http.Handler, loaded *config.Config, c *Check) string {
+	t.Helper()
+	listener := memconn.Serve(t, server)
+	jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), listener.Dial, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines bytes.Buffer
-	c = Check{Out: &lines, Quick: quick, Judge: countResults}
+	c.Out = &lines
 	c.Run(t.Context(), jobs)
 	for _, j := range jobs {
 		j.Close()
 	}
-	return lines.String(), c
+	return lines.String()
 }
 
 // countResults stands for the judgement of results by objectives: it shows which results are judged.

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,9 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/golden"
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
@@ -55,7 +52,6 @@ func newFleet(t *testing.T) fleet {
 // TestFleet holds the table of targets that fail, miss an objective, cost too much, have a wrong setting, or are well.
 func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := memconn.Serve(t, newFleet(t))
 		loaded, err := config.Load(config.Options{Environ: map[string]string{
 			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS_PER_DAY": "none", "PROBER_TIMESTAMPS": "user",
 			"PROBER_TARGETS_0_URL": "http://fine", "PROBER_TARGETS_0_NAME": "chat-eu-1",
@@ -72,13 +68,8 @@ func TestFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), server.Dial, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
 		c := Check{
-			Out: &text, Table: true, Problems: loaded.Problems(), Rejected: loaded.Rejected,
+			Table: true, Problems: loaded.Problems(), Rejected: loaded.Rejected,
 			Judge: func(_ string, results ...*probe.Result) []report.Attainment {
 				var samples []report.Sample
 				for _, r := range results {
@@ -87,11 +78,7 @@ func TestFleet(t *testing.T) {
 				return report.Summarize(samples, loaded.Targets[0].Objectives...).Objectives
 			},
 		}
-		c.Run(t.Context(), jobs)
-		for _, j := range jobs {
-			j.Close()
-		}
-		golden.Equal(t, "testdata/fleet.golden", text.String())
+		golden.Equal(t, "testdata/fleet.golden", runOn(t, newFleet(t), loaded, &c))
 	})
 }
 

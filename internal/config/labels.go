@@ -97,9 +97,9 @@ func parseLabels(text string) (Labels, error) {
 	return all, err
 }
 
-// parseLabels sets the labels of a struct: those of all sources together. Of two labels with the same name, that of the
+// mergeLabels sets the labels of a struct: those of all sources together. Of two labels with the same name, that of the
 // source which counts more is set.
-func (o *origin) parseLabels(into any, k Key) {
+func (o *origin) mergeLabels(into any, k Key) {
 	v := o.says[k.name]
 	var all Labels // nil without any, as in a target that nobody gave one
 	for from := &v; from != nil && from.text != ""; from = from.below {

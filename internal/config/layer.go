@@ -86,7 +86,7 @@ func (o *origin) parse(into any) {
 		text := o.says[k.name].text
 		switch {
 		case k.name == labelsName:
-			o.parseLabels(into, k)
+			o.mergeLabels(into, k)
 		case k.isNone(text):
 			k.clear(into)
 		case text != "":
