@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -52,39 +51,41 @@ const gutter = "  "
 // even the narrowest is too wide.
 func table(rows []row, width int, cut bool) string {
 	choices := layouts()
-	columns := choices[len(choices)-1]
+	cells := padded(choices[len(choices)-1], rows)
 	for _, choice := range slices.Backward(choices) {
-		if tableWidth(choice, rows) <= width {
-			columns = choice
+		wider := padded(choice, rows)
+		if lineWidth(wider[0]) <= width {
+			cells = wider
 		}
 	}
-	excess := tableWidth(columns, rows) - width
+	excess := lineWidth(cells[0]) - width
 	if cut && excess > 0 {
-		longest := columnWidth(columns[0], rows)
+		longest := utf8.RuneCountInString(cells[0][0])
 		rows = slices.Clone(rows)
 		for i := range rows {
 			rows[i].name = cutMiddle(rows[i].name, longest-excess)
 		}
+		cells = padded(choices[len(choices)-1], rows)
 	}
 	var text strings.Builder
-	text.WriteString(line(columns, rows, func(c column) string { return c.head }))
-	for _, r := range rows {
-		text.WriteString(line(columns, rows, func(c column) string { return c.show(r) }))
+	for _, line := range cells {
+		text.WriteString(strings.TrimRight(strings.Join(line, gutter), " ") + "\n")
 	}
 	return text.String()
 }
 
-// line returns a line of the table. Columns are as wide as rows need.
-func line(columns []column, rows []row, text func(column) string) string {
-	var cells []string
+// padded returns the head and the rows as cells that are as wide as their columns.
+func padded(columns []column, rows []row) [][]string {
+	cells := make([][]string, len(rows)+1)
+	var isRight []bool
 	for _, c := range columns {
-		width := columnWidth(c, rows)
-		if !c.right {
-			width = -width // fmt fills up a negative width on the right
+		isRight = append(isRight, c.right)
+		cells[0] = append(cells[0], c.head)
+		for i, r := range rows {
+			cells[i+1] = append(cells[i+1], c.show(r))
 		}
-		cells = append(cells, fmt.Sprintf("%*s", width, text(c)))
 	}
-	return strings.TrimRight(strings.Join(cells, gutter), " ") + "\n"
+	return format.PadColumns(cells, isRight)
 }
 
 // show returns the cell of r.
@@ -96,23 +97,8 @@ func (c column) show(r row) string {
 	return text
 }
 
-// tableWidth returns how many columns of a terminal the table takes.
-func tableWidth(columns []column, rows []row) int {
-	sum := len(gutter) * (len(columns) - 1)
-	for _, c := range columns {
-		sum += columnWidth(c, rows)
-	}
-	return sum
-}
-
-// columnWidth returns the width of the widest cell, head included.
-func columnWidth(c column, rows []row) int {
-	widest := utf8.RuneCountInString(c.head)
-	for _, r := range rows {
-		widest = max(widest, utf8.RuneCountInString(c.show(r)))
-	}
-	return widest
-}
+// lineWidth returns how many columns of a terminal a line of padded cells takes.
+func lineWidth(cells []string) int { return utf8.RuneCountInString(strings.Join(cells, gutter)) }
 
 // cutMiddle returns at most n characters of a name, without those in its middle: names of replicas differ at their end.
 func cutMiddle(name string, n int) string {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,21 +36,18 @@ func (t table) markdown() string {
 
 // lines aligns words on their left and numbers on their right.
 func (t table) lines(style tableStyle) string {
-	widths := make([]int, len(t.rows[0]))
+	rows := make([][]string, 0, len(t.rows))
 	for _, row := range t.rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], columnsOf(style.escape(cell)))
+		var escaped []string
+		for _, cell := range row {
+			escaped = append(escaped, style.escape(cell))
 		}
+		rows = append(rows, escaped)
 	}
-	for i := range t.wordColumns {
-		widths[i] = -widths[i] // fmt fills up a negative width on the right
-	}
+	isRight := slices.Repeat([]bool{true}, len(t.rows[0]))
+	clear(isRight[:t.wordColumns])
 	var text strings.Builder
-	for _, row := range t.rows {
-		var cells []string
-		for i, cell := range row {
-			cells = append(cells, fmt.Sprintf("%*s", widths[i], style.escape(cell)))
-		}
+	for _, cells := range format.PadColumns(rows, isRight) {
 		text.WriteString(style.left + strings.Join(cells, style.gutter) + style.right + "\n")
 	}
 	return text.String()
