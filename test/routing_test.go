@@ -22,18 +22,19 @@ import (
 )
 
 // TestAlertsAreRoutedByTeam holds that each team is told of its own targets, and nobody twice. A server of the fleet is
-// down, and then the prober. The alerts are those that fire in a real Prometheus. Alertmanager's own code routes and
-// inhibits them with the configuration of docs/alerts.md.
+// down, the settings of a target are wrong, and then the prober is gone. The alerts are those that fire in a real
+// Prometheus. Alertmanager's own code routes and inhibits them with the configuration of docs/alerts.md.
 func TestAlertsAreRoutedByTeam(t *testing.T) {
 	t.Parallel()
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, rules, fastRules(printAlerts(t, "--by", "team")))
-	prober, base := probeFleet(t)
+	prober, base := probeFleet(t, "  - {name: ads-eu-70b, url: http://127.0.0.1:1, qps: fast, labels: {team: ads}}\n")
 	address, err := url.Parse(base)
 	must(t, err)
 	p := startPrometheus(t, strings.Replace(recordingConfig(), "rules.yaml", rules, 1)+scrapeJob(t, "prober", address.Host))
 
 	p.becomes(t, `count(ALERTS{alertname="ProberTargetDown",alertstate="firing"})`, 3)
+	p.becomes(t, `count(ALERTS{alertname="ProberTargetRejected",alertstate="firing"})`, 1)
 	interrupt(t, prober)
 	p.becomes(t, `count(ALERTS{alertname="ProberAbsent",alertstate="firing",instance!=""})`, 1)
 
