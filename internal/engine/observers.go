@@ -178,16 +178,16 @@ func (o *Observers) reject(targets []config.Rejected, isProbed func(target strin
 	defer o.mu.Unlock()
 	before := o.rejected
 	o.rejected = map[string]usage.Problems{}
-	var names []string
+	var described []probe.Description
 	for _, t := range targets {
-		names = append(names, t.Name)
+		described = append(described, probe.Description{Name: t.Name, Labels: t.Labels})
 		o.rejected[t.Name] = t.Problems
-		o.Board.RejectTarget(t.Name, t.Problems)
+		o.Board.RejectTarget(t.Name, t.Labels, t.Problems)
 		if !slices.Equal(t.Problems, before[t.Name]) {
 			o.logRejected(t)
 		}
 	}
-	o.Metrics.SetRejectedTargets(names)
+	o.Metrics.SetRejectedTargets(described)
 	for name := range before {
 		if o.rejected[name] != nil {
 			continue

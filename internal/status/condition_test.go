@@ -117,7 +117,7 @@ func TestDegraded(t *testing.T) {
 
 // TestSince holds since when a target is in its state, and when a probe last succeeded, in seconds after it was added.
 func TestSince(t *testing.T) {
-	reject := func(b *Board) { b.RejectTarget("a", usage.Problems{{Place: "f.yaml:7", Text: "is wrong"}}) }
+	reject := func(b *Board) { b.RejectTarget("a", nil, usage.Problems{{Place: "f.yaml:7", Text: "is wrong"}}) }
 	for _, test := range []struct {
 		name    string
 		results string // one each 10 s

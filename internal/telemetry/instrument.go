@@ -20,7 +20,7 @@ type Instrument struct {
 	Zero   float64   // values of a histogram up to this count as zero, in Unit; 0 for zeroThreshold
 
 	// configured are the names of the labels that the configuration gives targets, sorted. The catalog has none: they are
-	// set by [newRecorder], and nil in the scope of the prober.
+	// set by [newRecorder], and nil in the scope of the prober, except for the gauge of rejected targets.
 	configured []string
 
 	// fromResult passes on what a result adds to a histogram or a counter. fromTarget passes on the value of a gauge

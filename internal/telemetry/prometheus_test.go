@@ -51,7 +51,7 @@ func expositionOf(t *testing.T, r *Recorder) string {
 // fill records what the golden files show.
 func fill(r *Recorder) {
 	r.Reloaded(day(), true)
-	r.SetRejectedTargets([]string{"no key", "no name"})
+	r.SetRejectedTargets([]probe.Description{{Name: "no key"}, {Name: "no name"}})
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Record(stalled())
