@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -99,6 +100,17 @@ func (i Instrument) prometheusUnit() string {
 		return "ratio"
 	}
 	return "" // none, or an annotation such as {token}
+}
+
+// withExternalURL returns the instrument with the value of the label external_url, if it has this label.
+func (i Instrument) withExternalURL(url string) Instrument {
+	i.Labels = slices.Clone(i.Labels)
+	for n := range i.Labels {
+		if i.Labels[n].Name == externalURL {
+			i.Labels[n].infoValue = func(probe.Description) string { return url }
+		}
+	}
+	return i
 }
 
 // zero returns the zero threshold of a histogram.

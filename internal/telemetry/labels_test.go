@@ -98,7 +98,7 @@ func TestLabelsAreQuoted(t *testing.T) {
 		`llm_probe_frames_total{model="llama",prompt="cold",region="eu",target="a",team="a,\"b\""} 0.0`,
 		`llm_probe_objective_limit_seconds{model="llama",objective="fast",prompt="cold",region="eu",target="a",` +
 			`team="a,\"b\""} 1.0`,
-		`llm_prober_target_rejected{region="",target="b",team="ads"} 1.0`,
+		`llm_prober_target_rejected{external_url="",region="",target="b",team="ads"} 1.0`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

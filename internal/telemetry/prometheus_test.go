@@ -63,7 +63,9 @@ func fill(r *Recorder) {
 // catalog on /metrics with its help, its classic buckets and its exemplars.
 func TestExposition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder(Options{Build: Build{Version: "v1.2.3", Revision: "abc"}}, nil)
+		r := newRecorder(Options{
+			Build: Build{Version: "v1.2.3", Revision: "abc"}, ExternalURL: "https://prober.example.com",
+		}, nil)
 		fill(r)
 		target := fixedTarget()
 		started := time.Now().Add(-3 * time.Second)

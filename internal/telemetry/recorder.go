@@ -82,6 +82,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		targets:      map[string]*targetSeries{},
 	}
 	for _, i := range Catalog() {
+		i = i.withExternalURL(o.ExternalURL)
 		if i.Scope != ScopeProber || i.Name == targetRejected {
 			i.configured = o.Labels
 		}
