@@ -134,6 +134,7 @@ func TestAddresses(t *testing.T) {
 		"ingress: {enabled: true, hosts: [{host: a.b, paths: [{path: \"/p(/|$)(.*)\"}]}]}":             "http://a.b ",
 		"ingress: {enabled: true, hosts: [{host: \"*.b\", paths: [{path: /}]}]}":                       " ",
 		"ingress: {enabled: true}\nenv: {PROBER_EXTERNAL_URL: \"http://mine\"}":                        "http://mine ",
+		"ingress: {enabled: true}\nshards: 2":                                                          " ",
 		"httpRoute: {enabled: true, hostnames: [a.b, c.d]}":                                            "https://a.b ",
 		"prometheusRule: {grafanaUrl: \"https://grafana.b\"}":                                          " https://grafana.b",
 	} {
