@@ -90,7 +90,7 @@ func checkName(name string) error {
 	if !labelName.MatchString(name) {
 		return errors.New("not a label; want a name of letters, digits and underscores, for example team")
 	}
-	if usedByRules()[name] {
+	if slices.Contains(UsedLabels(), name) {
 		return fmt.Errorf("the rules use the label %s themselves; choose another name", name)
 	}
 	return nil
@@ -103,8 +103,9 @@ var (
 	ruleLabels   = regexp.MustCompile(`(?m)^    labels: \{(.*)\}$`)
 )
 
-// usedByRules returns the labels that have a meaning in the rules.
-func usedByRules() map[string]bool {
+// UsedLabels returns the labels that have a meaning in the rules, sorted. None of them can be added. The chart refuses
+// the same ones (deploy/helm/prober/files/labels.txt).
+func UsedLabels() []string {
 	used := map[string]bool{"alertname": true, "alertstate": true, "le": true, "quantile": true, "day": true}
 	rules := Rules()
 	for _, found := range matcher.FindAllSubmatch(rules, -1) {
@@ -121,7 +122,7 @@ func usedByRules() map[string]bool {
 			used[strings.TrimSpace(name)] = true
 		}
 	}
-	return used
+	return slices.Sorted(maps.Keys(used))
 }
 
 // What the edits look for. A list that is empty, or whose BY or ON is in capitals, gets no further labels. Annotations

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/llm-prober/prober/alerts"
 	"github.com/llm-prober/prober/internal/golden"
 )
 
@@ -33,6 +35,12 @@ func TestChartHasRulesAndDashboards(t *testing.T) {
 	if found := glob(t, chart+"/files/dashboards/*"); len(paths) < 3 || len(found) != len(paths) {
 		t.Errorf("the chart has %v, want %v", found, paths)
 	}
+}
+
+// TestChartHasUsedLabels holds that the chart has the list of the labels that rules use themselves, which it refuses as
+// further ones.
+func TestChartHasUsedLabels(t *testing.T) {
+	golden.Equal(t, chart+"/files/labels.txt", strings.Join(alerts.UsedLabels(), "\n")+"\n")
 }
 
 func read(t *testing.T, path string) []byte {

@@ -64,8 +64,7 @@ func dashboardQueries(t *testing.T) []dashboardQuery {
 			all = append(all, dashboardQuery{name, "annotation", a.Name, a.Expr, "time_series", false})
 		}
 		for _, v := range dashboard.Templating.List {
-			if selector, label, ok := labelValues(v.Definition); ok {
-				query := "group by (" + label + ") (" + selector + ")"
+			if query, ok := variableQuery(v.Definition); ok {
 				all = append(all, dashboardQuery{name, "variable", v.Name, query, "time_series", true})
 			}
 		}
@@ -76,14 +75,19 @@ func dashboardQueries(t *testing.T) []dashboardQuery {
 	return all
 }
 
-// labelValues takes label_values(selector, label) apart.
-func labelValues(definition string) (selector, label string, ok bool) {
-	inner, ok := strings.CutPrefix(strings.TrimSuffix(definition, ")"), "label_values(")
+// variableQuery returns what a variable asks for, by label_values(selector, label) or query_result(expression). ok is
+// false if it asks for nothing.
+func variableQuery(definition string) (query string, ok bool) {
+	inner := strings.TrimSuffix(definition, ")")
+	if query, ok := strings.CutPrefix(inner, "query_result("); ok {
+		return query, true
+	}
+	inner, ok = strings.CutPrefix(inner, "label_values(")
 	i := strings.LastIndex(inner, ", ")
 	if !ok || i < 0 {
-		return "", "", false
+		return "", false
 	}
-	return inner[:i], inner[i+2:], true
+	return "group by (" + inner[i+2:] + ") (" + inner[:i] + ")", true
 }
 
 var variable = regexp.MustCompile(`\$(?:\{(\w+)[^}]*\}|(\w+))`)
@@ -104,7 +108,7 @@ func fill(expr string, values map[string]string) string {
 func everything(window, shown string) map[string]string {
 	return map[string]string{
 		"job": ".*", "instance": ".*", "target": ".*", "model": ".*", "prompt": ".*", "group": ".*",
-		"a": "a", "b": "b", "min_probes": "1",
+		"a": "a", "b": "b", "min_probes": "1", "prober": "http://localhost:9464",
 		"window": window, "__rate_interval": window, "__range": shown,
 	}
 }
@@ -215,9 +219,9 @@ func TestRulesLeadToDashboards(t *testing.T) {
 	}
 }
 
-// TestTargetsTable holds the state and the last outcome of each target on Overview: the highest severity of its alerts,
-// and the outcome that was counted last. "failing" failed by timeouts first, and by connect since; "fine" failed before
-// it succeeded.
+// TestTargetsTable holds the state, the last outcome and the page of each target on Overview: the highest severity of its
+// alerts, the outcome that was counted last, and the external URL of one of its probers. "failing" failed by timeouts
+// first, and by connect since; "fine" failed before it succeeded, and its prober has no external URL.
 func TestTargetsTable(t *testing.T) {
 	t.Parallel()
 	var all inputSeries
@@ -231,6 +235,9 @@ func TestTargetsTable(t *testing.T) {
 		all.add("llm_probe_probes_total"+labels+`,outcome="connect"}`, "0x110 1x10")
 		all.add(fmt.Sprintf(`target:llm_probe_silence_seconds:limit{target=%q,prompt="cold"}`, target), "60x120")
 	}
+	const url = "https://prober.example.com"
+	all.add(`llm_probe_target_info{job="prober",instance="q:9464",target="failing",model="llama",prompt="cold",`+
+		`external_url="`+url+`"}`, "1x120")
 	for alert, severity := range map[string]string{"ProberTargetDown": "critical", "ProberErrorBudgetBurn": "warning"} {
 		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",prompt="cold"}`,
 			alert, severity), "1x120")
@@ -251,9 +258,16 @@ func TestTargetsTable(t *testing.T) {
 					query, target, outcome), 1))
 			}
 			expected = append(expected, expectValue("count"+query, 2))
+		case "TargetsH":
+			for target, page := range map[string]string{"fine": everything("", "")["prober"], "failing": url} {
+				row := fmt.Sprintf(`label_replace(label_replace(vector(1), "target", %q, "", ""), "external_url", %q, "", "")`,
+					target, page)
+				expected = append(expected, expectValue("count("+query+" and on (target, external_url) "+row+")", 1))
+			}
+			expected = append(expected, expectValue("count"+query, 2))
 		}
 	}
-	if len(expected) != 5 {
+	if len(expected) != 8 {
 		t.Fatalf("%d expectations: the test does not see the table", len(expected))
 	}
 	checkQueries(t, all, expected)

@@ -230,11 +230,10 @@ func recordingConfig() string {
 		"rule_files: [rules.yaml]\nscrape_configs:\n"
 }
 
-// fastRules returns the rules of the repository, evaluated every two seconds, the alerts
-// firing as soon and as long as they are true, a tenth of the probes being enough.
-func fastRules(t *testing.T) string {
-	t.Helper()
-	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAllString(shippedRules(t), "  interval: 2s")
+// fastRules returns rules evaluated every two seconds, the alerts firing as soon and as long as they are true, a tenth
+// of the probes being enough.
+func fastRules(rules string) string {
+	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAllString(rules, "  interval: 2s")
 	fast = regexp.MustCompile(`(?m)^    (for|keep_firing_for): \S+\n`).ReplaceAllString(fast, "")
 	return strings.ReplaceAll(fast, ">= 30\n", ">= 3\n")
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
 // TestFleet holds that each of twelve targets has the labels of its team and the objectives of its model: on every
@@ -16,7 +18,7 @@ import (
 // down. The targets file is that of a user who has such a fleet.
 func TestFleet(t *testing.T) {
 	t.Parallel()
-	base := probeFleet(t)
+	_, base := probeFleet(t, "")
 	address, err := url.Parse(base)
 	must(t, err)
 	p := startPrometheus(t, recordingConfig()+scrapeJob(t, "prober", address.Host))
@@ -52,8 +54,9 @@ func TestFleet(t *testing.T) {
 	expectLabelsOfFleet(t, base)
 }
 
-// probeFleet starts a prober with the targets file of the fleet, one of whose servers is down, and returns its URL.
-func probeFleet(t *testing.T) (base string) {
+// probeFleet starts a prober with the targets file of the fleet and further targets, and returns it and its URL. One of
+// the two servers is down: that of a target of each team.
+func probeFleet(t *testing.T, further string) (prober *program.Process, base string) {
 	t.Helper()
 	file, err := os.ReadFile("fleet/targets.yaml")
 	must(t, err)
@@ -61,9 +64,8 @@ func probeFleet(t *testing.T) (base string) {
 	setFault(t, urls[1], `{"status":503}`)
 	text := strings.NewReplacer("http://127.0.0.1:8801", urls[0], "http://127.0.0.1:8802", urls[1]).Replace(string(file))
 	path := filepath.Join(t.TempDir(), "targets.yaml")
-	write(t, path, text)
-	_, base = run(t, []string{"PROBER_QPS=2"}, "--targets-file", path)
-	return base
+	write(t, path, text+further)
+	return run(t, []string{"PROBER_QPS=2"}, "--targets-file", path)
 }
 
 // burnOf returns the expression of how many times as fast as they may the error budgets of a target have burned so far.

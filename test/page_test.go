@@ -134,13 +134,14 @@ func TestPage(t *testing.T) {
 	interrupt(t, demo)
 }
 
-// fleetFile is more targets than fit as cards: ten that answer, at ports to be filled in, and one that does not.
+// fleetFile is more targets than fit as cards: ten that answer, at ports to be filled in, and one that does not, which
+// has a long label.
 func fleetFile(healthy, closed string) string {
 	text := "targets:\n"
 	for n := range 10 {
 		text += fmt.Sprintf("- {name: t%d, url: %q, labels: {team: %s}}\n", n, healthy, []string{"search", "chat"}[n%2])
 	}
-	return text + fmt.Sprintf("- {name: down, url: %q, labels: {team: chat}}\n", closed)
+	return text + fmt.Sprintf("- {name: down, url: %q, labels: {team: platform-ap-northeast-1}}\n", closed)
 }
 
 // TestPageOfManyTargets looks at the page of many targets as the person on call does, without JavaScript and by keyboard: what is
@@ -181,6 +182,12 @@ func TestPageOfManyTargets(t *testing.T) {
 		if !strings.Contains(first, want) {
 			t.Errorf("the first row is %q, want %q in it", first, want)
 		}
+	}
+
+	cut := evaluate(`[...document.querySelectorAll(".fleet :is(th, td)")]
+		.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.innerText).join()`)
+	if cut != "" {
+		t.Errorf("the table does not show the ends of %q", cut)
 	}
 
 	var order []string

@@ -27,7 +27,7 @@ type prometheus struct {
 func startPrometheus(t *testing.T, config string, flags ...string) prometheus {
 	t.Helper()
 	dir, address := t.TempDir(), program.FreeAddress(t)
-	write(t, filepath.Join(dir, "rules.yaml"), fastRules(t))
+	write(t, filepath.Join(dir, "rules.yaml"), fastRules(shippedRules(t)))
 	write(t, filepath.Join(dir, "prometheus.yml"), config)
 	p := prometheus{url: "http://" + address, Process: program.Launch(t, "PROMETHEUS_BINARY", nil, append([]string{
 		"--config.file", filepath.Join(dir, "prometheus.yml"),

@@ -80,11 +80,11 @@ func (b *builder) variable(name string) object {
 		v = b.common.Variables[name]
 	}
 	made := merge(merge(b.Kinds[v.Kind], v.JSON), object{"name": name})
-	if v.Values != "" {
-		query := "label_values(" + v.Values + ")"
-		made["datasource"] = b.Datasource
-		made["definition"] = query
-		made["query"] = object{"qryType": 1, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"}
+	switch {
+	case v.Values != "":
+		made = merge(made, variableQuery(1, "label_values("+v.Values+")"))
+	case v.Results != "":
+		made = merge(made, variableQuery(3, "query_result("+v.Results+")"))
 	}
 	if v.Choices != nil {
 		var options []object
@@ -95,6 +95,15 @@ func (b *builder) variable(name string) object {
 		made["query"] = strings.Join(v.Choices, ",")
 	}
 	return made
+}
+
+// variableQuery returns how a variable asks Prometheus for its values. kind is the number that Grafana's editor has for
+// the function of the query.
+func variableQuery(kind int, query string) object {
+	return object{
+		"definition": query,
+		"query":      object{"qryType": kind, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"},
+	}
 }
 
 // row returns the heading and the panels of a row, and places them below what is there. The panels of a collapsed row

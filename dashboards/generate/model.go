@@ -32,6 +32,7 @@ type dashboard struct {
 type variable struct {
 	Kind    string
 	Values  string   // a selector and a label, as label_values takes them
+	Results string   // an expression, as query_result takes it
 	Choices []string // the first is the default
 	JSON    object   `yaml:",inline"` // all else
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/prompt"
-	"github.com/llm-prober/prober/internal/report"
 )
 
 // The verdicts about a target, in the order of the table.
@@ -140,17 +139,29 @@ func (c *checker) summarize() {
 	for _, f := range c.found.Findings {
 		if f.Step == "failed" || f.Step == "warning" {
 			s.lines += c.check.lines(f.label(), f)
-			s.rank, s.verdict = warning, "warning"
+			s.worsen(warning, "warning")
 		}
 	}
 	for _, a := range c.found.Objectives {
-		if a.Missed() {
-			s.lines += c.check.lines("MISSED", Finding{Text: missText(a)})
-			s.rank, s.verdict = missed, "missed"
+		switch {
+		case a.Judged == 0:
+			s.lines += c.check.lines("warning", Finding{Text: "objective " + a.Objective + " is not judged: there is no sample"})
+			s.worsen(warning, "warning")
+		case a.Missed():
+			text := fmt.Sprintf("objective %s: %s", a.Objective, format.Seconds(float64(a.Worst)))
+			s.lines += c.check.lines("MISSED", Finding{Text: text})
+			s.worsen(missed, "missed")
 		}
 	}
 	if !c.found.Passed {
-		s.rank, s.verdict = failed, c.failure
+		s.worsen(failed, c.failure)
+	}
+}
+
+// worsen changes the verdict to another one, unless it is worse already.
+func (s *summary) worsen(rank int, verdict string) {
+	if rank < s.rank {
+		s.rank, s.verdict = rank, verdict
 	}
 }
 
@@ -186,12 +197,4 @@ func (c *checker) answerCell() string {
 		return took
 	}
 	return format.Grouped(tokens.N) + " in " + took
-}
-
-// missText says how the probe of full length missed an objective.
-func missText(a report.Attainment) string {
-	if a.Judged == 0 {
-		return "objective " + a.Objective + ": the probe has no sample"
-	}
-	return fmt.Sprintf("objective %s: %s", a.Objective, format.Seconds(float64(a.Worst)))
 }

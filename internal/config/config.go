@@ -111,6 +111,7 @@ type Target struct {
 // A Rejected is a target that cannot be probed because of its settings. The others are probed without it.
 type Rejected struct {
 	Name     string         // unique among all targets, rejected or not: the second one called a is "a (2)"
+	Labels   Labels         // those without a problem
 	Problems usage.Problems // at least one
 }
 

@@ -101,13 +101,13 @@ func (l *loader) limitCost() {
 		}
 	}
 	costs := fmt.Sprintf("the targets cost %s tokens a day", format.Grouped(sum))
-	allow := fmt.Sprintf("set %sMAX_TOKENS_PER_DAY=%d (none: no limit) to allow this", prefix, sum)
 	switch {
 	case sum <= limit:
 	case counted <= limit:
-		l.warn(l.prober.label("MAX_TOKENS_PER_DAY"), costs+"; "+allow)
+		l.warn(l.prober.label("MAX_TOKENS_PER_DAY"), fmt.Sprintf("%s, and are probed: by default the limit does not "+
+			"count targets of up to %s; set one of your own, or none", costs, format.Grouped(smallCost)))
 	default:
-		l.prober.problem("MAX_TOKENS_PER_DAY", costs+", of which "+largest,
-			"lower qps or prompt_tokens, set a token_budget_per_day, or "+allow)
+		l.prober.problem("MAX_TOKENS_PER_DAY", costs+", of which "+largest, fmt.Sprintf("lower qps or prompt_tokens, "+
+			"set a token_budget_per_day, or set %sMAX_TOKENS_PER_DAY=%d (none: no limit) to allow this", prefix, sum))
 	}
 }

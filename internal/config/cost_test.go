@@ -19,7 +19,8 @@ func TestCostLimit(t *testing.T) {
 		"five with the defaults": {targets: 5},
 		"six with the defaults": {
 			targets: 6,
-			warned:  "1,093,824,000 tokens a day; set PROBER_MAX_TOKENS_PER_DAY=1093824000 (none: no limit) to allow this",
+			warned: "1,093,824,000 tokens a day, and are probed: by default the limit does not count targets of up to " +
+				"200,000,000; set one of your own, or none",
 		},
 		"a hundred with the defaults":        {targets: 100, warned: "cost 18,230,400,000 tokens a day"},
 		"a hundred within a limit":           {targets: 100, environ: "MAX_TOKENS_PER_DAY=18230400000"},

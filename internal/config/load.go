@@ -217,7 +217,8 @@ func (l *loader) reject() {
 			name = fmt.Sprintf("%s (%d)", cmp.Or(t.Name, t.entry), n)
 		}
 		names[name] = true
-		l.config.Rejected = append(l.config.Rejected, Rejected{Name: name, Problems: t.problems.Sorted()})
+		rejected := Rejected{Name: name, Labels: t.Labels, Problems: t.problems.Sorted()}
+		l.config.Rejected = append(l.config.Rejected, rejected)
 	}
 }
 

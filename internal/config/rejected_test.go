@@ -77,6 +77,21 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// TestRejectedTargetsHaveLabels holds that a wrong target has its labels, except for wrong ones: its team is told.
+func TestRejectedTargetsHaveLabels(t *testing.T) {
+	for labels, want := range map[string]Labels{
+		"{team: search}":             {"region": "eu", "team": "search"},
+		"{team: search, region: us}": {"region": "us", "team": "search"},
+		"{job: search}":              {"region": "eu"},
+	} {
+		c := load(t, withFile("targets:\n- {name: a, url: http://a, qps: fast, labels: "+labels+"}",
+			"LABELS=region=eu\nTARGETS_0_URL=http://one", ""))
+		if diff := cmp.Diff([]Labels{want}, []Labels{c.Rejected[0].Labels}); diff != "" {
+			t.Errorf("%s: -want +got\n%s", labels, diff)
+		}
+	}
+}
+
 // TestRefused holds that a mistake which belongs to no target, or to all, is an error.
 func TestRefused(t *testing.T) {
 	for _, test := range []struct{ name, file, environ, problem string }{

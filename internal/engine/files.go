@@ -184,7 +184,7 @@ func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 		_, err = f.tlsOf(t)
 		add(err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
 		if problems != nil {
-			rejected = append(rejected, config.Rejected{Name: t.Name, Problems: problems})
+			rejected = append(rejected, config.Rejected{Name: t.Name, Labels: t.Labels, Problems: problems})
 		}
 	}
 	return rejected

@@ -47,7 +47,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	}
 	var err error
 	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
-		Build: build, GenAI: c.GenAISemconv, Labels: c.LabelNames,
+		Build: build, GenAI: c.GenAISemconv, Labels: c.LabelNames, ExternalURL: c.ExternalURL,
 		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
 	if err != nil && !c.Sidecar() {
@@ -178,16 +178,16 @@ func (o *Observers) reject(targets []config.Rejected, isProbed func(target strin
 	defer o.mu.Unlock()
 	before := o.rejected
 	o.rejected = map[string]usage.Problems{}
-	var names []string
+	var described []probe.Description
 	for _, t := range targets {
-		names = append(names, t.Name)
+		described = append(described, probe.Description{Name: t.Name, Labels: t.Labels})
 		o.rejected[t.Name] = t.Problems
-		o.Board.RejectTarget(t.Name, t.Problems)
+		o.Board.RejectTarget(t.Name, t.Labels, t.Problems)
 		if !slices.Equal(t.Problems, before[t.Name]) {
 			o.logRejected(t)
 		}
 	}
-	o.Metrics.SetRejectedTargets(names)
+	o.Metrics.SetRejectedTargets(described)
 	for name := range before {
 		if o.rejected[name] != nil {
 			continue

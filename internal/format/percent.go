@@ -6,12 +6,19 @@ import (
 	"strconv"
 )
 
-// Attainment writes the share of good events as a percentage with up to three decimals: "99.996%", "57%". It rounds
-// down, so that 100% means all of them and a share below its goal never reads like the goal. The other functions round
-// to the nearest. total must be above 0.
+// Attainment writes the share of good events as a percentage: "57%", "94.1%", "99.996%". It has one decimal up to 100
+// events, two up to 1,000 and else three: more say nothing about so few. It rounds down, so that 100% means all of them
+// and a share below its goal never reads like the goal. The other functions round to the nearest. total must be above 0.
 func Attainment(good, total int) string {
-	thousandths := 100_000 * good / total
-	return strconv.FormatFloat(float64(thousandths)/1000, 'f', -1, 64) + "%"
+	scale := 1000
+	switch {
+	case total <= 100:
+		scale = 10
+	case total <= 1000:
+		scale = 100
+	}
+	parts := 100 * scale * good / total
+	return strconv.FormatFloat(float64(parts)/float64(scale), 'f', -1, 64) + "%"
 }
 
 // Percent writes a share, rounded to the nearest: "0.04%", "3.1%", "162.0%".

@@ -2,16 +2,21 @@ package format
 
 import "testing"
 
-// TestAttainment holds that nothing reads like all or like a goal that was missed.
+// TestAttainment holds that nothing reads like all or like a goal that was missed, and that few events have few decimals.
 func TestAttainment(t *testing.T) {
 	for _, test := range []struct {
 		good, total int
 		want        string
 	}{
 		{0, 3, "0%"},
-		{2, 3, "66.666%"},
+		{2, 3, "66.6%"},
+		{39, 40, "97.5%"},
 		{57, 100, "57%"},
-		{359, 360, "99.722%"},
+		{67, 101, "66.33%"},
+		{359, 360, "99.72%"},
+		{989, 999, "98.99%"},
+		{989, 1000, "98.9%"},
+		{990, 1001, "98.901%"},
 		{9_989_999, 10_000_000, "99.899%"}, // 99.9 to the nearest, which would be the goal
 		{259_190, 259_200, "99.996%"},
 		{9_999_999, 10_000_000, "99.999%"},

@@ -87,7 +87,7 @@ func TestAttained(t *testing.T) {
 			"missed by vllm-a: 50% (1 of 2), worst 2.00 s, 3 skipped"},
 		{"none has a sample", []*probe.Result{unknown}, "nan", "missed by vllm-a: no request has a sample, 3 skipped"},
 		{"one failed and blocked four slots", []*probe.Result{good, hung}, "1.00",
-			"missed by vllm-a: 16.666% (1 of 6), worst 900 ms, 1 failed, 3 skipped"},
+			"missed by vllm-a: 16.6% (1 of 6), worst 900 ms, 1 failed, 3 skipped"},
 		{"one was refused", []*probe.Result{good, refused}, "1.00",
 			"met by vllm-a: 100% (1 of 1), worst 900 ms, 1 failed (1 refused and not counted), 3 skipped"},
 		{"all were refused", []*probe.Result{refused, refused}, "nan",

@@ -50,14 +50,14 @@ func (b *Board) Set(t probe.Description) {
 
 // RejectTarget shows that a target is not probed because its settings have problems, until it is set or removed. If its
 // name is known, its results stay.
-func (b *Board) RejectTarget(name string, problems usage.Problems) {
+func (b *Board) RejectTarget(name string, labels map[string]string, problems usage.Problems) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.history(name)
 	if h == nil {
 		h = b.add(name)
 	}
-	h.problems = problems
+	h.target.Labels, h.problems = labels, problems
 	h.rejectedSince = sinceWhen(true, h.rejectedSince, time.Now())
 }
 

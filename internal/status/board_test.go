@@ -122,7 +122,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 // TestARejectedTargetKeepsItsResults holds that they are there while it is rejected and when it is probed again.
 func TestARejectedTargetKeepsItsResults(t *testing.T) {
 	b := boardOf(success("a", ms), broken("a", probe.Timeout, "too slow"))
-	b.RejectTarget("a", usage.Problems{{Place: "PROBER_TARGETS_0_API_KEY_FILE", Text: "is empty"}})
+	b.RejectTarget("a", nil, usage.Problems{{Place: "PROBER_TARGETS_0_API_KEY_FILE", Text: "is empty"}})
 	v := b.views()[0]
 	equal(t, "while it is rejected", fmt.Sprint(v.State, " ", v.Results, " ", strings.Join(v.Why(), "; ")),
 		"rejected 2 PROBER_TARGETS_0_API_KEY_FILE: is empty")

@@ -84,8 +84,8 @@ func (l comparedLatency) of(e *entry) float64 {
 func (c *condition) degradations() (list []string) {
 	span := format.Elapsed(c.span.Seconds())
 	for _, s := range c.missed {
-		list = append(list, fmt.Sprintf("%s %s over the last %s, goal %s",
-			s.objective.Name, format.Attainment(s.good, s.judged), span, format.Goal(s.objective.Goal)))
+		list = append(list, fmt.Sprintf("%s %s (%d of %d) over the last %s, goal %s", s.objective.Name,
+			format.Attainment(s.good, s.judged), s.good, s.judged, span, format.Goal(s.objective.Goal)))
 	}
 	for _, s := range c.slowdowns {
 		list = append(list, fmt.Sprintf("%s %.1f times the usual: median %s over the last %s, %s before",

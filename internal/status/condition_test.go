@@ -71,15 +71,15 @@ func TestDegraded(t *testing.T) {
 		want     string // the state, and why it is degraded
 	}{
 		{"nine judged results", ten, "3x 6u", "ok"},
-		{"ten of them", ten, "3x 7u", "degraded: availability 70% over the last 1 min, goal 90%"},
+		{"ten of them", ten, "3x 7u", "degraded: availability 70% (7 of 10) over the last 1 min, goal 90%"},
 		{"two bad ones", ten, "2x 8u", "ok"},
 		{"a goal that is met exactly", ten, "3x 27u", "ok"},
-		{"a goal that is just missed", ten, "3x 26u", "degraded: availability 89.655% over the last 4 min, goal 90%"},
-		{"a failure later it is failing", ten, "3x 26u x", "failing: availability 86.666% over the last 4 min, goal 90%"},
+		{"a goal that is just missed", ten, "3x 26u", "degraded: availability 89.6% (26 of 29) over the last 4 min, goal 90%"},
+		{"a failure later it is failing", ten, "3x 26u x", "failing: availability 86.6% (26 of 30) over the last 4 min, goal 90%"},
 		{"refusals are not judged", ten, "30r 20u", "ok"},
-		{"seven bad ones in ten minutes", ten, "10u 9x 54u", "degraded: availability 88.524% over the last 10 min, goal 90%"},
+		{"seven bad ones in ten minutes", ten, "10u 9x 54u", "degraded: availability 88.5% (54 of 61) over the last 10 min, goal 90%"},
 		{"when one is older", ten, "10u 9x 55u", "ok"},
-		{"the last 20 of rare results", 2 * minute, "9x 17u", "degraded: availability 85% over the last 40 min, goal 90%"},
+		{"the last 20 of rare results", 2 * minute, "9x 17u", "degraded: availability 85% (17 of 20) over the last 40 min, goal 90%"},
 		{"with older ones", 2 * minute, "9x 18u", "ok"},
 		{"results of the last hour", 7 * minute, "2x 6u 2x u", "ok"},
 		{"rarer results are too few", 7 * minute, "9x u", "ok"},
@@ -117,7 +117,7 @@ func TestDegraded(t *testing.T) {
 
 // TestSince holds since when a target is in its state, and when a probe last succeeded, in seconds after it was added.
 func TestSince(t *testing.T) {
-	reject := func(b *Board) { b.RejectTarget("a", usage.Problems{{Place: "f.yaml:7", Text: "is wrong"}}) }
+	reject := func(b *Board) { b.RejectTarget("a", nil, usage.Problems{{Place: "f.yaml:7", Text: "is wrong"}}) }
 	for _, test := range []struct {
 		name    string
 		results string // one each 10 s
@@ -182,7 +182,7 @@ func TestSince(t *testing.T) {
 // TestWhyATargetIsDown holds that missed objectives are part of the reason only while some probes succeed: a target that
 // is down misses all of them.
 func TestWhyATargetIsDown(t *testing.T) {
-	const missed = "availability 66.666% over the last 2 min, goal 96%"
+	const missed = "availability 66.6% (10 of 15) over the last 2 min, goal 96%"
 	for results, want := range map[string][]string{
 		"8u x u x u 3x": {"HTTP 503", missed},
 		"8u 61x":        {"HTTP 503"},

@@ -50,7 +50,7 @@ func everyState() *Board {
 		d.Labels = map[string]string{"team": "search", "tier": ""}
 		d.Objectives = objectives
 	})
-	b.RejectTarget("bad", usage.Problems{
+	b.RejectTarget("bad", nil, usage.Problems{
 		{Place: "targets.yaml:7: qps=\"fast\"", Text: "not a number", Hint: "want probes per second, for example 0.1"},
 		{Place: "targets.yaml:8: api_key_file=\"k\"", Text: "is empty"},
 	})
@@ -148,7 +148,7 @@ func TestPageEscapesHostileText(t *testing.T) {
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},
 	})
 	b.Set(probe.Description{Name: "b", Group: hostile})
-	b.RejectTarget(hostile+"2", usage.Problems{{Place: hostile, Text: hostile, Hint: hostile}})
+	b.RejectTarget(hostile+"2", nil, usage.Problems{{Place: hostile, Text: hostile, Hint: hostile}})
 	b.Skipped(hostile, hostile)
 	r := broken(hostile, probe.Rejected, hostile)
 	b.Record(r)

@@ -92,8 +92,9 @@ type timeLabel struct {
 
 // TimeLabels returns the time of the newest bar, after that of the oldest if there is room for it.
 func (v *view) TimeLabels() (list []timeLabel) {
+	const widthOfTime = 8 // in bars, on a phone
 	bars := v.history.bars()
-	if len(bars) > slots/4 {
+	if len(bars) > 2*widthOfTime {
 		list = append(list, timeLabel{bars[0], 100 - 100.0/slots*float64(len(bars)), "start"})
 	}
 	return append(list, timeLabel{bars[len(bars)-1], 100, "end"})

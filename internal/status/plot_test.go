@@ -47,7 +47,7 @@ func TestOnlyTheLastProbesAreBars(t *testing.T) {
 
 // TestTheOldestBarHasATimeIfThereIsRoom holds that the time of the oldest bar does not overlap that of the newest.
 func TestTheOldestBarHasATimeIfThereIsRoom(t *testing.T) {
-	for bars, want := range map[int][]float64{10: {100}, 11: {72.5, 100}} {
+	for bars, want := range map[int][]float64{16: {100}, 17: {57.5, 100}} {
 		var places []float64
 		for _, label := range viewOf(slices.Repeat([]*probe.Result{phased("a")}, bars)...).TimeLabels() {
 			places = append(places, label.X)

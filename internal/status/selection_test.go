@@ -31,11 +31,12 @@ func fleet() *Board {
 	set("elk", "elk", "chat", availability)
 	set("dog", "pets", "chat", availability)
 	set("bee", "", "")
-	set("ant", "", "search")
+	set("ant", "", "chat")
 	for _, name := range []string{"gnu", "hen", "ibis"} {
 		set(name, name, "chat")
 	}
-	b.RejectTarget("ant", usage.Problems{{Place: "f.yaml:7", Text: "is wrong"}})
+	moved := map[string]string{"team": "search"}
+	b.RejectTarget("ant", moved, usage.Problems{{Place: "f.yaml:7", Text: "is wrong"}})
 	b.Record(success("fox", 100*ms, 130*ms))
 	b.Record(success("cat", 300*ms, 310*ms))
 	b.Record(success("elk", 200*ms, 220*ms))

@@ -1,6 +1,10 @@
 package telemetry
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
 
 // The metrics whose values come from methods of [Recorder].
 const (
@@ -30,6 +34,19 @@ func Catalog() []Instrument {
 		stateOfProber(),
 		genAI(),
 	)
+}
+
+// externalURL is the name of the label by which alerts and dashboards find the prober's page. It is on the metrics that
+// say which targets there are: on that of rejected ones, too.
+const externalURL = "external_url"
+
+// externalURLLabel returns this label. Its value is empty in the catalog, and set by [newRecorder].
+func externalURLLabel() Label {
+	return Label{
+		Name:      externalURL,
+		From:      "`PROBER_EXTERNAL_URL`; empty if not set",
+		infoValue: func(probe.Description) string { return "" },
+	}
 }
 
 // objectiveLabel returns the label of the metrics about objectives.

@@ -126,7 +126,7 @@ func newLabelled(
 		errs = append(errs, err)
 	}
 	r, err := New(t.Context(), Options{
-		Build: Build{Version: "v1.2.3"}, GenAI: true, Labels: labels, OnError: onError,
+		Build: Build{Version: "v1.2.3"}, GenAI: true, Labels: labels, ExternalURL: "http://p/page", OnError: onError,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -19,7 +20,7 @@ type Instrument struct {
 	Zero   float64   // values of a histogram up to this count as zero, in Unit; 0 for zeroThreshold
 
 	// configured are the names of the labels that the configuration gives targets, sorted. The catalog has none: they are
-	// set by [newRecorder], and nil in the scope of the prober.
+	// set by [newRecorder], and nil in the scope of the prober, except for the gauge of rejected targets.
 	configured []string
 
 	// fromResult passes on what a result adds to a histogram or a counter. fromTarget passes on the value of a gauge
@@ -99,6 +100,17 @@ func (i Instrument) prometheusUnit() string {
 		return "ratio"
 	}
 	return "" // none, or an annotation such as {token}
+}
+
+// withExternalURL returns the instrument with the value of the label external_url, if it has this label.
+func (i Instrument) withExternalURL(url string) Instrument {
+	i.Labels = slices.Clone(i.Labels)
+	for n := range i.Labels {
+		if i.Labels[n].Name == externalURL {
+			i.Labels[n].infoValue = func(probe.Description) string { return url }
+		}
+	}
+	return i
 }
 
 // zero returns the zero threshold of a histogram.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,13 +81,16 @@ func TestAnotherLabelStartsNewSeries(t *testing.T) {
 	r.expect(t, framesTotal, framesTotal+labelled("eu", "")+" 4")
 }
 
-// TestLabelsAreQuoted holds how a value with quotes and commas stands on /metrics, and where the labels stand.
+// TestLabelsAreQuoted holds how a value with quotes and commas stands on /metrics, and where the labels stand. A target
+// that is not probed because its settings are wrong has its labels, too, so that its team hears of it.
 func TestLabelsAreQuoted(t *testing.T) {
 	r := newRecorder(Options{Labels: []string{"region", "team"}}, nil)
 	r.Set(fixedTarget())
+	r.SetRejectedTargets([]probe.Description{{Name: "b", Labels: map[string]string{"team": "ads"}}})
+	metric := regexp.MustCompile(`^llm_prober?_(frames|objective_limit|target_rejected)`)
 	var got []string
 	for line := range strings.Lines(expositionOf(t, r)) {
-		if strings.HasPrefix(line, "llm_probe_frames_total") || strings.HasPrefix(line, "llm_probe_objective_limit") {
+		if metric.MatchString(line) {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}
@@ -94,6 +98,7 @@ func TestLabelsAreQuoted(t *testing.T) {
 		`llm_probe_frames_total{model="llama",prompt="cold",region="eu",target="a",team="a,\"b\""} 0.0`,
 		`llm_probe_objective_limit_seconds{model="llama",objective="fast",prompt="cold",region="eu",target="a",` +
 			`team="a,\"b\""} 1.0`,
+		`llm_prober_target_rejected{external_url="",region="",target="b",team="ads"} 1.0`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

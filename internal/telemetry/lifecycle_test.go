@@ -60,8 +60,8 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 	})
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="yes",continuous_usage="unknown",`+
-			`exact_output="unknown",group="h",model="llama",prompt="cold",server="vllm",target="a",timestamps="",`+
-			`tokenize="unknown",url="http://new",workload="w"} 1`)
+			`exact_output="unknown",external_url="http://p/page",group="h",model="llama",prompt="cold",server="vllm",`+
+			`target="a",timestamps="",tokenize="unknown",url="http://new",workload="w"} 1`)
 	r.expect(t, certExpiry, expiryOfA())
 	r.Record(succeeded5())
 	r.expect(t, framesTotal, framesTotal+ofA+" 8")
@@ -76,8 +76,9 @@ func TestTimestampsAreThoseOfTheLastTokens(t *testing.T) {
 	r.Record(refused())
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
-			`continuous_usage="unknown",exact_output="unknown",group="g",model="llama",prompt="cold",server="unknown",`+
-			`target="a",timestamps="user",tokenize="unknown",url="https://llm.example:8443/v1",workload="w"} 1`)
+			`continuous_usage="unknown",exact_output="unknown",external_url="http://p/page",group="g",model="llama",`+
+			`prompt="cold",server="unknown",target="a",timestamps="user",tokenize="unknown",`+
+			`url="https://llm.example:8443/v1",workload="w"} 1`)
 }
 
 func TestAnotherModelStartsNewSeries(t *testing.T) {
@@ -108,8 +109,9 @@ func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r.setChanged(leaveOpen)
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
-			`continuous_usage="unknown",exact_output="unknown",group="g",model="llama",prompt="cold",server="vllm",`+
-			`target="a",timestamps="",tokenize="unknown",url="https://llm.example:8443/v1",workload="w"} 1`)
+			`continuous_usage="unknown",exact_output="unknown",external_url="http://p/page",group="g",model="llama",`+
+			`prompt="cold",server="vllm",target="a",timestamps="",tokenize="unknown",`+
+			`url="https://llm.example:8443/v1",workload="w"} 1`)
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
 	r.expect(t, `llm_probe_failed_seconds`,
 		`llm_probe_failed_seconds{model="llama",outcome="connect",prompt="cold",target="a"} 1`)

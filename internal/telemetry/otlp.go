@@ -28,6 +28,9 @@ type Options struct {
 	// that the target does not have are empty. Labels of other names are not shown.
 	Labels []string
 
+	// ExternalURL is the address at which people reach the prober's page, without a slash at its end; empty if unknown.
+	ExternalURL string
+
 	// OnError is called for each error of the SDK, by goroutines of the SDK. An export has failed only after all retries.
 	OnError func(error)
 }

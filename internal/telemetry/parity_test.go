@@ -25,7 +25,7 @@ func TestBothRecordersAgree(t *testing.T) {
 	r.Set(fixedTarget())
 	r.setChanged(func(d *probe.Description) { d.Name, d.API, d.URL = "b", "tgi", "http://tgi.example" })
 	r.Reloaded(day(), true)
-	r.SetRejectedTargets([]string{"c", "d"})
+	r.SetRejectedTargets([]probe.Description{{Name: "c"}, {Name: "d"}})
 	r.Skipped("a", probe.SkipLate)
 	for _, result := range random(1000) {
 		r.Record(result)

@@ -74,7 +74,7 @@ func stateOfProber() []Instrument {
 			Name:   targetRejected,
 			Kind:   Gauge,
 			Scope:  ScopeProber,
-			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}},
+			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}, externalURLLabel()},
 			Help: "Targets that are not probed because their settings are wrong or a file that they name is missing. The " +
 				"value is always 1, and other targets have no series.",
 		},

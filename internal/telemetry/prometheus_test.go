@@ -51,7 +51,7 @@ func expositionOf(t *testing.T, r *Recorder) string {
 // fill records what the golden files show.
 func fill(r *Recorder) {
 	r.Reloaded(day(), true)
-	r.SetRejectedTargets([]string{"no key", "no name"})
+	r.SetRejectedTargets([]probe.Description{{Name: "no key"}, {Name: "no name"}})
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Record(stalled())
@@ -63,7 +63,9 @@ func fill(r *Recorder) {
 // catalog on /metrics with its help, its classic buckets and its exemplars.
 func TestExposition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder(Options{Build: Build{Version: "v1.2.3", Revision: "abc"}}, nil)
+		r := newRecorder(Options{
+			Build: Build{Version: "v1.2.3", Revision: "abc"}, ExternalURL: "https://prober.example.com",
+		}, nil)
 		fill(r)
 		target := fixedTarget()
 		started := time.Now().Add(-3 * time.Second)

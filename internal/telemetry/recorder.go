@@ -42,6 +42,7 @@ type Recorder struct {
 	mu           sync.Mutex          // guards the fields below
 	proberGauges map[string][]sample // gauges of the prober itself that were set, by name
 	targets      map[string]*targetSeries
+	rejected     []probe.Description // see [Recorder.SetRejectedTargets]
 }
 
 // A backend keeps the series of histograms and counters in a metrics library.
@@ -81,7 +82,8 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		targets:      map[string]*targetSeries{},
 	}
 	for _, i := range Catalog() {
-		if i.Scope != ScopeProber {
+		i = i.withExternalURL(o.ExternalURL)
+		if i.Scope != ScopeProber || i.Name == targetRejected {
 			i.configured = o.Labels
 		}
 		switch {
@@ -195,22 +197,18 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.proberGauges[reloadTime] = []sample{{value: unixSeconds(at)}}
 }
 
-// SetRejectedTargets records which targets of the configuration are not probed because their settings are wrong. Names
-// must be distinct.
-func (r *Recorder) SetRejectedTargets(names []string) {
-	var all []sample
-	for _, name := range names {
-		all = append(all, sample{labels: ownLabels{toValidUTF8(name)}, value: 1})
-	}
+// SetRejectedTargets records which targets of the configuration are not probed because their settings are wrong. Of a
+// target it needs the name, which must be unique, and the labels.
+func (r *Recorder) SetRejectedTargets(targets []probe.Description) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.proberGauges[targetRejected] = all
+	r.rejected = targets
 }
 
 // collectGauges passes on the samples that all gauges have now. It holds no lock while it calls observe.
 func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description, s sample)) {
 	r.mu.Lock()
-	prober := maps.Clone(r.proberGauges)
+	prober, rejected := maps.Clone(r.proberGauges), r.rejected
 	targets := make([]targetState, 0, len(r.targets))
 	for _, s := range r.targets {
 		targets = append(targets, s.targetState)
@@ -220,6 +218,11 @@ func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description,
 	for _, i := range r.gauges {
 		for _, s := range prober[i.Name] {
 			observe(i, probe.Description{}, s)
+		}
+		if i.Name == targetRejected {
+			for _, t := range rejected {
+				observe(i, t, sample{labels: ownLabels{toValidUTF8(t.Name)}, value: 1})
+			}
 		}
 		if i.fromTarget == nil {
 			continue

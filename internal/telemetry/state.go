@@ -103,7 +103,7 @@ func infoLabels() []Label {
 	for _, a := range (probe.Capabilities{}).Abilities() {
 		all = append(all, abilityLabel(a))
 	}
-	return all
+	return append(all, externalURLLabel())
 }
 
 // abilityLabel returns the label that says whether a target's server has an ability.

@@ -20,6 +20,7 @@ func TestRefused(t *testing.T) {
 		{values: vllm + "shards: 2\nreplicas: 2", want: "Shards divide the targets"},
 		{values: vllm + "serviceMonitor: {enabled: true}\npodMonitor: {enabled: true}", want: "count each probe twice"},
 		{values: vllm + "prometheusRule: {by: [te-am]}", want: `has "te-am", which is no name of a label`},
+		{values: vllm + "prometheusRule: {by: [team, prompt]}", want: `has "prompt", which the rules use themselves`},
 		{values: vllm + "prometheusRule: {by: [team], additionalRuleLabels: {team: a}}", want: "gives it one value"},
 		{values: "config: {targets: [{url: \"http://a\", modle: m}]}", want: "modle"},
 		{values: "config: {api_key: k}", want: "api_key"},
@@ -133,6 +134,7 @@ func TestAddresses(t *testing.T) {
 		"ingress: {enabled: true, hosts: [{host: a.b, paths: [{path: \"/p(/|$)(.*)\"}]}]}":             "http://a.b ",
 		"ingress: {enabled: true, hosts: [{host: \"*.b\", paths: [{path: /}]}]}":                       " ",
 		"ingress: {enabled: true}\nenv: {PROBER_EXTERNAL_URL: \"http://mine\"}":                        "http://mine ",
+		"ingress: {enabled: true}\nshards: 2":                                                          " ",
 		"httpRoute: {enabled: true, hostnames: [a.b, c.d]}":                                            "https://a.b ",
 		"prometheusRule: {grafanaUrl: \"https://grafana.b\"}":                                          " https://grafana.b",
 	} {

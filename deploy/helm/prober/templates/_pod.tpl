@@ -100,10 +100,15 @@ volumes:
 {{- end }}
 {{- end -}}
 
-{{/* The addresses of the page and of Grafana that other values give, as a map of variables. */}}
+{{/*
+The addresses of the page and of Grafana that other values give, as a map of variables. Shards have
+no address of their own there: whichever of them answers may not have the target of a link.
+*/}}
 {{- define "prober.addresses" -}}
 {{- with include "prober.externalUrl" . }}
+{{- if le (int $.Values.shards) 1 }}
 PROBER_EXTERNAL_URL: {{ . | quote }}
+{{- end }}
 {{- end }}
 {{- with .Values.prometheusRule.grafanaUrl }}
 PROBER_GRAFANA_URL: {{ . | quote }}
