@@ -7,8 +7,9 @@ import (
 )
 
 // Attainment writes the share of good events as a percentage: "57%", "94.1%", "99.996%". It has one decimal up to 100
-// events, two up to 1,000 and else three: more say nothing about so few. It rounds down, so that 100% means all of them
-// and a share below its goal never reads like the goal. The other functions round to the nearest. total must be above 0.
+// events, two up to 1,000 and three above: more say nothing about so few. It rounds down, so that 100% means all of
+// them and a share below its goal never reads like the goal. The other functions round to the nearest. total must be
+// above 0.
 func Attainment(good, total int) string {
 	scale := 1000
 	switch {
