@@ -218,6 +218,7 @@ var intervalLine = regexp.MustCompile(`(?m)^llm_probe_interval_seconds\{.*target
 // expectTargets expects the names of the targets that have series, sorted.
 func (i *instance) expectTargets(want ...string) {
 	i.t.Helper()
+	synctest.Wait() // a reload does not wait until the targets that it ends are forgotten
 	var names []string
 	for _, found := range intervalLine.FindAllStringSubmatch(i.get("/metrics"), -1) {
 		names = append(names, found[1])
