@@ -116,7 +116,8 @@ func (i *instance) mustReload(hosts []string, settings ...string) {
 	}
 }
 
-// ask returns the status and the body of an answer of the instance. Header is names and values.
+// ask returns the status and the body of an answer of the instance, once all that the request led to has been done: a
+// reload, for example, answers before the targets that it ends are forgotten. Header is names and values.
 func (i *instance) ask(method, path string, header ...string) (status int, body string) {
 	i.t.Helper()
 	r, err := http.NewRequestWithContext(i.t.Context(), method, "http://prober"+path, nil)
@@ -135,6 +136,7 @@ func (i *instance) ask(method, path string, header ...string) (status int, body 
 	if err != nil {
 		i.t.Fatal(err)
 	}
+	synctest.Wait()
 	return response.StatusCode, string(data)
 }
 
@@ -218,7 +220,6 @@ var intervalLine = regexp.MustCompile(`(?m)^llm_probe_interval_seconds\{.*target
 // expectTargets expects the names of the targets that have series, sorted.
 func (i *instance) expectTargets(want ...string) {
 	i.t.Helper()
-	synctest.Wait() // a reload does not wait until the targets that it ends are forgotten
 	var names []string
 	for _, found := range intervalLine.FindAllStringSubmatch(i.get("/metrics"), -1) {
 		names = append(names, found[1])
