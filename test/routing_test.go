@@ -22,7 +22,7 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
-// TestAlertsAreRoutedByTeam holds that each team is told of its own targets, and nobody twice. A server of the fleet is
+// TestAlertsAreRoutedByTeam holds that the alerts about a target reach its team, and it alone. A server of the fleet is
 // down, the settings of a target are wrong, and then the prober is gone. The alerts are those that fire in a real
 // Prometheus. Alertmanager's own code routes and inhibits them with the configuration of docs/alerts.md.
 func TestAlertsAreRoutedByTeam(t *testing.T) {
@@ -78,7 +78,7 @@ func checkReceivers(t *testing.T, configuration *config.Config, alerts []model.L
 			receivers = append(receivers, matched.RouteOpts.Receiver)
 		}
 		want, _, ofTarget := strings.Cut(string(labels["target"]), "-")
-		if !ofTarget { // a prober that reads late, or drains, is told to the teams of its targets
+		if !ofTarget { // alerts about late reads and drains have the teams of the prober's targets
 			want = cmp.Or(string(labels["team"]), "platform")
 		}
 		if !slices.Equal(receivers, []string{want}) {

@@ -77,7 +77,7 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestRejectedTargetsHaveLabels holds that a wrong target has its labels, except for wrong ones: its team is told.
+// TestRejectedTargetsHaveLabels holds that a rejected target has its valid labels, by which alerts reach its team.
 func TestRejectedTargetsHaveLabels(t *testing.T) {
 	for labels, want := range map[string]Labels{
 		"{team: search}":             {"region": "eu", "team": "search"},
