@@ -84,7 +84,7 @@ func TestChunks(t *testing.T) {
 			"TTFT 520ms, TPOT 20ms, E2EL 640ms, max gap 60ms, gaps 1×60ms 2×0s 1×60ms 2×0s, ITL 6×20ms, 4 coalesced, " +
 				"4 in bursts, 7 output"},
 		"all of an answer at once": {inReads(0, ms/20, 4),
-			"TTFT 500ms, E2EL 500ms, max gap 0s, gaps 3×0s, 3 coalesced, 3 in bursts, 4 output"},
+			"TTFT 500ms, E2EL 500ms, 3 coalesced, 3 in bursts, 4 output"},
 		"what was merged while the reader was late": {inReads(20*ms, 15*ms, 1, 1, 3, 1, 1),
 			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 3×20ms, ITL 6×20ms, 2 coalesced, 3 joined, 7 output"},
 		"a gap that is as long as what was merged": {
@@ -125,7 +125,13 @@ func TestChunks(t *testing.T) {
 		"an empty read too long before": {change(inReads(0, 80*ms, 4), notBefore(1, 470*ms)),
 			"E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
 		"all of an answer in one packet, read late": {change(inReads(0, 80*ms, 4), notBefore(1, 500*ms)),
-			"TTFT 500ms, E2EL 500ms, max gap 0s, gaps 3×0s, 3 coalesced, 3 in bursts, 4 output"},
+			"TTFT 500ms, E2EL 500ms, 3 coalesced, 3 in bursts, 4 output"},
+		"all of an answer in two packets, one right after the other": {inReads(5*time.Microsecond, ms/20, 4, 4),
+			"TTFT 500.02ms, E2EL 500.04ms, 6 coalesced, 6 in bursts, 8 output"},
+		"frames closer than any engine makes them": {inReads(100*time.Microsecond-1, ms/20, 1, 1, 1, 1),
+			"TTFT 500.099999ms, E2EL 500.399996ms, 4 output"},
+		"frames as close as an engine may make them": {inReads(100*time.Microsecond, ms/20, 1, 1, 1, 1),
+			"TTFT 500.1ms, TPOT 100µs, E2EL 500.4ms, max gap 100µs, gaps 3×100µs, ITL 3×100µs, 4 output"},
 		"all of an answer in two packets, of which the first is read late": {
 			change(change(inReads(0, 50*ms, 3, 3), later(3, ms/2)), notBefore(1, 400*ms)),
 			"TPOT 166.666µs, E2EL 500.5ms, ITL 3×166.666µs, 4 coalesced, 6 joined, 6 output"},

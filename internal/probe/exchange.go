@@ -78,15 +78,17 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	}
 	arrivals, size := conn.arrivals(resp)
 	if mediaType(resp) == typeNDJSON { // whatever type was asked for
-		return x.read(ctx, stream.NewLines(resp.Body, arrivals, size).Next)
+		return x.read(ctx, stream.NewLines(resp.Body, arrivals, size).Next, resp.Body)
 	}
-	return x.read(ctx, stream.NewSSE(resp.Body, arrivals, size).Next)
+	return x.read(ctx, stream.NewSSE(resp.Body, arrivals, size).Next, resp.Body)
 }
 
 // conclude makes the result of a verdict.
 func (x *exchange) conclude(v verdict) *Result {
 	r, ask, expect := x.result, x.question.Ask, x.question.Expect
-	r.Elapsed = time.Since(r.Start)
+	if r.Elapsed == 0 {
+		r.Elapsed = time.Since(r.Start)
+	}
 	x.trace.endWatch()
 	r.Server = ask.Server.Name
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
@@ -161,8 +163,9 @@ func mediaType(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// read reads the stream to its end. It closes the connection to a server that would generate without end.
-func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) verdict {
+// read reads the answer's frames to its end: that of the protocol, or that of the body if it comes first. An error in
+// a frame is an end as well. It closes the connection to a server that would generate without end.
+func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), body io.Reader) verdict {
 	for {
 		frame, err := next()
 		if errors.Is(err, io.EOF) {
@@ -179,29 +182,64 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 			return failure(Malformed, "more than %d token frames", maxTokenFrames)
 		}
 		isToken := x.answer.add(frame.Timestamp, delta)
-		if !isToken {
-			continue
+		if delta.End || delta.Err != nil {
+			x.awaitBodyEnd(ctx, body)
+			return x.complete()
 		}
-		x.stall.restart()
-		if len(x.result.Tokens) == 1 {
+		if isToken && len(x.result.Tokens) == 1 {
 			x.trace.gotToken()
 		}
-		v, ok := x.tooLong()
-		if ok {
-			x.trace.abandon()
-			return v
+		switch {
+		case delta.Finish != "": // what is missing now, usage or the end, may take as long as a token
+			x.stall.restart()
+		case isToken:
+			x.stall.restart()
+			v, ok := x.tooLong()
+			if ok {
+				x.trace.abandon()
+				return v
+			}
 		}
 	}
 }
 
-// tooLong returns the verdict on an answer that goes on after the tokens that were asked for; ok is false if it does
-// not, as far as is known yet.
+// awaitBodyEnd waits a moment for the end of the body after that of the answer, because only then the connection can
+// serve another probe. Whether that end comes is no part of the answer, and its time no part of the probe's.
+func (x *exchange) awaitBodyEnd(ctx context.Context, body io.Reader) {
+	const grace = time.Second
+	const most = 64 << 10 // bytes
+	x.result.Elapsed = time.Since(x.result.Start)
+	x.stall.endWithin(grace)
+	n, err := io.Copy(io.Discard, io.LimitReader(body, most))
+	switch {
+	case n == most || ctx.Err() != nil:
+		x.result.closing = leftOpen
+		x.trace.abandon()
+	case err != nil:
+		x.result.closing = cutAfterEnd
+	}
+}
+
+// tooLong returns the verdict on an answer that goes on after the tokens that were asked for, whether or not it gave a
+// finish reason in between; ok is false if it does not, as far as is known yet. Tokens that the server counts are
+// proof. Frames alone are so only if there are several times as many: a gateway may cut the text of a token into
+// pieces.
 func (x *exchange) tooLong() (v verdict, ok bool) {
-	const overrun = 3 // tokens beyond those asked: llama-server completes a character of several tokens
+	const overrun = 3        // tokens beyond those asked: llama-server completes a character of several tokens
+	const framesPerToken = 4 // at most
 	asked := x.question.Ask.MaxTokens
-	frames := len(x.result.Tokens) // each has one token at least
-	tokens := max(frames, x.answer.tokens.reported, x.answer.tokens.counted)
-	if asked == 0 || tokens <= asked+overrun || x.result.Finish != "" {
+	most := asked + overrun
+	frames := len(x.result.Tokens)
+	counted := max(x.answer.tokens.reported, x.answer.tokens.counted)
+	var came string
+	switch {
+	case asked == 0:
+		return verdict{}, false
+	case counted > most:
+		came = fmt.Sprintf("%d tokens", max(counted, frames))
+	case frames > framesPerToken*most:
+		came = fmt.Sprintf("%d token frames", frames)
+	default:
 		return verdict{}, false
 	}
 	why := ErrUnlimited
@@ -209,14 +247,15 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 	if piece > 0 && asked > piece && asked%piece > 0 {
 		why = fmt.Errorf("%w of %d tokens", ErrPieces, piece)
 	}
-	const text = "%d tokens and no end, asked %d: %w, and the probe was canceled"
-	return failure(WrongLength, text, tokens, asked, why), true
+	return failure(WrongLength, "%s and no end, asked %d: %w, and the probe was canceled", came, asked, why), true
 }
 
 // decode interprets a frame. An event called error is an error, whatever its data: Dynamo puts the text into a comment.
+// But data with a part of the answer are that, whatever the name.
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	delta, err := x.target.Dialect.Decode(frame.Data)
-	if frame.Event == "error" && (err != nil || delta.Err == nil) {
+	hasAnswer := len(delta.Text)+len(delta.Reasoning) > 0
+	if frame.Event == "error" && (err != nil || delta.Err == nil && !hasAnswer) {
 		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
 	}
 	isAnswer := delta.Choice && delta.Err == nil

@@ -84,7 +84,7 @@ func decode(t *testing.T, of fixture, body io.Reader) fixture {
 	}
 	got := fixture{Dialect: of.Dialect, Framing: of.Framing, First: -1}
 	frames := framesIn(of.Framing, body)
-	x.read(t.Context(), func() (stream.Frame, error) {
+	next := func() (stream.Frame, error) {
 		if got.First < 0 && len(r.Tokens) > 0 {
 			got.First = got.Frames - 1
 		}
@@ -93,7 +93,11 @@ func decode(t *testing.T, of fixture, body io.Reader) fixture {
 			got.Frames++
 		}
 		return frame, err
-	})
+	}
+	x.read(t.Context(), next, strings.NewReader(""))
+	for _, err := next(); err == nil; { // what comes after the protocol's end
+		_, err = next()
+	}
 	got.Tokens, got.Finish = len(r.Tokens), r.Finish
 	got.N, got.Prompt = known(r.Usage.Generated()), known(r.Usage.Prompt)
 	got.Cached, got.Reasoning = known(r.Usage.Cached), known(r.Usage.Reasoning)

@@ -88,7 +88,11 @@ func joinWords(text, between string) string {
 func (x *exchange) broken(ctx context.Context, err error) verdict {
 	doing := fmt.Sprintf("after %d token frames", len(x.result.Tokens))
 	v, ok := interruption(ctx, doing)
+	inVain := v.outcome == Stalled || v.outcome == Timeout
 	switch {
+	case ok && inVain && x.isWhole():
+		x.result.closing = endMissing
+		return x.complete()
 	case ok:
 		return v
 	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong):
@@ -97,6 +101,13 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 		return x.inStream()
 	}
 	return failure(Truncated, "stream cut %s: %w", doing, err)
+}
+
+// isWhole reports whether nothing is missing in an answer but its end: it gave a finish reason, or has all tokens that
+// were asked for where there is none.
+func (x *exchange) isWhole() bool {
+	asked := x.question.Ask.MaxTokens
+	return x.result.Finish != "" || x.target.Dialect.Endless && asked > 0 && len(x.result.Tokens) >= asked
 }
 
 // inStream returns the verdict on an answer with an error in it. Once a token came, the request was not at fault.

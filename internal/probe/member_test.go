@@ -249,7 +249,7 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 		r := m.Probe(t.Context(), question(5))
 		synctest.Wait()
 		endsAs(t, r, WrongLength, "asked 5")
-		if left != 9*20*ms || len(r.Warnings) != 1 ||
+		if left != 33*20*ms || len(r.Warnings) != 1 ||
 			!strings.Contains(r.Warnings[0].Error(), "ignores the limit") {
 			t.Errorf("warnings %v; the server noticed after %v", r.Warnings, left)
 		}

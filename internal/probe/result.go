@@ -22,7 +22,7 @@ type Result struct {
 	Blocked int
 
 	Timeline
-	Elapsed time.Duration // from Start to the end of the probe, whatever its outcome
+	Elapsed time.Duration // from Start to the end of the answer, whatever its outcome
 
 	Outcome     Outcome
 	Err         error       // detail for humans; nil if and only if Outcome is OK
@@ -49,9 +49,21 @@ type Result struct {
 
 	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.
 	rejected []byte
+	closing  closing     // what became of the answer's body after its last frame
 	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // the type that the answer's header names; the zero value if it names none
 }
+
+// A closing is what became of an answer's body after its last frame. It says something about the connection, and nothing
+// about the answer.
+type closing int
+
+const (
+	closedInOrder closing = iota
+	leftOpen              // it went on after the protocol's end of the answer
+	cutAfterEnd           // the connection broke after that end
+	endMissing            // neither that end nor the body's came in time after the finish reason
+)
 
 // Credentials are the kind of credentials that a request carried, without the secret.
 type Credentials string
@@ -114,6 +126,14 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	return r.timePerToken(n.N)
+}
+
+// OnePiece reports whether the answer arrived at once: all its tokens in one frame, or in frames closer together than
+// any engine makes them. Then there is no TPOT, no ITL, no chunk gap and no max gap.
+func (r *Result) OnePiece() bool {
+	generated := r.Usage.Generated()
+	oneFrame := len(r.Tokens) == 1 && generated.N > 1 && !r.Hidden
+	return oneFrame || r.analysis().onePiece
 }
 
 // E2EL returns the arrival of the last token frame, or of the finish frame if that came later. ok is false if it is too

@@ -29,6 +29,14 @@ func (s *stallTimer) restart() {
 	s.start()
 }
 
+// endWithin cancels the probe after another limit, whether or not a token frame has come: its answer has ended.
+func (s *stallTimer) endWithin(limit time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = limit
+	s.start()
+}
+
 // start starts the timer, or starts it again. The caller holds the lock.
 func (s *stallTimer) start() {
 	s.due = time.Now().Add(s.limit)

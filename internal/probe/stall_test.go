@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,7 @@ func TestALateReaderIsNoStall(t *testing.T) {
 			frames = frames[1:]
 			old := stream.Timestamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
 			return stream.Frame{Data: []byte(data), Timestamp: old}, nil
-		})
+		}, strings.NewReader(""))
 		if ctx.Err() != nil || len(r.Tokens) != 2 {
 			t.Errorf("%d tokens, canceled: %v", len(r.Tokens), ctx.Err())
 		}

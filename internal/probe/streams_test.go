@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -114,6 +115,12 @@ func measurements(r *Result) (lines []string) {
 	}
 	if r.Source != FromNothing {
 		say("by %s", r.Source)
+	}
+	for _, w := range r.Warnings {
+		warning, _ := errors.AsType[Warning](w)
+		if !warning.Derived {
+			say("warning: %s", warning.Text)
+		}
 	}
 	return lines
 }

@@ -94,10 +94,11 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 	return d, t.analysis().sure(d, 0)
 }
 
-// ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
+// ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known: nothing of an answer in one
+// piece.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		if t.OtherLength {
+		if t.OtherLength || t.analysis().onePiece {
 			return
 		}
 		windows := t.analysis().windows
@@ -113,14 +114,15 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 }
 
 // ITL yields the time between two chunks divided by the tokens of the later one, once per token: nothing if the
-// timeline is tainted or some frame's tokens are unknown, nor for a last chunk whose arrival is too uncertain.
+// timeline is tainted, some frame's tokens are unknown or the answer came in one piece, nor for a last chunk whose
+// arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
-		if t.OtherLength || t.Taint != "" || !t.attributed() {
+		a := t.analysis()
+		if t.OtherLength || t.Taint != "" || a.onePiece || !t.attributed() {
 			return
 		}
-		a := t.analysis()
 		for _, c := range a.chunks {
 			if c.first == 0 || c.last() == last && !a.sure(c.since, last) {
 				continue
@@ -141,21 +143,31 @@ func (t *Timeline) attributed() bool {
 }
 
 // timePerToken returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the
-// first chunk (1 a frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
+// first chunk: where they are unknown one a frame, or less if there are more frames than tokens. ok is false unless
+// n > n₁ and there is more than one chunk, and for an answer in one piece.
 func (t *Timeline) timePerToken(n int) (d time.Duration, ok bool) {
 	a := t.analysis()
-	if t.OtherLength || len(a.chunks) < 2 || n <= a.chunks[0].leastTokens() {
+	if t.OtherLength || len(a.chunks) < 2 || a.onePiece {
 		return 0, false
 	}
-	last := len(t.Tokens) - 1
-	whole := t.Tokens[last].At - a.chunks[0].at
-	return whole / time.Duration(n-a.chunks[0].leastTokens()), a.sure(whole, last)
+	first := a.chunks[0].leastTokens()
+	frames := len(t.Tokens)
+	if frames > n {
+		first = max(1, first*n/frames)
+	}
+	if n <= first {
+		return 0, false
+	}
+	whole := t.Tokens[frames-1].At - a.chunks[0].at
+	return whole / time.Duration(n-first), a.sure(whole, frames-1)
 }
 
 // MaxGap returns the longest gap between two token frames, the one still open when the probe died included: the longest
-// that it can have been. ok is false if there is none, or if it may have been shorter by more than 1/20.
+// that it can have been. ok is false if there is none, if it may have been shorter by more than 1/20, and for an answer
+// in one piece that did not break off.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
-	if t.OtherLength || len(t.Tokens) < 2 && t.Open == 0 {
+	hasGap := len(t.Tokens) > 1 && !t.analysis().onePiece
+	if t.OtherLength || !hasGap && t.Open == 0 {
 		return 0, false
 	}
 	least, most := t.Open, t.Open // the bounds of the longest gap

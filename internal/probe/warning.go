@@ -35,12 +35,25 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	// proof.
 	together := len(r.Tokens) - len(r.analysis().chunks)
 	bursts := r.Bursts()
-	if bursts > 0 && 2*together >= len(r.Tokens) {
+	switch {
+	case r.Outcome == OK && r.OnePiece():
+		add(true, "the answer arrived in one piece: something buffers")
+	case bursts > 0 && 2*together >= len(r.Tokens):
 		const text = "%d of %d token frames arrived together with the one before: something batches them"
 		add(true, text, bursts, len(r.Tokens))
 	}
 	if r.Outcome != OK {
 		return list
+	}
+	switch r.closing {
+	case leftOpen:
+		add(false, "the server kept the connection open after the answer's end: clients stop reading there, and so did "+
+			"the probe")
+	case cutAfterEnd:
+		add(false, "the connection broke after the answer's end: a proxy or the server does not finish its answers")
+	case endMissing:
+		add(false, "the answer gave its finish reason, but neither its end nor that of the connection came in time: "+
+			"it counts as complete")
 	}
 	output := r.Usage.Generated()
 	prompt := r.Usage.Prompt
@@ -58,7 +71,7 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	case output.N != maxTokens:
 		add(false, "%s generated, asked %d", format.Count(output.N, "token"), maxTokens)
 	}
-	if output.Known && r.Source == FromNothing {
+	if output.Known && r.Source == FromNothing && !r.OnePiece() {
 		add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
 	}
 	if r.Hidden {
@@ -108,7 +121,7 @@ func missingSamples(r *Result) []string {
 		missing = append(missing, "no ITL")
 	}
 	_, hasMaxGap := r.MaxGap()
-	if len(r.Tokens) > 1 && !hasMaxGap {
+	if len(r.Tokens) > 1 && !hasMaxGap && !r.OnePiece() {
 		missing = append(missing, "no max gap")
 	}
 	_, hasE2EL := r.E2EL()

@@ -1,6 +1,9 @@
 package probe
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
 const maxUncertainty = 20
@@ -8,9 +11,10 @@ const maxUncertainty = 20
 // An analysis is what the arrivals of an answer show together: which frames count as one chunk, and when those that
 // were read late can have arrived. A probe makes it once, when its answer has ended.
 type analysis struct {
-	late    lateness
-	chunks  []chunk
-	windows []window // of each token frame
+	late     lateness
+	chunks   []chunk
+	windows  []window // of each token frame
+	onePiece bool     // all frames came at once, although they were read on time: something had collected them
 }
 
 // analyse returns the analysis of a timeline whose phases, token frames and burst are complete.
@@ -18,7 +22,23 @@ func analyse(t *Timeline) *analysis {
 	a := &analysis{late: t.lateness()}
 	a.chunks = chunksOf(t.Tokens, a.late, t.Burst, t.earliest())
 	a.windows = t.windows(a.late)
+	a.onePiece = isOnePiece(t.Tokens, a.chunks)
 	return a
+}
+
+// quickestFrame is the shortest mean time between token frames that may be an engine's. The quickest ones known take a
+// third of a millisecond for a token.
+const quickestFrame = 100 * time.Microsecond
+
+// isOnePiece reports whether several frames came so close to each other that no engine made them one by one. Frames
+// that were read late together may have come one by one.
+func isOnePiece(frames []Arrival, chunks []chunk) bool {
+	isJoined := func(c chunk) bool { return c.joined }
+	if len(frames) < 2 || slices.ContainsFunc(chunks, isJoined) {
+		return false
+	}
+	whole := frames[len(frames)-1].At - frames[0].At
+	return whole < time.Duration(len(frames)-1)*quickestFrame
 }
 
 // A lateness says which reads of a timeline were late.

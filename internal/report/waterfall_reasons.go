@@ -37,8 +37,11 @@ func whyNoITL(r *ResultJSON) string {
 
 // whyNoMaxGap says why r has no longest gap.
 func whyNoMaxGap(r *ResultJSON) string {
-	if r.Frames == 1 {
+	switch {
+	case r.Frames == 1:
 		return reasonOfSingleFrame(r)
+	case r.JoinedTokens == 0:
+		return reasonAtOnce
 	}
 	return reasonLate + "; a longer gap may be hidden"
 }

@@ -167,7 +167,7 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{whole, "no ITL     all tokens arrived in a single frame"},
 		{whole, "no max gap all tokens arrived in a single frame"},
 		{hidden, "no TPOT    how many tokens the frames carry is unknown"},
-		{together, "max gap    0 s, before token frame 2 of 3"},
+		{together, "no max gap all tokens arrived at once"},
 		{together, "no TPOT    all tokens arrived at once"},
 		{together, "no ITL     all tokens arrived at once"},
 		{ids, "tokens     counted in each frame (token ids, or one in each by the server's type)"},

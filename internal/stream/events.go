@@ -14,22 +14,24 @@ func (s *Frames) endEventLine() (Frame, bool) {
 		s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf")) // byte order mark
 	}
 	if len(s.line) == 0 {
+		s.nameByLaterField()
 		return s.dispatch(s.arrival())
 	}
-	if !s.startsNewEvent() {
-		s.addField()
-		return Frame{}, false
-	}
-	before, _ := s.dispatch(s.dataEnd)
-	s.addField()
-	return before, true
-}
-
-// addField adds the field in the complete line to the pending event.
-func (s *Frames) addField() {
 	name, value, _ := bytes.Cut(s.line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	switch string(name) {
+	isNew := string(name) == "data" && s.startsNewEvent(value)
+	var before Frame
+	if isNew {
+		before, _ = s.dispatch(s.dataEnd)
+		s.nameByLaterField()
+	}
+	s.addField(string(name), value)
+	return before, isNew
+}
+
+// addField adds a field to the pending event.
+func (s *Frames) addField(name string, value []byte) {
+	switch name {
 	case "": // a comment
 		if !s.hasData {
 			s.addComment(value)
@@ -44,9 +46,22 @@ func (s *Frames) addField() {
 		s.hasData = true
 		s.dataEnd = s.arrival()
 	case "event":
+		if s.hasData && s.dataAreWhole() { // it may name this event or the next: the next line tells
+			s.later = append(s.later[:0], value...)
+			s.hasLater = true
+			break
+		}
 		s.event = append(s.event[:0], value...)
 	}
 	s.line = s.line[:0]
+}
+
+// nameByLaterField gives the pending event the name that came after whole data.
+func (s *Frames) nameByLaterField() {
+	if s.hasLater {
+		s.event = append(s.event[:0], s.later...)
+		s.hasLater = false
+	}
 }
 
 // addComment takes a comment before any data of the pending event. It does not count towards the length of a frame, so
@@ -58,22 +73,70 @@ func (s *Frames) addComment(text []byte) {
 	s.size = 0
 }
 
-// startsNewEvent reports whether the complete line begins a new event although no blank line came before: the pending
-// data are a JSON value, or [DONE], and the line has data that begin as JSON. A JSON text over several lines stays one
-// event, because its first lines alone are not valid JSON.
-func (s *Frames) startsNewEvent() bool {
-	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
-	if !isData || !s.hasData {
-		return false
+// startsNewEvent reports whether a line of data begins a new event although no blank line came before: the pending data
+// are a JSON value, or [DONE], and either the line begins as JSON or a name came before it. A JSON text over several
+// lines stays one event, because its first lines alone are not valid JSON.
+func (s *Frames) startsNewEvent(value []byte) bool {
+	return s.hasData && (s.hasLater || beginsAsJSON(value)) && s.dataAreWhole()
+}
+
+// dataAreWhole reports whether the pending data are a JSON object or list, or [DONE]. However often it is asked, it
+// looks at each byte of the data only once or twice.
+func (s *Frames) dataAreWhole() bool {
+	if len(s.data) < 16 && isDone(s.data) {
+		return true
 	}
-	return beginsAsJSON(bytes.TrimPrefix(value, []byte(" "))) && isWhole(s.data)
+	s.extent.scan(s.data)
+	if s.extent.ended && !s.extent.checked {
+		s.extent.checked = true
+		s.extent.wrong = s.extent.wrong || !isWhole(s.data)
+	}
+	return s.extent.ended && !s.extent.wrong
+}
+
+// A jsonExtent finds the end of the JSON object or list with which a growing text begins. It does not look whether that
+// is valid.
+type jsonExtent struct {
+	scanned int  // bytes
+	depth   int  // of open objects and lists
+	quoted  bool // within a string
+	escaped bool // after a backslash in it
+	ended   bool // the object or list is closed
+	wrong   bool // the text is no JSON: it goes on after that, or is not valid
+	checked bool // wrong says whether it is valid
+}
+
+// scan looks at the bytes that were added since it was called last.
+func (j *jsonExtent) scan(text []byte) {
+	for _, c := range text[j.scanned:] {
+		switch {
+		case j.ended:
+			j.wrong = j.wrong || c != ' ' && c != '\t' && c != '\n' && c != '\r'
+		case j.escaped:
+			j.escaped = false
+		case j.quoted:
+			j.escaped = c == '\\'
+			j.quoted = c != '"'
+		case c == '"':
+			j.quoted = true
+		case c == '{', c == '[':
+			j.depth++
+		case c == '}', c == ']':
+			j.depth--
+			j.ended = j.depth <= 0
+		}
+	}
+	j.scanned = len(text)
 }
 
 // isWhole reports whether data is a JSON object or list, or [DONE].
 func isWhole(data []byte) bool {
 	data = bytes.TrimSpace(data)
-	return string(data) == "[DONE]" || beginsAsJSON(data) && json.Valid(data)
+	return isDone(data) || beginsAsJSON(data) && json.Valid(data)
 }
+
+// isDone reports whether data is the end marker of OpenAI's APIs.
+func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]" }
 
 // beginsAsJSON reports whether data begins as a JSON object or list.
 func beginsAsJSON(data []byte) bool {
@@ -87,6 +150,7 @@ func (s *Frames) dispatch(timestamp Timestamp) (Frame, bool) {
 	s.data, s.returned = s.returned[:0], s.data
 	s.event = s.event[:0]
 	s.hasData = false
+	s.extent = jsonExtent{}
 	s.size = len(s.line)
 	return f, ok
 }
@@ -101,6 +165,7 @@ func (s *Frames) flushEvent() (Frame, bool) {
 		}
 		s.dataEnd = s.arrival()
 	}
+	s.nameByLaterField()
 	switch {
 	case !s.hasData:
 		return Frame{}, false

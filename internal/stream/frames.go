@@ -49,19 +49,22 @@ type Frames struct {
 	size    int    // bytes since the last frame
 
 	// Putting events together.
-	begun    bool      // the first line is complete: no byte order mark can follow
-	event    []byte    // the pending event's name
-	data     []byte    // its data
-	hasData  bool      // it has a data field
-	dataEnd  Timestamp // arrival of its last data line
-	returned []byte    // memory of the last frame, which is used again
+	begun    bool       // the first line is complete: no byte order mark can follow
+	event    []byte     // the pending event's name
+	data     []byte     // its data
+	hasData  bool       // it has a data field
+	extent   jsonExtent // of its data
+	dataEnd  Timestamp  // arrival of its last data line
+	later    []byte     // a name that came after whole data: that of the next event if data follow it
+	hasLater bool
+	returned []byte // memory of the last frame, which is used again
 }
 
 // NewSSE returns a reader of server-sent events, by the WHATWG standard
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html). It differs from the standard in three ways:
 //
-//  1. JSON events that a server separates by a single line end, without a blank line, are separate events:
-//     see [Frames.startsNewEvent].
+//  1. JSON events that a server separates by a single line end, without a blank line, are separate events, and a name
+//     between two of them is that of the second: see [Frames.startsNewEvent].
 //  2. An event at the end of the body is returned although its blank line is missing.
 //  3. An event named error without data is returned. Its data are the comment that follows the name, if there is one.
 //

@@ -70,6 +70,16 @@ func TestSSE(t *testing.T) {
 			[]event{{"", `{"a":1}`}, {"", `{"a":2}`}, {"", "[DONE]"}}, io.EOF},
 		{"so they are when only the last has a blank line", "data: {}\ndata: [DONE]\n\n",
 			[]event{{"", "{}"}, {"", "[DONE]"}}, io.EOF},
+		{"a name between two of them is that of the second", "event: a\ndata: {}\nevent: b\ndata: {\"x\":1}\nevent: c\ndata: pong\n\n",
+			[]event{{"a", "{}"}, {"b", `{"x":1}`}, {"c", "pong"}}, io.EOF},
+		{"a name after data is that of its event if no data follow", "data: {}\nevent: a\n\ndata: {}\n\n",
+			[]event{{"a", "{}"}, {"", "{}"}}, io.EOF},
+		{"so it is at the end", "data: {}\nevent: a\n", []event{{"a", "{}"}}, io.EOF},
+		{"a name within a JSON text is that of its event", "data: [1,\nevent: a\ndata: 2]\n\n", []event{{"a", "[1,\n2]"}}, io.EOF},
+		{"what goes on after whole JSON is one event", "data: {}x\ndata: {}\n\n", []event{{"", "{}x\n{}"}}, io.EOF},
+		{"what only looks whole is one event", "data: {]\ndata: {}\n\n", []event{{"", "{]\n{}"}}, io.EOF},
+		{"brackets in strings close nothing", `data: {"a":"}\"]"` + "\ndata: ,\"b\":[]}\ndata: {}\n\n",
+			[]event{{"", `{"a":"}\"]"` + "\n,\"b\":[]}"}, {"", "{}"}}, io.EOF},
 		{"white space after the JSON stays", "data: {} \n\n", []event{{"", "{} "}}, io.EOF},
 	})
 }
@@ -179,6 +189,23 @@ func TestFrameLimit(t *testing.T) {
 }
 
 // repeated returns a body of a text n times.
+// TestManyLinesOfOneEvent holds that the work on an event grows with its length, and not with its square: with the square,
+// this test would take hours.
+func TestManyLinesOfOneEvent(t *testing.T) {
+	for name, first := range map[string]string{
+		"a list that stays open":       "data: [" + strings.Repeat("1,", 2<<20) + "\n",
+		"a text that only seems whole": "data: {\"a\":\"" + strings.Repeat("x", 4<<20) + "\"}x\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := io.MultiReader(strings.NewReader(first), endless("data:{}\nevent: a\n"))
+			_, err := reader(NewSSE).all(body, 2048)
+			if !errors.Is(err, ErrTooLong) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func repeated(n int, text string) io.Reader {
 	all := make([]io.Reader, n)
 	for i := range all {

@@ -67,6 +67,8 @@ func readMessages(frame []byte) Delta {
 	case "message_delta":
 		d.setFinish(stringIn(memberOf(memberOf(frame, "delta"), "stop_reason")))
 		d.Usage = messagesUsage(memberOf(frame, "usage"))
+	case "message_stop":
+		d.End = true
 	}
 	return d
 }

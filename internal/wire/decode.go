@@ -14,8 +14,10 @@ import (
 func (d *Dialect) Decode(data []byte) (Delta, error) {
 	data = bytes.TrimSpace(data)
 	switch {
-	case len(data) == 0, string(data) == "[DONE]":
+	case len(data) == 0:
 		return Delta{}, nil
+	case bytes.HasPrefix(data, []byte("[DONE]")): // of OpenAI's APIs, and of gateways that add it to others
+		return Delta{End: true}, nil
 	case data[0] == '{' && json.Valid(data):
 		return d.decodeObject(data), nil
 	case isProxyError(data):

@@ -32,6 +32,7 @@ func meaning(d Delta) string {
 	l.add(d.Finish != "", "finish %s", d.Finish)
 	l.add(d.Tokens != 0, "token ids: %d", d.Tokens)
 	l.add(d.Early, "early usage")
+	l.add(d.End, "the end")
 	l.add(d.Usage.Prompt.Known, "prompt: %d", d.Usage.Prompt.N)
 	l.add(d.Usage.Cached.Known, "cached: %d", d.Usage.Cached.N)
 	l.add(d.Usage.Output.Known, "output: %d", d.Usage.Output.N)

@@ -54,6 +54,7 @@ func readLlama(frame []byte) Delta {
 			truncated = isTrue
 		}
 	})
+	d.End = ended
 	switch {
 	case ended && truncated:
 		d.Finish = "truncated"

@@ -54,6 +54,7 @@ func readOllama(frame []byte) Delta {
 		}
 	})
 	if done {
+		d.End = true
 		d.Choice = false                    // the counts are those of the whole answer: they are not evidence of a token
 		d.Finish = cmp.Or(d.Finish, "done") // older releases give no reason
 	}

@@ -64,6 +64,7 @@ func readResponse(frame []byte) Delta {
 		d.Choice = true
 		d.Reasoning = stringIn(memberOf(frame, "delta"))
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+		d.End = true
 		d.addResponse(memberOf(frame, "response"), event[len("response."):])
 	}
 	return d

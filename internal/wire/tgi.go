@@ -32,7 +32,11 @@ func readTGI(frame []byte) Delta {
 				d.Text = stringIn(memberOf(value, "text"))
 			}
 		case "generated_text": // only the last frame has a text here: it is the finish reason if there are no details
-			if stringIn(value) != nil && d.Finish == "" {
+			if stringIn(value) == nil {
+				return
+			}
+			d.End = true
+			if d.Finish == "" {
 				d.setFinish(key)
 			}
 		case "details":

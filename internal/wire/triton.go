@@ -58,5 +58,6 @@ func readTriton(frame []byte) Delta {
 			}
 		}
 	})
+	d.End = d.Finish != ""
 	return d
 }

@@ -29,6 +29,7 @@ type Delta struct {
 	Tokens    int    // number of token ids in this frame; 0 if the frame has none
 	Usage     Usage  // counts so far; the zero value if the frame carries none
 	Early     bool   // Usage was sent before the server had read the prompt: see [Server.Estimates]
+	End       bool   // the frame is the protocol's end of the answer: clients read no further
 
 	Err *ServerError // the error that the frame reports; nil if there is none
 }
