@@ -20,5 +20,11 @@ func Notes(c probe.Capabilities) []string {
 		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked "+
 			"have arrived")
 	}
+	if c.LeavesOpen {
+		notes = append(notes, leavesOpenNote)
+	}
 	return notes
 }
+
+// leavesOpenNote is logged as well, once for each server.
+const leavesOpenNote = "keeps its connections open after the end of answers: none of them can be used again (connection: reuse)"

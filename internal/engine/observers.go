@@ -209,7 +209,7 @@ func (o *Observers) logRejected(t config.Rejected) {
 
 // A description is what the observers were shown of a target.
 type description struct {
-	probe.Description // InFlight is nil: functions cannot be compared
+	probe.Description // InFlight and Stuck are nil: functions cannot be compared
 	member            *probe.Member
 	changes           string // a note on what the server was before, and since when; empty if it has not changed
 }
@@ -251,7 +251,7 @@ func (o *Observers) describe(j *Job) {
 		}
 		o.described[t.Name] = now
 		d := now.Description
-		d.InFlight = now.member.InFlight
+		d.InFlight, d.Stuck = now.member.InFlight, now.member.Stuck
 		o.Metrics.Set(d)
 		o.Board.Set(d)
 	}
@@ -284,6 +284,9 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 	if misfit != "" && !slices.Contains(before.Notes, misfit) {
 		o.log.Warn(misfit, zap.String("target", t.Name))
 	}
+	if known.LeavesOpen && !slices.Contains(before.Notes, leavesOpenNote) {
+		o.log.Warn("the server "+leavesOpenNote, zap.String("target", t.Name))
+	}
 	now := description{Description: d, member: member}
 	now.changes = o.change(before, now)
 	for _, note := range []string{misfit, j.stateNote(i), now.changes} {
@@ -302,6 +305,8 @@ func (j *Job) stateNote(i int) string {
 		return "draining (/-/drain): no probes start"
 	case probe.SkipWaiting:
 		return "the server is not ready yet: probes start when it is"
+	case probe.SkipStuck:
+		return "requests to this server do not return at their limit and hang the HTTP client: no probe starts until they do"
 	}
 	return j.LengthNote(i)
 }

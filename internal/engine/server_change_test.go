@@ -53,7 +53,9 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 		} {
 			target.URL = step.url
 			j := newJob(target, prompt.Options{Workload: prompt.Dataset})
-			member := probe.NewMember(probe.Target{Server: wire.Server{Name: step.server}}, step.model, 1)
+			member := probe.NewMember(probe.Target{
+				Server: wire.Server{Name: step.server}, Transport: probe.NewTransport(probe.Route{}),
+			}, step.model, 1)
 			j.Targets, j.shown, j.Members = []config.Target{target}, []config.Target{target}, []*probe.Member{member}
 			o.describe(j)
 			if got := notesOnPage(o); got != step.want {

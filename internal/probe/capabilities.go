@@ -17,6 +17,7 @@ type Capabilities struct {
 	Prompt      wire.Count   // the tokens that it counted of the last prompt
 	Looked      time.Time    // when it was asked for its type and models last; zero: never
 	Unlimited   bool         // it generated more tokens than asked
+	LeavesOpen  bool         // it keeps connections open after answers, so that those that should be used again are lost
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked
 

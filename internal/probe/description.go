@@ -26,4 +26,5 @@ type Description struct {
 	Objectives []Objective     `json:"-"`
 
 	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
+	Stuck    func() int                       `json:"-"` // [Member.Stuck], likewise
 }

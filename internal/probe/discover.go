@@ -213,10 +213,11 @@ const (
 	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
 )
 
-// metadata sends a request that is not a probe. A rejection is returned with the error, which does not repeat about.
+// metadata sends a request that is not a probe, and returns the header and the body of the reply. A rejection is returned
+// with the error, which does not repeat about.
 func (t Target) metadata(
 	ctx context.Context, method, path string, body []byte, about wire.Ask,
-) (header http.Header, reply []byte, err error) {
+) (http.Header, []byte, error) {
 	limit := min(metadataTimeout, t.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, failure(Timeout, "no answer within %v", limit))
 	defer cancel()
@@ -224,7 +225,12 @@ func (t Target) metadata(
 	if err != nil {
 		return nil, nil, failure(Rejected, "%w", err)
 	}
-	header, reply, v := t.Transport.reply(ctx, req)
+	var header http.Header
+	var reply []byte
+	var v verdict
+	if !t.Transport.stuck.bounded(ctx, func() { header, reply, v = t.Transport.reply(ctx, req) }) {
+		return nil, nil, failure(Timeout, "%s: %w", req.URL.Path, ErrStuck)
+	}
 	if v.outcome != OK {
 		v.err = t.scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), about)
 		return header, reply, v

@@ -47,7 +47,19 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	if err != nil {
 		return x.conclude(failure(Rejected, "%w", err))
 	}
-	return x.conclude(x.run(ctx, req))
+	abandoned := *r // what is known if the exchange keeps r
+	if t.Transport.stuck.bounded(ctx, func() { x.conclude(x.run(ctx, req)) }) {
+		return r
+	}
+	x.trace.abandon()
+	v, ok := interruption(ctx, "and left behind")
+	if !ok { // it was not sent
+		v = failure(Timeout, "earlier requests are left behind")
+	}
+	abandoned.Tokens = nil
+	abandoned.Elapsed = time.Since(abandoned.Start)
+	abandoned.Outcome, abandoned.Err = v.outcome, fmt.Errorf("%w: %w", v.err, ErrStuck)
+	return &abandoned
 }
 
 // run sends the request and reads its answer.

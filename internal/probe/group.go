@@ -39,11 +39,12 @@ const (
 	SkipBackoff  Skip = "backoff"  // the server had asked for a pause
 	SkipWaiting  Skip = "waiting"  // the server was not ready yet, or the length of its prompts not known
 	SkipDraining Skip = "draining" // the servers are about to stop
+	SkipStuck    Skip = "stuck"    // requests that did not return at their limit have not since: see [Member.Stuck]
 )
 
 // Skips returns every reason to skip.
 func Skips() []Skip {
-	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining}
+	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining, SkipStuck}
 }
 
 // Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it

@@ -81,6 +81,8 @@ var hints = []hint{
 		"check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) and, if " +
 			"the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"},
 
+	{Timeout, failedFor(ErrStuck), stuckHint},
+	{Stalled, failedFor(ErrStuck), stuckHint},
 	{Timeout, undiscovered(true),
 		"the server was asked for its models and did not answer, so no probe was sent: check its load and the " +
 			"proxies in front of it; where API and model are given (--api, --model) it is probed anyway"},
@@ -203,6 +205,9 @@ var hints = []hint{
 	{WrongAnswer, nil,
 		"check the weights, quantization and sampling settings"},
 }
+
+const stuckHint = "the server, or a proxy in front of it, breaks HTTP in a way that hangs the client: look at what changed " +
+	"there, and try the other PROBER_HTTP_VERSION (--http-version)"
 
 const raise = "if that is normal here, raise PROBER_TIMEOUT (--timeout)"
 

@@ -93,6 +93,10 @@ func (m *Member) InFlight() (n int, oldest time.Time) {
 	return len(m.inFlight), oldest
 }
 
+// Stuck returns how many requests did not return at their limit and have not since. Once there are two, slots are
+// skipped as [SkipStuck]: the server, or a proxy on the way to it, hangs the HTTP client.
+func (m *Member) Stuck() int { return int(m.target.Transport.stuck.n.Load()) }
+
 // Close closes idle connections.
 func (m *Member) Close() { m.target.Transport.Close() }
 
@@ -234,6 +238,8 @@ func (m *Member) Skipping() Skip {
 		return SkipWaiting
 	case time.Now().Before(m.pausedUntil):
 		return SkipBackoff
+	case m.target.Transport.stuck.full():
+		return SkipStuck
 	}
 	return ""
 }
@@ -278,6 +284,8 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		m.learnServer(c, r)
 		c.learnLimits(r)
 		c.unlearn(r, maxTokens)
+		staysOpen := r.closing == leftOpen || r.closing == endMissing
+		c.LeavesOpen = m.target.Transport.route.Reuse && staysOpen
 		if r.Outcome == OK {
 			c.learnFromAnswer(r, maxTokens)
 		}

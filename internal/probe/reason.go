@@ -24,6 +24,7 @@ var (
 	ErrNoBackend   = errors.New("the gateway has no server left")
 	ErrNothing     = errors.New("stream ended without a token or anything else in it")
 	ErrNoFinish    = errors.New("without a finish reason")
+	ErrStuck       = errors.New("the HTTP request did not return at its limit")
 )
 
 // A reasoned error has a text that may be fit for people where that of its cause is not, and the reason of that.
@@ -47,7 +48,7 @@ func withReason(err, reason error) error {
 func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
-		ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish,
+		ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish, ErrStuck,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"github.com/llm-prober/prober/internal/stream"
 )
 
@@ -27,6 +29,7 @@ type Transport struct {
 	kept   []*http.Transport // each with a connection for a next probe; none unless reuse
 
 	lookout lookout
+	stuck   stuckCount
 }
 
 // Dial opens a connection, as [net.Dialer.DialContext] does.
@@ -59,12 +62,13 @@ func NewTransport(r Route) *Transport {
 	return &Transport{route: r, lookout: newLookout()}
 }
 
-// newHTTP returns a transport of net/http that has no connection yet.
+// newHTTP returns a transport of net/http that has no connection yet. Its HTTP/2 is that of golang.org/x/net: two frames
+// of a server make that of net/http wait for itself for ever (Go 1.26, http2clientConnReadLoop.processWindowUpdate).
 func (r Route) newHTTP() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!r.HTTP2)
 	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dialer
-	return &http.Transport{
+	via := &http.Transport{
 		Proxy:              r.proxy,
 		Protocols:          protocols,
 		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dialer
@@ -78,6 +82,10 @@ func (r Route) newHTTP() *http.Transport {
 		DialContext:    r.dialer(false),
 		DialTLSContext: r.dialer(true),
 	}
+	if r.HTTP2 {
+		_, _ = http2.ConfigureTransports(via) //nolint:staticcheck // fails only for the same transport again
+	}
+	return via
 }
 
 // dialer opens connections that timestamp and track answers, with TLS, if secure, between socket and body tracker.
@@ -166,20 +174,25 @@ func (t *Transport) take() *http.Transport {
 // release keeps the connection for a next request, if that is wanted.
 func (t *Transport) release(via *http.Transport) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.route.Reuse || t.closed {
-		via.CloseIdleConnections()
-		return
+	isKept := t.route.Reuse && !t.closed
+	if isKept {
+		t.kept = append(t.kept, via)
 	}
-	t.kept = append(t.kept, via)
+	t.mu.Unlock()
+	if !isKept {
+		via.CloseIdleConnections() // may hang, see [stuckCount]: not with the lock held
+	}
 }
 
 // Close closes idle connections, and the others when their probe ends.
 func (t *Transport) Close() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, via := range t.kept {
-		via.CloseIdleConnections()
-	}
+	kept := t.kept
 	t.kept, t.closed = nil, true
+	t.mu.Unlock()
+	atOnce, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, via := range kept {
+		t.stuck.bounded(atOnce, via.CloseIdleConnections)
+	}
 }

@@ -28,6 +28,7 @@ func fixedTarget() probe.Description {
 			{Name: "fast", Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.95},
 		},
 		InFlight: func() (int, time.Time) { return 0, time.Time{} },
+		Stuck:    func() int { return 0 },
 	}
 }
 

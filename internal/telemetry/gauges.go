@@ -54,6 +54,15 @@ func activityGauges() []Instrument {
 			Help:       "Age in seconds of the oldest probe in flight. 0 if there is none.",
 			fromTarget: gaugeOf(targetState.oldestInFlight),
 		},
+		{
+			Name:  "llm.probe.stuck",
+			Unit:  "{request}",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Help: "Requests that did not return at their limit and were left behind, because the server hangs the HTTP client. " +
+				"From 2 on, slots are skipped (reason stuck).",
+			fromTarget: gaugeOf(func(s targetState) float64 { return float64(s.target.Stuck()) }),
+		},
 	}
 }
 
