@@ -30,9 +30,12 @@ help: ## this list
 check: fmt vet ## the quick loop: format, vet, and the tests that have not passed yet on this code
 	$(GO) test ./...
 
+# $(call tested,ARGUMENTS) is `go test ARGUMENTS` with a line for each test that was skipped at its end.
+tested = $(GO) test -json $(1) | $(GO) run $(CURDIR)/test/skips/main.go
+
 # Golden tests compare the generated files with what the code says. Needs Go and nothing else.
 test: fmt vet ## format, vet and all tests of the main module, again and in a random order
-	$(GO) test -shuffle=on ./...
+	$(call tested,-shuffle=on ./...)
 
 fmt:
 	@unformatted=$$(gofmt -l alerts cmd dashboards deploy internal test); \
@@ -43,7 +46,7 @@ vet:
 
 race: ## the tests of the main module with the race detector, which needs a C compiler
 	$(LAZY) $(GO) build -race ./...
-	$(GO) test -race -shuffle=on ./...
+	$(call tested,-race -shuffle=on ./...)
 
 # So many executions and not so long: a run that ends by its time now and then fails
 # with "context deadline exceeded" and no failing input (https://go.dev/issue/75804).
@@ -134,9 +137,9 @@ e2e: export PROMTOOL_BINARY := $(PROMTOOL)
 e2e: export OTELCOL_BINARY := $(OTELCOL)
 e2e: export HELM_BINARY := $(HELM)
 e2e: programs build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
-	cd test/accuracy && $(GO) test -count=1 .
-	cd test && $(GO) test -count=1 ./chart
-	cd test && $(GO) test -count=1 -timeout 30m -parallel 4 . ./history
+	cd test/accuracy && $(call tested,-count=1 .)
+	cd test && $(call tested,-count=1 ./chart)
+	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 . ./history)
 
 CHART ?= $(CURDIR)/deploy/helm/prober
 

@@ -122,8 +122,8 @@ func anchors(page string) (all []string) {
 // TestPagesNameOnlyVariablesThatExist holds that each variable that a page names is a setting.
 func TestPagesNameOnlyVariablesThatExist(t *testing.T) {
 	known := map[string]bool{
-		"PROBER_BINARY": true,                             // of the tests of the binary
-		"PROBER_X":      true, "PROBER_TARGETS_n_X": true, // any setting
+		"PROBER_BINARY": true, "PROBER_TEST_KERNEL_TIMESTAMPS": true, // of tests
+		"PROBER_X": true, "PROBER_TARGETS_n_X": true, // any setting
 	}
 	for line := range strings.Lines(read(t, "internal/config/testdata/names.txt")) {
 		known[strings.Fields(line)[0]] = true

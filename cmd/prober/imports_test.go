@@ -38,8 +38,9 @@ var imports = map[string][]string{
 	"internal/format":    {},
 
 	// Only tests import these.
-	"internal/memconn": {},
-	"internal/golden":  {},
+	"internal/memconn":    {},
+	"internal/golden":     {},
+	"internal/kerneltest": {},
 
 	// What is shipped beside the program imports nothing of it.
 	"alerts":              {},

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/kerneltest"
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -122,15 +123,23 @@ func (p *paced) send(w http.ResponseWriter, frame string) {
 }
 
 // TestTheKernelTimestamps holds that a probe on sockets has the kernel's timestamps where there are any, unless told
-// not to. The first socket of a machine that asks for them may be served a little later.
+// not to.
 func TestTheKernelTimestamps(t *testing.T) {
-	stream.EnableTimestamps()
+	awaitKernelTimestamps(t)
 	server := onSockets(t, false, twoTokens.stream, nil)
 	equal(t, "timestamps", ByUser, at(server.URL, Route{UserTimestamps: true}).ask(t).Timestamps)
+}
+
+// awaitKernelTimestamps asks for the kernel's timestamps until a probe has them. The first socket of a machine that
+// asks for them may be served a little later.
+func awaitKernelTimestamps(t *testing.T) {
+	t.Helper()
+	stream.EnableTimestamps()
+	server := onSockets(t, false, twoTokens.stream, nil)
 	for range 100 {
 		if at(server.URL, Route{}).ask(t).Timestamps == ByKernel {
 			return
 		}
 	}
-	t.Skip("no timestamps of the kernel here")
+	kerneltest.MissTimestamps(t)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/internal/kerneltest"
 )
 
 // TestConnTakesTheKernelsTimestamp holds that a timestamp is the arrival, and not the moment at which somebody came to
@@ -32,8 +34,8 @@ func TestConnTakesTheKernelsTimestamp(t *testing.T) {
 	}
 }
 
-// timestamped returns both ends of a connection whose reads have timestamps of the kernel. Where the kernel gives none,
-// it skips the test.
+// timestamped returns both ends of a connection whose reads have timestamps of the kernel. Without
+// them the test ends.
 func timestamped(t *testing.T) (conn *Conn, server net.Conn) {
 	t.Helper()
 	client, server := dialled(t)
@@ -46,7 +48,7 @@ func timestamped(t *testing.T) (conn *Conn, server net.Conn) {
 			return conn, server
 		}
 	}
-	t.Skip("no timestamps of the kernel here")
+	kerneltest.MissTimestamps(t)
 	return nil, nil
 }
 

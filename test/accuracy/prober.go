@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // newProber returns a reader that is the product, from the request to the result. Each stream has its own connection.
 func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	target := newTarget(j, dialect)
-	debug.SetGCPercent(35) // as prober run does
+	// As prober run does.
+	debug.SetGCPercent(35)
+	stream.EnableTimestamps()
 	return func(ctx context.Context) (func() seen, error) {
 		r := target.Probe(ctx, ask)
 		switch n := len(r.Tokens); {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/internal/kerneltest"
 )
 
 // TestMain makes a server and a client of the test binary as well.
@@ -24,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAllFramesAreJoined measures two short streams with real processes. It says
-// nothing of times.
+// TestAllFramesAreJoined measures two short streams with real processes. It says nothing of how exact the times are, but
+// holds that the arrivals of the prober are the kernel's, unless they are not meant to be.
 func TestAllFramesAreJoined(t *testing.T) {
 	var out, progress bytes.Buffer
 	args := strings.Fields("-streams 1,2 -tokens 20 -tokens-alone 10 -gap 2ms -spread 10ms -runs 1")
@@ -42,6 +45,11 @@ func TestAllFramesAreJoined(t *testing.T) {
 				t.Errorf("not %d rows %q in\n%s", tables, row, out.String())
 			}
 		}
+	}
+	arrivalsByKernel := regexp.MustCompile(`(?m)^\| 2 \| prober, kernel timestamps \|(?:[^|]+\|){11} [0-9.]+% \|`)
+	if !arrivalsByKernel.MatchString(out.String()) {
+		t.Logf("no share of kernel timestamps in\n%s", out.String())
+		kerneltest.MissTimestamps(t)
 	}
 	if n := strings.Count(progress.String(), "\n"); n != 6 {
 		t.Errorf("%d lines of progress in\n%s", n, progress.String())
