@@ -43,8 +43,7 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 }
 
 // TestInstanceCountsWhatAHangingServerCosts holds that a server that never answers is a timeout at its limit, and its
-// slots are skipped and counted, while the other target is probed as before. Connections that are kept must not outlive
-// the instance: their goroutines would fail the bubble.
+// slots are skipped and counted, while the other target is probed as before.
 func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := newNetwork(t, "a", "b")

@@ -329,21 +329,37 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 }
 
 // TestAKeyIsRotated holds that a new key in the file of the old one is used without a restart, that the series go on,
-// and that the new client need not be asked again for its capabilities nor has more tokens to spend.
+// and that the new client need not be asked again for its capabilities nor has more tokens to spend. Neither the start
+// nor a reload, one that is refused included, leaves the content of the file in memory.
 func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, "key", "sk-old")
 		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_API_KEY_FILE", m.file("key"),
+		d := &Daemon{}
+		expectReleased := func(after string) {
+			t.Helper()
+			data, err := d.Files.Read(m.file("key"))
+			if err != nil || len(data) > 0 {
+				t.Errorf("after %s the content of the key file is still there: %q, %v", after, data, err)
+			}
+		}
+		prober := servers.start(d, "PROBER_API_KEY_FILE", m.file("key"),
 			"PROBER_TOKEN_BUDGET_PER_DAY", "850") // ten probes
 		time.Sleep(time.Minute)
 		prober.expectSlots("a:80", "ok=6")
+		expectReleased("the start")
 		m.swap("key", "sk-new")
 		time.Sleep(11 * time.Second) // two reload intervals, in which the file changes and stays the same, and a slot
 		servers.expectLastRequest("a", "a", "Bearer sk-new")
 		prober.expectLogged(1, "reloaded")
+		expectReleased("a reload")
 		prober.expectMetrics(map[string]float64{`llm_probe_target_info{target="a:80",exact_output="yes"}`: 1})
 		time.Sleep(10 * time.Minute)
 		prober.expectSlots("a:80", "ok=10 budget=57")
+
+		prober.options.Environ["PROBER_QPS"] = "often"
+		status, _ := prober.ask(http.MethodPut, "/-/reload") // as POST
+		expectEqual(t, "status of a reload that is refused", status, http.StatusInternalServerError)
+		expectReleased("a reload that was refused")
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -219,6 +220,7 @@ func slotsByTarget(metrics string) map[string]string {
 type servers struct {
 	t        *testing.T
 	listener *memconn.Listener
+	open     atomic.Int64 // connections that the prober has not closed
 
 	mu        sync.Mutex
 	simulated map[string]*sim.Server
@@ -226,6 +228,7 @@ type servers struct {
 	down      map[string]bool             // hosts that refuse connections
 	addresses []string                    // of every name that is looked up
 	failing   bool                        // the name server does not answer
+	lookups   int                         // how often the name server was asked
 	requests  map[string]int              // by host and path, since the last write
 }
 
@@ -275,13 +278,30 @@ func (s *servers) dial(ctx context.Context, network, address string) (net.Conn, 
 	if down {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	}
-	return s.listener.Dial(ctx, network, address)
+	conn, err := s.listener.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	s.open.Add(1)
+	return countedConn{Conn: conn, closed: sync.OnceFunc(func() { s.open.Add(-1) })}, nil
+}
+
+// A countedConn calls closed when it is closed by the prober.
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c countedConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
 }
 
 // lookup is a [Lookup].
 func (s *servers) lookup(_ context.Context, family, _ string) (list []netip.Addr, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lookups++
 	if s.failing {
 		return nil, &net.DNSError{Err: "no answer"}
 	}

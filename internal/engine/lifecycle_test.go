@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// A holding is what a runner holds.
+type holding struct {
+	Connections  int64 // that are open
+	Goroutines   int   // beside those that ran before the first probe
+	Jobs, Ending int
+	Budgets      int
+	Series       int // targets on /metrics
+	DataSets     int // that later loads take over
+}
+
+// goroutines returns how many goroutines of the bubble there are: not those of the runtime, such as for finalizers.
+func goroutines() int {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return bytes.Count(stacks, []byte("synctest bubble"))
+}
+
+// holds returns what the runner holds now. The goroutines are counted from a number on.
+func (d *diary) holds(before int) holding {
+	synctest.Wait()
+	goroutines := goroutines() - before
+	r := d.runner
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return holding{
+		Connections: d.servers.open.Load(), Goroutines: goroutines, Jobs: len(r.jobs), Ending: len(r.ending),
+		Budgets: len(r.budgets), Series: len(r.Observers.described), DataSets: len(r.files.inForce.dataSets),
+	}
+}
+
+// expectHolding expects what the runner holds.
+func (d *diary) expectHolding(when string, before int, want holding) {
+	d.t.Helper()
+	if diff := cmp.Diff(want, d.holds(before)); diff != "" {
+		d.t.Errorf("%s (-want +got):\n%s", when, diff)
+	}
+}
+
+// TestARunnerHoldsNoMoreThanItNeeds holds that nothing grows while a prober runs for months: with every reload that
+// changes the target and its data set, with every day that gives the replica of a name another address. Nothing is left
+// after Stop. The connection is one that is reused.
+func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
+	const interval = 100 * time.Second // shorter than a connection is kept idle
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		before := goroutines()
+		set := filepath.Join(t.TempDir(), "set.jsonl")
+		var want holding
+		for n := range 100 {
+			writeFile(t, set, fmt.Sprintf(`{"prompt": "the data set number %d"}`, n))
+			d.apply("", "QPS=0.01", "CONNECTION=reuse", "TARGETS_0_URL=http://a", fmt.Sprintf("TIMEOUT=%ds", 10+n%2),
+				"PROMPT=dataset", "DATASET_FILE="+set)
+			time.Sleep(interval + time.Second)
+			if n == 0 {
+				want = d.holds(before)
+			}
+			d.expectHolding(fmt.Sprintf("after reload %d", n), before, want)
+		}
+		want.DataSets = 0
+		if want.Goroutines < 1 || want.Connections != 1 || want.Jobs != 1 || want.Budgets != 1 || want.Series != 1 {
+			t.Errorf("one target is probed, and the runner holds %+v", want)
+		}
+
+		// The tokens of a replica count until the end of its day.
+		for n := range 3 {
+			if n > 0 {
+				time.Sleep(24 * time.Hour)
+			}
+			d.servers.change(func(s *servers) { s.addresses = []string{fmt.Sprint("10.0.0.", n+1)} })
+			if n == 0 {
+				d.apply("", "QPS=0.01", "CONNECTION=reuse", "TARGETS_0_URL=dns+http://a")
+			}
+			d.runner.LookUp(t.Context())
+			time.Sleep(interval + time.Second)
+			want.Budgets = 2
+			d.expectHolding(fmt.Sprintf("with address %d", n), before, want)
+		}
+
+		d.runner.Stop(time.Minute)
+		left := d.holds(before)
+		if left.Connections != 0 || left.Goroutines > 0 {
+			t.Errorf("after the end: %+v", left)
+		}
+	})
+}
+
+// TestLookupsRestDuringADrain holds that the addresses stay as they are while nothing is probed.
+func TestLookupsRestDuringADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		d.servers.addresses = []string{"10.0.0.1"}
+		d.apply("", "TARGETS_0_URL=dns+http://a")
+		before := d.servers.lookups
+		d.runner.SetDraining(true)
+		d.servers.change(func(s *servers) { s.addresses = []string{"10.0.0.2"} })
+		d.runner.LookUp(t.Context())
+		if d.servers.lookups != before || d.runner.targets[0].Address != "10.0.0.1" {
+			t.Errorf("%d lookups before the drain, %d after; now probed: %s",
+				before, d.servers.lookups, d.runner.targets[0].Address)
+		}
+		d.runner.SetDraining(false)
+		d.runner.LookUp(t.Context())
+		if d.runner.targets[0].Address != "10.0.0.2" {
+			t.Errorf("after the drain %s is probed", d.runner.targets[0].Address)
+		}
+	})
+}
+
+// TestAChangedTargetInheritsFromItself holds that of two targets which ask the same server, each goes on after a reload
+// with what it learned itself: here that the server asked one of them for a pause.
+func TestAChangedTargetInheritsFromItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		d.servers.once("a/v1/chat/completions", 1, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			http.Error(w, "too many requests", http.StatusTooManyRequests)
+		})
+		both := []string{
+			"TARGETS_0_NAME=x", "TARGETS_0_URL=http://a", "TARGETS_1_NAME=y", "TARGETS_1_URL=http://a", "BACKOFF_LIMIT=1h",
+		}
+		paused := func() map[string]bool {
+			are := map[string]bool{}
+			for _, j := range d.runner.jobs {
+				are[j.Members[0].Name()] = j.Members[0].Skipping() == probe.SkipBackoff
+			}
+			return are
+		}
+		d.apply("", both...)
+		time.Sleep(time.Minute)
+		want := paused()
+		if want["x"] == want["y"] {
+			t.Fatalf("paused: %v; want one of them to be", want)
+		}
+		d.apply("", append(both, "TIMEOUT=7s")...)
+		if diff := cmp.Diff(want, paused()); diff != "" {
+			t.Errorf("paused after a reload (-before +after):\n%s", diff)
+		}
+	})
+}
