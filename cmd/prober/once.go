@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +39,7 @@ for what --fail-on names.`,
 			}
 			allOK := true
 			for _, j := range jobs {
-				ok, err := g.probeOnce(cmd.Context(), cmd.OutOrStdout(), j)
+				ok, err := g.probeOnce(cmd, j)
 				if err != nil {
 					return err
 				}
@@ -55,13 +54,17 @@ for what --fail-on names.`,
 }
 
 // probeOnce sends one probe to each target of a job and shows what happened. It reports whether all outcomes are ok.
-func (g *gate) probeOnce(ctx context.Context, out io.Writer, j *engine.Job) (allOK bool, err error) {
+func (g *gate) probeOnce(cmd *cobra.Command, j *engine.Job) (allOK bool, err error) {
+	out := cmd.OutOrStdout()
 	j.Insist()
-	results, _, err := j.Once(ctx)
+	results, _, err := j.Once(cmd.Context())
 	allOK = true
 	for _, r := range results {
 		allOK = allOK && r.Outcome == probe.OK
 		err = errors.Join(err, g.showResult(out, r))
+		if r.Stack != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", r.Stack)
+		}
 	}
 	if g.format != "json" {
 		printLengths(out, j)

@@ -68,7 +68,7 @@ func (t *tally) Record(r *probe.Result) {
 		m.failed++
 	}
 	t.mu.Unlock()
-	if r.Outcome != probe.Canceled && t.showsRequests() {
+	if (r.Outcome != probe.Canceled || r.Stack != nil) && t.showsRequests() {
 		t.run.Screen.Live(report.RequestLine(s))
 	}
 }

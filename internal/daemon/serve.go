@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.uber.org/zap"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // serve starts to serve HTTP. Once ctx is done, requests for a reload are refused. The channel gets an error if serving
@@ -33,7 +36,7 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloaded) (*h
 	scrapes, _ := zap.NewStdLogAt(d.Log, zap.WarnLevel) // the error is of levels that do not exist
 	scrapes.SetPrefix("scrape failed: ")
 	mux.Handle("/metrics", d.observers.Metrics.Handler(scrapes))
-	server := newServer(mux, d.Log)
+	server := newServer(mux, newServerLog(d.Log, func() { d.observers.Metrics.Add(telemetry.InternalErrors, 1) }))
 	failed := make(chan error, 1)
 	toolkit := slog.New(toolkitLog{oncePerMinute(d.Log)})
 	flags := &web.FlagConfig{WebConfigFile: &d.Config.WebConfigFile}
@@ -56,7 +59,7 @@ const (
 // newServer returns a server that refuses requests which a page of another origin makes a browser POST. It drops
 // clients that send nothing, never end their request, or do not read the answer: an unread scrape holds all metrics in
 // memory.
-func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
+func newServer(mux *http.ServeMux, log *log.Logger) *http.Server {
 	// The server waits for the end of a body. The time for a whole request is not bounded: a reload may take longer.
 	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {
@@ -65,7 +68,7 @@ func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 		mux.ServeHTTP(w, r)
 	})
 	return &http.Server{
-		ErrorLog:          newServerLog(log),
+		ErrorLog:          log,
 		Handler:           http.NewCrossOriginProtection().Handler(bounded),
 		ReadHeaderTimeout: headerLimit,
 		WriteTimeout:      writeLimit,

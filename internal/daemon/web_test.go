@@ -154,7 +154,7 @@ func TestServerDropsClients(t *testing.T) {
 				begun, ended := time.Now(), make(chan time.Duration, 1)
 				mux := http.NewServeMux()
 				mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
-				s := newServer(mux, zap.NewNop())
+				s := newServer(mux, newServerLog(zap.NewNop(), nil))
 				s.ConnState = func(_ net.Conn, state http.ConnState) {
 					if state == http.StateClosed {
 						ended <- time.Since(begun)

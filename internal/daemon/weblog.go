@@ -11,9 +11,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// newServerLog returns the log of the HTTP server: what net/http says of connections and handlers.
-func newServerLog(to *zap.Logger) *log.Logger {
-	return log.New(serverLog{log: to, seldom: oncePerMinute(to)}, "", 0)
+// newServerLog returns the log of the HTTP server: what net/http says of connections and handlers. For each panic of a
+// handler it calls panicked.
+func newServerLog(to *zap.Logger, panicked func()) *log.Logger {
+	return log.New(serverLog{log: to, seldom: oncePerMinute(to), panicked: panicked}, "", 0)
 }
 
 // oncePerMinute returns a logger that writes each message once a minute, whatever its fields.
@@ -25,8 +26,9 @@ func oncePerMinute(to *zap.Logger) *zap.Logger {
 
 // A serverLog sorts the lines of net/http by what they are about: they carry no level.
 type serverLog struct {
-	log    *zap.Logger
-	seldom *zap.Logger // for what every client may cause, see oncePerMinute
+	log      *zap.Logger
+	seldom   *zap.Logger // for what every client may cause, see oncePerMinute
+	panicked func()
 }
 
 // Write takes one entry of the log, which has several lines if it is a panic.
@@ -37,6 +39,7 @@ func (l serverLog) Write(entry []byte) (int, error) {
 	case strings.HasPrefix(first, "http: panic serving"):
 		l.log.Error("panic while an HTTP request was served; please report it", zap.String("panic", first),
 			zap.String("stack", rest))
+		l.panicked()
 	case strings.HasPrefix(first, "http: TLS handshake error") && !brokenOff(first):
 		l.seldom.Warn("TLS handshake failed; other failures are not logged for a minute", zap.String("error", first))
 	default:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,14 +20,16 @@ import (
 	"github.com/llm-prober/prober/internal/memconn"
 )
 
-// TestPanicOfAHandlerIsAnError holds that it is logged at error with its stack, and that the client gets no answer.
+// TestPanicOfAHandlerIsAnError holds that it is logged at error with its stack and counted, and that the client gets no
+// answer.
 func TestPanicOfAHandlerIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zapcore.WarnLevel)
 		mux := http.NewServeMux()
 		mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) { panic("of a handler") })
 		listener := memconn.Listen(memconn.Buffer)
-		memconn.ServeOn(t, newServer(mux, zap.New(core)), listener)
+		var panics atomic.Int64
+		memconn.ServeOn(t, newServer(mux, newServerLog(zap.New(core), func() { panics.Add(1) })), listener)
 		transport := &http.Transport{DialContext: listener.Dial, DisableKeepAlives: true}
 		for range 2 {
 			response, err := (&http.Client{Transport: transport}).Get("http://prober/") //nolint:noctx // in memory
@@ -37,8 +40,8 @@ func TestPanicOfAHandlerIsAnError(t *testing.T) {
 		}
 		synctest.Wait()
 		entries := logs.FilterMessage("panic while an HTTP request was served; please report it").All()
-		if len(entries) != 2 {
-			t.Fatalf("logged %v, want two panics", logs.All())
+		if len(entries) != 2 || panics.Load() != 2 {
+			t.Fatalf("%d panics counted and %v logged, want two", panics.Load(), logs.All())
 		}
 		fields := entries[0].ContextMap()
 		stack, _ := fields["stack"].(string)
@@ -53,7 +56,7 @@ func TestPanicOfAHandlerIsAnError(t *testing.T) {
 func TestServerLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zapcore.DebugLevel)
-		server := newServerLog(zap.New(core))
+		server := newServerLog(zap.New(core), nil)
 		toolkit := slog.New(toolkitLog{oncePerMinute(zap.New(core))})
 		expect := func(when string, level zapcore.Level, want int) {
 			t.Helper()

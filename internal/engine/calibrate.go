@@ -104,7 +104,7 @@ func (j *Job) round(ctx context.Context, round uint64, first, end int) (results 
 		}
 		if reason != "" {
 			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), skipText(reason)))
-		} else if r.Outcome != probe.Canceled {
+		} else if r.Outcome != probe.Canceled || r.Stack != nil {
 			results = append(results, r)
 		}
 	}

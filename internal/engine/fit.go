@@ -57,7 +57,7 @@ func (j *Job) prepare(ctx context.Context, members []int) {
 	var introducing sync.WaitGroup
 	for _, i := range members {
 		introducing.Go(func() {
-			defer survive(j.log, "asking what a server is", j)
+			defer j.failures.survive("asking what a server is")
 			answers[i] = j.Members[i].Introduce(ctx) == nil
 		})
 	}
@@ -88,8 +88,9 @@ func (j *Job) fitByAny(ctx context.Context, members []int, round uint64) {
 		ended := make(chan struct{})
 		fitting.Go(func() {
 			defer close(ended)
-			defer survive(j.log, "writing prompts", j)
-			_, _ = j.fit(ctx, i, round)
+			defer j.failures.survive("writing prompts")
+			failed, _ := j.fit(ctx, i, round)
+			j.failures.noteResult(failed)
 			if j.isCounted(round) {
 				cancel() // the others need not go on
 			}

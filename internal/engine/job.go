@@ -44,6 +44,8 @@ type Job struct {
 	ended  atomic.Bool   // it was stopped, and observers no longer describe its targets
 	log    *zap.Logger   // gets what is found out about the length of the prompts
 
+	failures failures // of the prober itself, while it works for this job
+
 	stop context.CancelFunc // lets no more probes begin; nil until a [Runner] begins the job
 	done chan struct{}      // closed when the job has been stopped and its last probe has ended
 }
@@ -81,6 +83,7 @@ func newJob(t config.Target, prompts prompt.Options) *Job {
 		writer:     prompt.NewWriter(prompts),
 		length:     newLength(),
 		log:        zap.NewNop(),
+		failures:   failures{log: zap.NewNop()},
 	}
 }
 

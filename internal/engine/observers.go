@@ -80,11 +80,12 @@ type jobRecorder struct {
 	job       *Job
 }
 
-// Record shows a result. It drops canceled probes, and connections that are refused during a drain, because the server
-// has been told to stop as well.
+// Record shows a result. It drops canceled probes, of which it only notes that the prober itself failed, and
+// connections that are refused during a drain, because the server has been told to stop as well.
 func (to jobRecorder) Record(r *probe.Result) {
 	o := to.observers
-	defer survive(o.log, "recording a result", to.job)
+	defer to.job.failures.survive("recording a result")
+	to.job.failures.noteResult(r)
 	if r.Outcome == probe.Canceled || r.Outcome == probe.Connect && o.draining.Load() {
 		return
 	}
@@ -97,7 +98,7 @@ func (to jobRecorder) Record(r *probe.Result) {
 // Skipped counts a slot without a probe.
 func (to jobRecorder) Skipped(target string, reason probe.Skip) {
 	o := to.observers
-	defer survive(o.log, "noting a skipped slot", to.job)
+	defer to.job.failures.survive("noting a skipped slot")
 	if reason == probe.SkipWaiting {
 		o.describe(to.job) // the notes say why
 	}

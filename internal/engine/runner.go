@@ -193,6 +193,7 @@ func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
 	j.log = r.Log.With(zap.String("group", j.Plan.Name))
+	j.failures = failures{log: j.log, metrics: r.Observers.Metrics}
 	for i, m := range j.Members {
 		m.Draining.Store(r.Draining())
 		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
@@ -273,7 +274,7 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 // prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other
 // groups do the same. A server that hangs delays the first slot by twice fitWait at most; the slots then try again.
 func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
-	defer survive(r.Log, "writing prompts", j)
+	defer j.failures.survive("writing prompts")
 	wait, cancel := context.WithTimeout(ctx, fitWait)
 	defer cancel()
 	if r.fits.Acquire(wait, 1) == nil {
@@ -290,7 +291,7 @@ const lookAgain = 24 * time.Hour
 // between does what would delay the next round: it makes the next prompt exact, if a server has answered since the last
 // time, and asks the servers once a day what they are.
 func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
-	defer survive(r.Log, "writing prompts", j)
+	defer j.failures.survive("writing prompts")
 	limited, stop := context.WithTimeout(ctx, fitWait)
 	defer stop()
 	if j.heard.Swap(false) {
@@ -299,21 +300,12 @@ func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 	var looking sync.WaitGroup
 	for _, i := range j.active() {
 		looking.Go(func() {
-			defer survive(r.Log, "asking what a server is", j)
+			defer j.failures.survive("asking what a server is")
 			j.Members[i].LookAgain(limited, lookAgain)
 		})
 	}
 	looking.Wait()
 	r.Observers.describe(j)
-}
-
-// survive recovers from a panic of the prober itself and logs it: the other jobs go on. It is deferred.
-func survive(log *zap.Logger, doing string, j *Job) {
-	p := recover()
-	if p != nil {
-		log.Error("panic while "+doing+"; please report it",
-			zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
-	}
 }
 
 // admit waits for the server of member i of j, and then lets it be probed like the others.

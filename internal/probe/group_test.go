@@ -28,10 +28,10 @@ func (l *log) write(format string, args ...any) {
 
 func (l *log) Record(r *Result) {
 	says := ""
-	if r.Outcome == Malformed {
+	if r.Stack != nil {
 		says = ": " + r.Err.Error()
 	}
-	if r.Outcome != Canceled {
+	if r.Outcome != Canceled || r.Stack != nil {
 		l.write("%s %s round %d due %v start %v%s", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch),
 			says)
 	}
@@ -153,10 +153,10 @@ func TestGroup(t *testing.T) {
 			"prompt 2", "a rate_limited round 2 due 20s start 20s",
 		}},
 		"panics": {members: []http.HandlerFunc{second, second}, change: panics, want: []string{
-			"a malformed round 0 due 0s start 0s: prober panicked, please report it: written",
-			"b malformed round 0 due 0s start 0s: prober panicked, please report it: written",
+			"a canceled round 0 due 0s start 0s: prober panicked, please report it: written",
+			"b canceled round 0 due 0s start 0s: prober panicked, please report it: written",
 			"prompt 1", "b ok round 1 due 10s start 10s",
-			"a malformed round 1 due 11s start 11s: prober panicked, please report it: learned",
+			"a canceled round 1 due 11s start 11s: prober panicked, please report it: learned",
 			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}},
 		"stopped": {members: slow, stop: time.Second, took: 2 * time.Second,

@@ -22,7 +22,8 @@ func (r *Result) Failure() string {
 	return string(r.Outcome) + ": " + format.Clean(r.Err.Error())
 }
 
-// Hint returns what to do about a failed result, in one sentence; empty for results that are ok or canceled.
+// Hint returns what to do about a failed result, in one sentence; empty for results that are ok or canceled, unless the
+// prober itself failed.
 func (r *Result) Hint() string {
 	i := slices.IndexFunc(hints, func(h hint) bool { return h.outcome == r.Outcome && (h.fits == nil || h.fits(r)) })
 	if i < 0 {
@@ -53,6 +54,9 @@ type hint struct {
 
 // hints has at least one hint for each outcome that is a failure; the first that fits counts.
 var hints = []hint{
+	{Canceled, func(r *Result) bool { return r.Stack != nil },
+		"the prober itself failed, which says nothing about the server: please report it, with what it was asked to do"},
+
 	{DNS, nil,
 		"check the host name in the URL, and that the resolver of this machine or pod answers"},
 

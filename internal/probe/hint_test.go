@@ -39,6 +39,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		r    *Result
 		want string
 	}{
+		{&Result{Outcome: Canceled, Stack: []byte("goroutine 1")}, "the prober itself failed"},
 		{with(Connect, wrapped(os.NewSyscallError("connect", syscall.ECONNREFUSED))), "nothing listens there"},
 		{with(Connect, wrapped(syscall.EHOSTUNREACH)), "no route"},
 		{with(Connect, wrapped(syscall.ECONNRESET)), "closed the connection at once"},

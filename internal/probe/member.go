@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -194,11 +195,12 @@ func (m *Member) learnWarm(q Question, r *Result) {
 	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
-// survive turns a panic of the prober into a failed probe, so that the others go on. The caller defers it.
+// survive turns a panic of the prober into a probe that does not count, so that the others go on. The caller defers it.
 func (m *Member) survive(r **Result, start time.Time) {
 	p := recover()
 	if p != nil {
-		*r = m.Unreached(start, failure(Malformed, "prober panicked, please report it: %v", p))
+		*r = m.Unreached(start, failure(Canceled, "prober panicked, please report it: %v", p))
+		(*r).Stack = debug.Stack()
 	}
 }
 

@@ -197,13 +197,19 @@ func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
 	}
 }
 
-func TestPanicIsAFailedProbe(t *testing.T) {
+// TestAPanicSaysNothingOfTheServer holds that a failure of the prober itself is not counted, and that its result says
+// where it happened.
+func TestAPanicSaysNothingOfTheServer(t *testing.T) {
 	inBubble(t, "panic", func(t *testing.T) {
 		target := serve(t, twoIn(ms).stream)
 		broken := *target.Dialect
 		broken.Path = func(wire.Ask) string { panic("mistake") }
 		target.Dialect = &broken
-		endsAs(t, NewMember(target, "m", 1).Probe(t.Context(), question(2)), Malformed, "mistake")
+		r := NewMember(target, "m", 1).Probe(t.Context(), question(2))
+		endsAs(t, r, Canceled, "mistake")
+		if !strings.Contains(string(r.Stack), "TestAPanicSaysNothingOfTheServer") {
+			t.Errorf("the stack is %s", r.Stack)
+		}
 	})
 }
 

@@ -25,7 +25,7 @@ const (
 	Empty        Outcome = "empty"        // a clean end without a single token
 	WrongLength  Outcome = "wrong_length" // prompt or answer is not as long as asked
 	WrongAnswer  Outcome = "wrong_answer" // the canary failed
-	Canceled     Outcome = "canceled"     // we shut down; never counted
+	Canceled     Outcome = "canceled"     // we shut down, or failed ourselves; never counted
 )
 
 // Outcomes returns every outcome that is counted, in the order of the design: all but [Canceled].

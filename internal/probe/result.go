@@ -46,6 +46,7 @@ type Result struct {
 	TraceID    string    // 32 hex digits; also sent as traceparent
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // what is unreliable about the numbers
+	Stack      []byte    // where the prober itself failed, which says nothing about the server; nil if it did not
 
 	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.
 	rejected []byte

@@ -192,7 +192,7 @@ func (w *waterfall) verdict() {
 	r := w.result
 	words := cmp.Or(orEmpty(r.Hint), "complete response")
 	if r.Outcome == probe.Canceled {
-		words = "the prober shut down; not counted"
+		words = cmp.Or(orEmpty(r.Hint), "the prober shut down") + "; not counted"
 	}
 	if r.Outcome == probe.OK && r.Usage.Output != nil {
 		words += ", " + format.Count(*r.Usage.Output, "token")

@@ -10,6 +10,7 @@ import (
 const (
 	ExportFailures = "llm.prober.export_failures"
 	LookupFailures = "llm.prober.dns_lookup_failures"
+	InternalErrors = "llm.prober.internal_errors"
 
 	skippedProbes  = "llm.probe.skipped"
 	buildInfo      = "llm.prober.build_info"

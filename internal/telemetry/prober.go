@@ -93,6 +93,14 @@ func stateOfProber() []Instrument {
 			Scope: ScopeProber,
 			Help:  "Failed DNS lookups of the hosts in dns+ URLs. The last known addresses remain in use.",
 		},
+		{
+			Name:  InternalErrors,
+			Unit:  "{error}",
+			Kind:  Counter,
+			Scope: ScopeProber,
+			Help: "Failures of the prober itself (panics), which it survived and logged with their stack. What was " +
+				"being probed is not counted.",
+		},
 	}
 }
 

@@ -180,7 +180,7 @@ func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	}
 }
 
-// Add adds to a counter of the prober itself: [ExportFailures] or [LookupFailures].
+// Add adds to a counter of the prober itself: [ExportFailures], [LookupFailures] or [InternalErrors].
 func (r *Recorder) Add(name string, n float64) {
 	observe(r.proberSeries[seriesID{instrument: name}], n, trace.SpanContext{})
 }

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"runtime/debug"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/telemetry"
+)
+
+// failures take the panics of the prober itself: they are logged and counted, and everything else goes on.
+type failures struct {
+	log     *zap.Logger
+	metrics *telemetry.Recorder // nil: they are not counted
+}
+
+// survive recovers from a panic. It is deferred.
+func (f failures) survive(doing string) {
+	p := recover()
+	if p != nil {
+		f.note("panic while "+doing+"; please report it", p, debug.Stack())
+	}
+}
+
+// noteResult notes the panic of a probe; there is none in most results, nor in nil.
+func (f failures) noteResult(r *probe.Result) {
+	if r != nil && r.Stack != nil {
+		f.note("panic while probing; please report it", r.Err.Error(), r.Stack, zap.String("target", r.Target))
+	}
+}
+
+// note logs and counts a panic.
+func (f failures) note(message string, problem any, stack []byte, fields ...zap.Field) {
+	fields = append(fields, zap.Any("panic", problem), zap.String("stack", string(stack)))
+	f.log.Error(message, fields...)
+	if f.metrics != nil {
+		f.metrics.Add(telemetry.InternalErrors, 1)
+	}
+}
