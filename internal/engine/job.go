@@ -42,6 +42,7 @@ type Job struct {
 	heard  atomic.Bool   // a probe was answered since the last call of [Job.FitAhead]
 	files  []fingerprint // the hashes of the files that the targets name
 	ended  atomic.Bool   // it was stopped, and observers no longer describe its targets
+	late   []atomic.Bool // by member: its target is asked something else by now, and no result of this job belongs to it
 	log    *zap.Logger   // gets what is found out about the length of the prompts
 
 	failures failures // of the prober itself, while it works for this job
@@ -127,6 +128,7 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 	j.Targets = append(j.Targets, t)
 	j.shown = append(j.shown, t)
 	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
+	j.late = make([]atomic.Bool, len(j.Members))
 	return nil
 }
 
@@ -153,9 +155,18 @@ func (j *Job) Close() {
 	}
 }
 
+// place returns which member of j a target is; -1 if it is none.
+func (j *Job) place(target string) int {
+	return slices.IndexFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
+}
+
 // has reports whether a target is a member of j.
-func (j *Job) has(target string) bool {
-	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
+func (j *Job) has(target string) bool { return j.place(target) >= 0 }
+
+// isLate reports whether results of j no longer belong to a target.
+func (j *Job) isLate(target string) bool {
+	i := j.place(target)
+	return i >= 0 && j.late[i].Load()
 }
 
 // same reports whether o probes the same targets in the same way, with files of the same contents.
@@ -170,6 +181,22 @@ func probed(targets []config.Target) []config.Target {
 		targets[i].Labels, targets[i].Objectives, targets[i].GivenObjectives = nil, nil, nil
 	}
 	return targets
+}
+
+// measuresAs reports whether member i of j measures what member k of o measures: results of either may stand in the same
+// series. What only decides when a probe starts and ends, or what is made of it, does not matter.
+func (j *Job) measuresAs(i int, o *Job, k int) bool {
+	what := func(t config.Target) config.Target {
+		t = probed([]config.Target{t})[0]
+		t.QPS, t.Arrival, t.MaxInFlight = 0, "", 0
+		t.Timeout, t.StallTimeout, t.BackoffLimit, t.WaitForReady = 0, 0, 0, 0
+		t.TokenBudgetPerDay = 0
+		t.APIKey = t.Identity().APIKey
+		return t
+	}
+	mine, others := j.Prompts.Dataset, o.Prompts.Dataset // equal files have the same data set, see [Files]
+	sameSet := len(mine) == len(others) && (len(mine) == 0 || &mine[0] == &others[0])
+	return sameSet && reflect.DeepEqual(what(j.Targets[i]), what(o.Targets[k]))
 }
 
 // Inherit takes over what the members of an earlier job learned about their servers.

@@ -3,9 +3,12 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,11 +97,50 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 		}
 
 		d.runner.Stop(time.Minute)
+		time.Sleep(time.Second) // for the server's ends of the connections
 		left := d.holds(before)
 		if left.Connections != 0 || left.Goroutines > 0 {
 			t.Errorf("after the end: %+v", left)
 		}
 	})
+}
+
+// TestTheLastResultBeforeAReload holds that a probe which a reload finds in flight is counted, on /metrics and on the
+// page, only if the target as it is now would ask the same.
+func TestTheLastResultBeforeAReload(t *testing.T) {
+	for setting, want := range map[string]int{
+		"QPS=0.2": 1, "TIMEOUT=99s": 1, "LABELS=team=search": 1, "TOKEN_BUDGET_PER_DAY=1000000": 1, "MAX_IN_FLIGHT=2": 1,
+		"MAX_TOKENS=3999": 0, "PROMPT_TOKENS=81": 0, "PROMPT=warm": 0, "CONNECTION=reuse": 0, "TARGETS_0_URL=http://b": 0,
+		"DATASET_FILE=testdata/prompts.jsonl": 0, "TARGETS_0_MODEL=m": 0,
+	} {
+		t.Run(setting, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDiary(t)
+				before := []string{"TARGETS_0_NAME=x", "TARGETS_0_URL=http://a", "MAX_TOKENS=4000"} // four seconds
+				changed := []string{setting}
+				if strings.HasPrefix(setting, "DATASET_FILE") {
+					set := filepath.Join(t.TempDir(), "set.jsonl")
+					writeFile(t, set, `{"prompt": "the set before"}`)
+					before = append(before, "PROMPT=dataset", "DATASET_FILE="+set)
+				}
+				d.apply("", before...)
+				for inFlight := 0; inFlight == 0; {
+					time.Sleep(time.Second)
+					inFlight, _ = d.runner.jobs[0].Members[0].InFlight()
+				}
+				d.apply("", append(before, changed...)...)
+				d.runner.SetDraining(true) // nothing but the probe in flight
+				time.Sleep(time.Minute)
+				metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
+				pages := http.NewServeMux()
+				d.runner.Observers.Board.Register(pages)
+				shown := strings.Count(serve("/api/v1/results", pages), `"outcome"`)
+				if counted := strings.Contains(slotsByTarget(metrics)["x"], "ok=1"); shown != want || counted != (want > 0) {
+					t.Errorf("%d results on the page, want %d; slots:%s", shown, want, slotsByTarget(metrics)["x"])
+				}
+			})
+		})
+	}
 }
 
 // TestLookupsRestDuringADrain holds that the addresses stay as they are while nothing is probed.

@@ -81,7 +81,8 @@ type jobRecorder struct {
 }
 
 // Record shows a result. It drops canceled probes, of which it only notes that the prober itself failed, and
-// connections that are refused during a drain, because the server has been told to stop as well.
+// connections that are refused during a drain, because the server has been told to stop as well. The last results of a
+// target as it was before a reload are only logged if they are not what its series are of.
 func (to jobRecorder) Record(r *probe.Result) {
 	o := to.observers
 	defer to.job.failures.survive("recording a result")
@@ -90,8 +91,10 @@ func (to jobRecorder) Record(r *probe.Result) {
 		return
 	}
 	o.describe(to.job)
-	o.Metrics.Record(r)
-	o.Board.Record(r)
+	if !to.job.isLate(r.Target) {
+		o.Metrics.Record(r)
+		o.Board.Record(r)
+	}
 	o.logResult(r)
 }
 

@@ -165,12 +165,27 @@ func (r *Runner) replace(jobs []*Job) {
 		r.running.Go(func() { r.forget(old) })
 	}
 	r.ending = append(r.ending, before...)
+	r.disown(jobs)
 	for _, j := range changed {
 		r.jobs = append(r.jobs, j)
 		r.begin(j)
 	}
 	r.Observers.reject(r.config.Rejected, r.runs)
 	r.dropBudgets()
+}
+
+// disown makes the ending jobs give no more results of targets that are asked something else by jobs. The lock is held.
+func (r *Runner) disown(jobs []*Job) {
+	for _, old := range r.ending {
+		for i, t := range old.Targets {
+			for _, j := range jobs {
+				k := j.place(t.Name)
+				if k >= 0 && !old.measuresAs(i, j, k) {
+					old.late[i].Store(true)
+				}
+			}
+		}
+	}
 }
 
 // dropBudgets drops the budgets of targets that are gone and have spent nothing today. Others are kept, because a
