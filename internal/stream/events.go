@@ -7,18 +7,19 @@ import (
 )
 
 // endEventLine takes a complete line of an event. It returns the event that the line completes: the pending one, if the
-// line is blank or begins another.
+// line is blank or begins another, or the line itself, if it is a JSON text outside of any field.
 func (s *Frames) endEventLine() (Frame, bool) {
-	if !s.begun {
-		s.begun = true
-		s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf")) // byte order mark
-	}
 	if len(s.line) == 0 {
 		s.nameByLaterField()
 		return s.dispatch(s.arrival())
 	}
 	name, value, _ := bytes.Cut(s.line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
+	isBare := s.isBareJSON() && (!s.hasData || s.dataAreWhole())
+	if isBare { // an error in place of an event, or a line of a body that is no event stream in spite of its type
+		name, value = []byte("data"), s.line
+		s.mislabeled = s.mislabeled || !s.framed
+	}
 	isNew := string(name) == "data" && s.startsNewEvent(value)
 	var before Frame
 	if isNew {
@@ -26,6 +27,9 @@ func (s *Frames) endEventLine() (Frame, bool) {
 		s.nameByLaterField()
 	}
 	s.addField(string(name), value)
+	if isBare && !isNew {
+		return s.dispatch(s.dataEnd)
+	}
 	return before, isNew
 }
 
@@ -52,6 +56,9 @@ func (s *Frames) addField(name string, value []byte) {
 			break
 		}
 		s.event = append(s.event[:0], value...)
+	case "id", "retry":
+	default:
+		s.unfielded = appendBounded(s.unfielded, s.line)
 	}
 	s.line = s.line[:0]
 }
@@ -62,6 +69,44 @@ func (s *Frames) nameByLaterField() {
 		s.event = append(s.event[:0], s.later...)
 		s.hasLater = false
 	}
+}
+
+// appendBounded adds a line to those that belong to no field. What is longer than maxUnfielded is dropped.
+func appendBounded(kept, line []byte) []byte {
+	const maxUnfielded = 64 << 10 // bytes
+	room := maxUnfielded - len(kept)
+	if room <= 0 {
+		return kept
+	}
+	kept = append(kept, line[:min(len(line), room)]...)
+	return append(kept, '\n')
+}
+
+// Unfielded returns the lines of an event stream so far that belong to no field of the standard, without JSON texts of
+// a single line, which are frames. Servers and proxies write the text of an error there, or a whole page. At most 64 KiB
+// are kept. The result is valid until the next call of [Frames.Next].
+func (s *Frames) Unfielded() []byte {
+	if s.lines || len(s.line) == 0 || isField(s.line) {
+		return s.unfielded
+	}
+	return appendBounded(s.unfielded, s.line)
+}
+
+// isField reports whether a line is a field of an event, or a comment.
+func isField(line []byte) bool {
+	name, _, hasColon := bytes.Cut(line, []byte(":"))
+	switch string(name) {
+	case "":
+		return hasColon
+	case "data", "event", "id", "retry":
+		return true
+	}
+	return false
+}
+
+// isBareJSON reports whether the complete line is a JSON object or list by itself.
+func (s *Frames) isBareJSON() bool {
+	return beginsAsJSON(s.line) && json.Valid(s.line)
 }
 
 // addComment takes a comment before any data of the pending event. It does not count towards the length of a frame, so
@@ -147,6 +192,7 @@ func beginsAsJSON(data []byte) bool {
 func (s *Frames) dispatch(timestamp Timestamp) (Frame, bool) {
 	f := Frame{Event: string(s.event), Data: s.data, Timestamp: timestamp}
 	ok := s.hasData || f.Event == "error"
+	s.framed = s.framed || ok
 	s.data, s.returned = s.returned[:0], s.data
 	s.event = s.event[:0]
 	s.hasData = false

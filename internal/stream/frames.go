@@ -31,7 +31,8 @@ type Frame struct {
 // Frames cuts a body into frames. A body is either server-sent events (see [NewSSE]) or lines (see [NewLines]). One
 // goroutine uses it at a time.
 type Frames struct {
-	lines bool // the body is lines
+	lines      bool // the body is lines
+	mislabeled bool // the body is not what its type says
 
 	// Reading the body. No piece of it is asked for before it is needed.
 	body     io.Reader
@@ -49,7 +50,7 @@ type Frames struct {
 	size    int    // bytes since the last frame
 
 	// Putting events together.
-	begun    bool       // the first line is complete: no byte order mark can follow
+	begun    bool       // a line that is not blank is complete: no byte order mark can follow
 	event    []byte     // the pending event's name
 	data     []byte     // its data
 	hasData  bool       // it has a data field
@@ -58,15 +59,19 @@ type Frames struct {
 	later    []byte     // a name that came after whole data: that of the next event if data follow it
 	hasLater bool
 	returned []byte // memory of the last frame, which is used again
+	framed   bool   // there was an event
+
+	unfielded []byte // lines that belong to no field
 }
 
 // NewSSE returns a reader of server-sent events, by the WHATWG standard
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html). It differs from the standard in three ways:
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). It differs from the standard in four ways:
 //
 //  1. JSON events that a server separates by a single line end, without a blank line, are separate events, and a name
 //     between two of them is that of the second: see [Frames.startsNewEvent].
 //  2. An event at the end of the body is returned although its blank line is missing.
 //  3. An event named error without data is returned. Its data are the comment that follows the name, if there is one.
+//  4. A line that is a JSON text is an event, and other lines without a field are kept: see [Frames.Unfielded].
 //
 // arrivals is [BodyTracker.Arrival] or a function that does the same. ask is how many bytes to ask the body for at
 // once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for
@@ -77,12 +82,16 @@ func NewSSE(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames
 }
 
 // NewLines returns a reader of lines, each with a JSON text (NDJSON). It drops blank lines, and white space around the
-// others. Its parameters are those of [NewSSE].
+// others. A body that begins with a field is read as events all the same. Its parameters are those of [NewSSE].
 func NewLines(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames {
 	s := NewSSE(body, arrivals, ask)
 	s.lines = true
 	return s
 }
+
+// Mislabeled reports whether the body begins with another framing than the reader was made for: with a line of JSON
+// instead of an event, or with an event instead of a line.
+func (s *Frames) Mislabeled() bool { return s.mislabeled }
 
 // Next returns the next event that has data, or the next line. At the end of the body it returns [io.EOF], or
 // [io.ErrUnexpectedEOF] if the body ends inside an event or a line. It returns [ErrTooLong] for a frame that is too
@@ -196,10 +205,24 @@ func (s *Frames) addToLine(b []byte) {
 
 // endLine takes the complete line. It returns the frame that the line completes, if it does.
 func (s *Frames) endLine() (Frame, bool) {
+	if !s.begun {
+		s.begin()
+	}
 	if s.lines {
 		return s.lineFrame()
 	}
 	return s.endEventLine()
+}
+
+// begin looks at a line with which a body may begin: a body of lines that begins with a field is an event stream.
+func (s *Frames) begin() {
+	s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf")) // byte order mark
+	s.begun = len(bytes.TrimSpace(s.line)) > 0
+	if s.lines && isField(s.line) {
+		s.lines = false
+		s.mislabeled = true
+		s.line = bytes.TrimSuffix(s.line, []byte("\r"))
+	}
 }
 
 // lineFrame returns the complete line as a frame; false if it is blank.
@@ -215,6 +238,9 @@ func (s *Frames) lineFrame() (Frame, bool) {
 func (s *Frames) flush() (Frame, bool) {
 	if !errors.Is(s.err, io.EOF) {
 		return Frame{}, false
+	}
+	if !s.begun {
+		s.begin()
 	}
 	if s.lines {
 		return s.flushLine()

@@ -80,6 +80,12 @@ func TestSSE(t *testing.T) {
 		{"what only looks whole is one event", "data: {]\ndata: {}\n\n", []event{{"", "{]\n{}"}}, io.EOF},
 		{"brackets in strings close nothing", `data: {"a":"}\"]"` + "\ndata: ,\"b\":[]}\ndata: {}\n\n",
 			[]event{{"", `{"a":"}\"]"` + "\n,\"b\":[]}"}, {"", "{}"}}, io.EOF},
+		{"JSON without a field is an event", "{\"a\":1}\n\ndata: {\"b\":2}\n{\"c\":3}\n\n",
+			[]event{{"", `{"a":1}`}, {"", `{"b":2}`}, {"", `{"c":3}`}}, io.EOF},
+		{"so are lines of JSON", "{\"a\":1}\r\n{\"b\":2}", []event{{"", `{"a":1}`}, {"", `{"b":2}`}}, io.EOF},
+		{"it has the name before it", "event: error\n{\"a\":1}\n\n", []event{{"error", `{"a":1}`}}, io.EOF},
+		{"JSON over several lines without a field is none", "{\n\"a\":1\n}\n\n", nil, io.EOF},
+		{"nor is JSON within an event that is not whole", "data: {\n{\"a\":1}\ndata: }\n\n", []event{{"", "{\n}"}}, io.EOF},
 		{"white space after the JSON stays", "data: {} \n\n", []event{{"", "{} "}}, io.EOF},
 	})
 }
@@ -98,7 +104,48 @@ func TestLines(t *testing.T) {
 		{"the end inside a JSON text is unexpected", "{}\n{\"a\":", []event{{"", "{}"}}, io.ErrUnexpectedEOF},
 		{"so is it inside what is no JSON", "{}\nupstr", []event{{"", "{}"}}, io.ErrUnexpectedEOF},
 		{"and inside what may be half a number", "12", nil, io.ErrUnexpectedEOF},
+		{"a BOM at the start is dropped", "\xef\xbb\xbf{}\n", []event{{"", "{}"}}, io.EOF},
+		{"events instead of lines", "data: a\r\n\r\ndata: b\r\n\r\n", []event{{"", "a"}, {"", "b"}}, io.EOF},
+		{"comments first", "\n: ping\n\nevent: x\ndata: a\n\n", []event{{"x", "a"}}, io.EOF},
+		{"an event without its end", "data: {}", []event{{"", "{}"}}, io.EOF},
 	})
+}
+
+// TestUnfielded holds what is kept of an event stream beside its fields, and whether the body begins as its type says.
+func TestUnfielded(t *testing.T) {
+	const kept = 64 << 10
+	for _, test := range []struct {
+		name string
+		reader
+		body       string
+		want       string
+		mislabeled bool
+	}{
+		{"fields alone", NewSSE, ": x\nid: 1\nretry: 5\nevent: y\ndata: z\n\n", "", false},
+		{"JSON over several lines", NewSSE, "data: a\n\n{\n \"error\": 1\n}\n", "{\n \"error\": 1\n}\n", false},
+		{"a text without its end", NewSSE, "data: a\n\nupstream timeout", "upstream timeout\n", false},
+		{"a text before events", NewSSE, "oops: it failed\n\ndata: a\n\n", "oops: it failed\n", false},
+		{"a JSON text after an event", NewSSE, "data: a\n\n{}\n", "", false},
+		{"JSON texts alone", NewSSE, "{}\n{}\n", "", true},
+		{"more than is kept", NewSSE, strings.Repeat("x", kept-1) + "\nyz\nz\n", strings.Repeat("x", kept-1) + "\n", false},
+		{"a line", NewLines, "{}\nupstr", "", false},
+		{"an event instead", NewLines, "data: {}\n\nx\n", "x\n", true},
+	} {
+		for _, cut := range []bool{false, true} { // the connection breaks instead of the body's end
+			end := io.EOF
+			if cut {
+				end = io.ErrClosedPipe
+			}
+			s := test.reader(endsWith(test.body, end), noTimestamp, 4096)
+			_, err := s.Next()
+			for err == nil {
+				_, err = s.Next()
+			}
+			if got := string(s.Unfielded()); got != test.want || s.Mislabeled() != test.mislabeled {
+				t.Errorf("%s, cut %v: %q, mislabeled %v; want %q", test.name, cut, got, s.Mislabeled(), test.want)
+			}
+		}
+	}
 }
 
 func checkBodies(t *testing.T, r reader, tests []bodyCase) {
