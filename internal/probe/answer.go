@@ -27,6 +27,7 @@ type answer struct {
 
 	serverErr   *wire.ServerError // the first error that the server reported in a frame
 	serverErrAt time.Duration     // when it came, since the start
+	unfielded   int               // bytes outside of events that are no error
 }
 
 // newAnswer returns the answer to a question before its first frame.

@@ -161,7 +161,7 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	}
 	models, ok := wire.ParseModels(list)
 	if !ok && !elsewhere {
-		return nil, failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
+		return nil, failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models, ""))
 	}
 	return models, nil
 }
@@ -247,7 +247,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	}
 	defer done()
 	defer resp.Body.Close()
-	if isStream(resp) || resp.StatusCode < http.StatusOK {
+	if framingOfType(resp) != notFramed || resp.StatusCode < http.StatusOK {
 		kind := cmp.Or(mediaType(resp), "no content type")
 		return nil, nil, failure(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
 	}
@@ -260,9 +260,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 		return nil, nil, failure(Truncated, "%w", err)
 	}
 	if resp.StatusCode/100 != 2 {
-		v := badStatus(resp, body)
-		v.err = withReason(v.err, reasonIn(body))
-		return resp.Header, body, v
+		return resp.Header, body, badStatus(resp, body)
 	}
 	return resp.Header, body, verdict{outcome: OK}
 }

@@ -23,6 +23,7 @@ type exchange struct {
 	trace    *trace
 	stall    *stallTimer
 	answer   *answer
+	frames   *stream.Frames // of the answer; nil until it is known to be a stream
 	result   *Result
 }
 
@@ -84,15 +85,23 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	if x.server.Name == "" {
 		x.server = x.result.gateway
 	}
-	v, ok := x.noStream(ctx, resp)
-	if ok {
+	body := &openBody{ReadCloser: resp.Body, onlyLast: !conn.body.Understands()}
+	body.arrivals, body.ask = conn.arrivals(resp)
+	resp.Body = body
+	framing, v := x.noStream(ctx, resp, body)
+	if framing == notFramed {
 		return v
 	}
-	arrivals, size := conn.arrivals(resp)
-	if mediaType(resp) == typeNDJSON { // whatever type was asked for
-		return x.read(ctx, stream.NewLines(resp.Body, arrivals, size).Next, resp.Body)
+	x.frames = body.frames(framing)
+	v = x.read(ctx, x.frames.Next, body)
+	if x.frames.Mislabeled() {
+		framing = eventStream + jsonLines - framing
 	}
-	return x.read(ctx, stream.NewSSE(resp.Body, arrivals, size).Next, resp.Body)
+	if framing != framingOfType(resp) {
+		x.result.otherFraming = framing
+		x.result.mediaType = x.target.scrub(errors.New(cmp.Or(mediaType(resp), "missing")), x.question.Ask).Error()
+	}
+	return v
 }
 
 // conclude makes the result of a verdict.
@@ -115,48 +124,64 @@ func (x *exchange) conclude(v verdict) *Result {
 	return r
 }
 
-// noStream returns the verdict on an answer that is not a stream; ok is false if it is one.
-func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict, ok bool) {
+// noStream returns the verdict on an answer that is not a stream, and how it is framed if it is one.
+func (x *exchange) noStream(ctx context.Context, resp *http.Response, start *openBody) (f framing, v verdict) {
 	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, without an end
-		return failure(Malformed, "HTTP %d is no answer", resp.StatusCode), true
+		return notFramed, failure(Malformed, "HTTP %d is no answer", resp.StatusCode)
 	}
 	success := resp.StatusCode/100 == 2
 	coding := resp.Header.Get("Content-Encoding")
-	switch {
-	case success && coding != "" && coding != "identity":
-		return failure(Malformed, "answer is compressed (%s), which was not asked for", coding), true
-	case success && isStream(resp):
-		return verdict{}, false
+	if success && coding != "" && coding != "identity" {
+		return notFramed, failure(Malformed, "answer is compressed (%s), which was not asked for", coding)
 	}
+	if success {
+		f = cmp.Or(framingOfType(resp), start.framing())
+	}
+	if f != notFramed {
+		return f, verdict{}
+	}
+	return notFramed, x.whole(ctx, resp)
+}
+
+// whole returns the verdict on an answer that is not a stream.
+func (x *exchange) whole(ctx context.Context, resp *http.Response) verdict {
 	const maxErrorBody = 64 << 10
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	v, interrupted := interruption(ctx, "while reading the answer")
 	if interrupted && err != nil {
-		return v, true
+		return v
 	}
 	x.result.rejected = body
-	if success {
-		return notStreamed(resp, body), true
+	if resp.StatusCode/100 == 2 {
+		return x.notStreamed(resp, body)
 	}
 	v = badStatus(resp, body)
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 		v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
 	}
-	v.err = withReason(v.err, reasonIn(body))
-	return v, true
+	return v
 }
 
-// notStreamed returns the verdict on a success whose body is no stream. The error does not show the body, which may be
-// the answer, unless it is an error or a page.
-func notStreamed(resp *http.Response, body []byte) verdict {
-	detail := fmt.Sprintf("%d bytes", len(body))
-	if e := wire.ParseError(body); e != nil {
-		detail = e.Error()
-	} else if mediaType(resp) == "text/html" {
-		detail = wire.Describe(body)
+// notStreamed returns the verdict on a success whose body is no stream: that of the error in it, if there is one. The
+// text shows what may not be an answer.
+func (x *exchange) notStreamed(resp *http.Response, body []byte) verdict {
+	e := wire.ParseBody(body)
+	if e != nil {
+		return x.reported(e)
 	}
 	kind := cmp.Or(mediaType(resp), "no content type")
-	return failure(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, detail)
+	instead := fmt.Sprintf("HTTP %d with %s instead of a stream", resp.StatusCode, kind)
+	reason := reasonIn(resp.StatusCode, body)
+	switch {
+	case wire.MayBeAnswer(body):
+		return failure(NotStreamed, "%s: %d bytes, which look like an answer", instead, len(body))
+	case reason == ErrNoBackend, reason == ErrLoading:
+		text := join(instead, join(reason.Error(), wire.Describe(body, "")))
+		return verdict{outcome: ServerError, err: withReason(errors.New(text), reason)}
+	case len(body) == 0:
+		return failure(NotStreamed, "%s: no bytes", instead)
+	}
+	return failure(NotStreamed, "%s: %s", instead, wire.Describe(body, ""))
 }
 
 const (
@@ -164,8 +189,15 @@ const (
 	typeNDJSON = "application/x-ndjson"
 )
 
-func isStream(resp *http.Response) bool {
-	return mediaType(resp) == typeSSE || mediaType(resp) == typeNDJSON
+// framingOfType returns how an answer is framed by its type, whatever type was asked for.
+func framingOfType(resp *http.Response) framing {
+	switch mediaType(resp) {
+	case typeSSE:
+		return eventStream
+	case typeNDJSON:
+		return jsonLines
+	}
+	return notFramed
 }
 
 // mediaType returns the type of the answer's body, without parameters; the first if a proxy made several.
@@ -263,12 +295,17 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 }
 
 // decode interprets a frame. An event called error is an error, whatever its data: Dynamo puts the text into a comment.
-// But data with a part of the answer are that, whatever the name.
+// But data with a part of the answer are that, whatever the name. An event that keeps the connection awake carries
+// nothing, whatever its data.
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
+	switch strings.ToLower(frame.Event) {
+	case "ping", "pong", "heartbeat", "keepalive", "keep-alive", "keep_alive":
+		return wire.Delta{}, nil
+	}
 	delta, err := x.target.Dialect.Decode(frame.Data)
 	hasAnswer := len(delta.Text)+len(delta.Reasoning) > 0
 	if frame.Event == "error" && (err != nil || delta.Err == nil && !hasAnswer) {
-		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
+		return wire.Delta{Err: wire.ParseErrorEvent(frame.Data)}, nil
 	}
 	isAnswer := delta.Choice && delta.Err == nil
 	if x.server.TokenFrames && isAnswer && delta.Tokens == 0 {

@@ -119,10 +119,13 @@ var hints = []hint{
 	{Unauthorized, nil,
 		"check the API key (PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
 
+	{RateLimited, failedFor(ErrGateway),
+		"a gateway in front of the server limits the rate: lower PROBER_QPS (--qps) or exempt the probes there"},
 	{RateLimited, nil,
 		"lower PROBER_QPS (--qps) or raise the quota of this key"},
-	{Overloaded, failedFor(ErrNoBackend),
-		"this is a gateway that has no server left to ask, since all of them failed: check these"},
+	{Overloaded, failedFor(ErrGateway),
+		"a gateway answered, not the model server: its rate limit, maintenance, or no server left to ask; its log says " +
+			"which"},
 	{Overloaded, nil,
 		"other clients are rejected as well; check the server's queue and its number of replicas"},
 
@@ -140,6 +143,16 @@ var hints = []hint{
 	{Rejected, failedFor(ErrTooLong),
 		"prompt and answer together are longer than the model's context: lower PROBER_PROMPT_TOKENS " +
 			"(--prompt-tokens) or PROBER_MAX_TOKENS (--max-tokens)"},
+	{Rejected, failedFor(ErrSpeaksTLS),
+		"the port speaks TLS: use https:// in the URL"},
+	{Rejected, failedFor(ErrWantsCert),
+		"the server wants a client certificate: give one in PROBER_TARGETS_n_CERT_FILE (--cert-file)"},
+	{Rejected, failedFor(ErrElsewhere),
+		"a login page answered: give a key (PROBER_API_KEY_FILE, --api-key-file), or a URL that leads around the login; " +
+			"if the other host is the server, use its URL"},
+	{Rejected, failedFor(ErrListedModel),
+		"the server lists this model first, but does not serve it: name one that it serves (PROBER_TARGETS_n_MODEL, " +
+			"--model)"},
 	{Rejected, failedFor(ErrWrongModel),
 		"the server does not serve this model: compare PROBER_TARGETS_n_MODEL (--model) with what GET /v1/models " +
 			"lists, or leave it out to take the first of these"},
@@ -162,12 +175,17 @@ var hints = []hint{
 		"see the server's message: often prompt and answer together are longer than the model's context " +
 			"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"},
 
+	{ServerError, failedFor(ErrNoBackend),
+		"the gateway has no server left to ask: check the model servers behind it, and how it finds them"},
+	{ServerError, failedFor(ErrLoading),
+		"wait until the server has loaded its model; if that takes longer than usual, check its log, and whether it is " +
+			"restarted again and again"},
 	{ServerError, withStatus(502, 504),
 		"a proxy got no answer from the server behind it: check that server"},
 	{ServerError, withStatus(408),
 		"the server gave up waiting for a free replica: check its queue and its number of replicas"},
 	{ServerError, func(r *Result) bool { return r.Status >= 200 && r.Status < 300 },
-		"the server reported an error inside the stream: check its log at that time"},
+		"the server reported an error in place of the answer or inside it: check its log at that time"},
 	{ServerError, nil,
 		"check the server's log at that time"},
 
@@ -178,8 +196,8 @@ var hints = []hint{
 		"Ollama breaks off an answer in which one token is repeated about 30 times: look at what the model " +
 			"answers, and try another one"},
 	{Truncated, failedFor(ErrNoFinish),
-		"the stream ended in good order, but without saying why: check the server's log, and whether a proxy in " +
-			"front of it drops the last frames"},
+		"the stream ended without saying why: check the server's log for a restart or crash, and whether a proxy in " +
+			"front of it drops the last frames or has a timeout; HTTP cannot always tell such an end from a good one"},
 	{Truncated, nil,
 		"something closed the connection too early: check for a restart or crash of the server, or a read or " +
 			"idle timeout in a proxy in front of it"},

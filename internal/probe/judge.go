@@ -15,8 +15,9 @@ import (
 
 // complete returns the verdict on an answer that was read to its end.
 func (x *exchange) complete() verdict {
+	x.addUnfielded()
 	if x.answer.serverErr != nil {
-		return x.inStream()
+		return x.reported(x.answer.serverErr)
 	}
 	r := x.result
 	ending := wire.EndingOf(r.Finish)
@@ -25,6 +26,8 @@ func (x *exchange) complete() verdict {
 		return failure(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
 	case ending == wire.Failed:
 		return failure(ServerError, "server gave up (finish reason %q)", r.Finish)
+	case x.answer.frames == 0 && x.answer.unfielded > 0:
+		return failure(Empty, "stream ended without an event: %d bytes of it are no event", x.answer.unfielded)
 	case x.answer.frames == 0:
 		return failure(Empty, "%w", ErrNothing)
 	case len(r.Tokens) == 0:
@@ -86,19 +89,28 @@ func joinWords(text, between string) string {
 
 // broken returns the verdict on an answer whose end could not be read, because of err.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
+	x.addUnfielded()
 	doing := fmt.Sprintf("after %d token frames", len(x.result.Tokens))
 	v, ok := interruption(ctx, doing)
 	inVain := v.outcome == Stalled || v.outcome == Timeout
 	switch {
+	case ok && inVain && x.answer.serverErr != nil:
+		return x.reported(x.answer.serverErr)
 	case ok && inVain && x.isWhole():
 		x.result.closing = endMissing
 		return x.complete()
 	case ok:
 		return v
-	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong):
+	case errors.Is(err, wire.ErrMalformed):
+		place := doing
+		if len(x.result.Tokens) == 0 {
+			place = "before the first token frame"
+		}
+		return failure(Malformed, "%w (%s)", err, place)
+	case errors.Is(err, stream.ErrTooLong):
 		return failure(Malformed, "%w", err)
 	case x.answer.serverErr != nil:
-		return x.inStream()
+		return x.reported(x.answer.serverErr)
 	}
 	return failure(Truncated, "stream cut %s: %w", doing, err)
 }
@@ -108,17 +120,4 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 func (x *exchange) isWhole() bool {
 	asked := x.question.Ask.MaxTokens
 	return x.result.Finish != "" || x.target.Dialect.Endless && asked > 0 && len(x.result.Tokens) >= asked
-}
-
-// inStream returns the verdict on an answer with an error in it. Once a token came, the request was not at fault.
-func (x *exchange) inStream() verdict {
-	err := x.answer.serverErr
-	switch {
-	case err.Overloaded():
-		return verdict{outcome: Overloaded, err: err}
-	case err.Invalid() && len(x.result.Tokens) == 0:
-		x.result.rejected = []byte(err.Message)
-		return verdict{outcome: Rejected, err: withReason(err, reasonIn(x.result.rejected))}
-	}
-	return verdict{outcome: ServerError, err: err}
 }

@@ -21,7 +21,13 @@ var (
 
 	ErrWrongModel  = errors.New("the server does not serve the model that was asked for")
 	ErrWantsHeader = errors.New("the server wants another header")
-	ErrNoBackend   = errors.New("the gateway has no server left")
+	ErrNoBackend   = errors.New("the gateway has no server left to ask")
+	ErrLoading     = errors.New("the server is still loading its model")
+	ErrGateway     = errors.New("a gateway answered, not the model server")
+	ErrSpeaksTLS   = errors.New("the port speaks TLS")
+	ErrWantsCert   = errors.New("the server wants a client certificate")
+	ErrElsewhere   = errors.New("redirected to another host")
+	ErrListedModel = errors.New("the server lists a model that it does not serve")
 	ErrNothing     = errors.New("stream ended without a token or anything else in it")
 	ErrNoFinish    = errors.New("without a finish reason")
 	ErrStuck       = errors.New("the HTTP request did not return at its limit")
@@ -48,7 +54,8 @@ func withReason(err, reason error) error {
 func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
-		ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish, ErrStuck,
+		ErrWrongModel, ErrListedModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway, ErrSpeaksTLS, ErrWantsCert,
+		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {
@@ -57,10 +64,17 @@ func withText(err error, text string) error {
 	return reasoned{text, reasons[i]}
 }
 
-// reasonIn returns why a server rejected a request, by its words; nil if they do not say.
-func reasonIn(reply []byte) error {
+// reasonIn returns why a server failed or rejected a request, by its words; nil if they do not say. A server that is
+// loading its model does not reject a request for what is in it.
+func reasonIn(status int, reply []byte) error {
+	isRejection := status >= 400 && status < 500 && status != http.StatusTooManyRequests
 	_, long := wire.TooLong(reply)
-	if long {
+	switch {
+	case wire.NoBackend(reply):
+		return ErrNoBackend
+	case !isRejection && wire.Loading(reply):
+		return ErrLoading
+	case long:
 		return ErrTooLong
 	}
 	for _, words := range []struct {
@@ -70,7 +84,8 @@ func reasonIn(reply []byte) error {
 		{wire.NoTemplate, ErrNoTemplate},
 		{wire.WrongModel, ErrWrongModel},
 		{wire.WantsHeader, ErrWantsHeader},
-		{wire.NoBackend, ErrNoBackend},
+		{wire.WantsTLS, ErrSpeaksTLS},
+		{wire.WantsCertificate, ErrWantsCert},
 	} {
 		if words.are(reply) {
 			return words.reason
@@ -84,6 +99,8 @@ func reasonIn(reply []byte) error {
 func (m *Member) explainNotFound(r *Result) {
 	known := m.Capabilities()
 	switch {
+	case m.model == "" && errors.Is(r.Err, ErrWrongModel) && !m.worked.Load():
+		r.Err = withReason(fmt.Errorf("model %s is the first that the server lists: %w", r.Model, r.Err), ErrListedModel)
 	case r.Status != http.StatusNotFound || errors.Is(r.Err, ErrNoModel):
 	case m.worked.Load() && r.Model != "":
 		r.Err = withReason(fmt.Errorf("the server no longer serves model %s: %w", r.Model, r.Err), ErrModelGone)

@@ -49,10 +49,12 @@ type Result struct {
 	Stack      []byte    // where the prober itself failed, which says nothing about the server; nil if it did not
 
 	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.
-	rejected []byte
-	closing  closing     // what became of the answer's body after its last frame
-	again    bool        // the server had been sent the prompt before, see [Member.again]
-	gateway  wire.Server // the type that the answer's header names; the zero value if it names none
+	rejected     []byte
+	closing      closing     // what became of the answer's body after its last frame
+	mediaType    string      // the answer's type, if otherFraming is set
+	otherFraming framing     // how the answer is framed, if its type does not say so; else notFramed
+	again        bool        // the server had been sent the prompt before, see [Member.again]
+	gateway      wire.Server // the type that the answer's header names; the zero value if it names none
 }
 
 // A closing is what became of an answer's body after its last frame. It says something about the connection, and nothing

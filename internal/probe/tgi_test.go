@@ -54,7 +54,7 @@ func TestTGIErrors(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			m := NewMember(serve(t, ofTGI(after(ms, test.frames...))), "m", 1)
-			endsAs(t, m.Probe(t.Context(), question(4)), test.want, "server error")
+			endsAs(t, m.Probe(t.Context(), question(4)), test.want, "Input validation error")
 			equal(t, "limits", test.limits, m.Capabilities().Limits)
 		})
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -87,21 +89,80 @@ func isTLS(err error) bool {
 
 // badStatus returns the verdict on a response whose status is not a success, and on what its body says.
 func badStatus(resp *http.Response, body []byte) verdict {
-	detail := wire.Describe(body)
+	status := resp.StatusCode
+	detail := wire.Describe(body, strconv.Itoa(status))
+	reason := reasonIn(status, body)
+	gateway := gatewayOf(resp, body)
+	isAlone := status == http.StatusServiceUnavailable && ownFailure.MatchString(gateway)
 	location := resp.Header.Get("Location")
-	if resp.StatusCode/100 == 3 && location != "" {
+	switch {
+	case status/100 == 3 && location != "":
 		to, _, _ := strings.Cut(location, "?") // the query may hold a secret
 		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", to)
+		if leadsElsewhere(resp) {
+			reason = ErrElsewhere
+		}
+	case reason == nil && isAlone:
+		reason = ErrNoBackend
+	case reason == nil && gateway != "":
+		reason = ErrGateway
 	}
-	if detail != "" {
-		detail = ": " + detail
+	switch reason {
+	case ErrNoBackend, ErrLoading:
+		detail = join(reason.Error(), detail)
+	case ErrGateway:
+		detail = join(gateway+" answered, not the model server", detail)
 	}
-	v := failure(outcomeOf(resp.StatusCode, body), "HTTP %d%s", resp.StatusCode, detail)
-	v.status = resp.StatusCode
+	text := join(fmt.Sprintf("HTTP %d", status), detail)
+	v := verdict{outcome: outcomeOf(status, body, reason), err: withReason(errors.New(text), reason)}
+	v.status = status
 	if v.outcome == RateLimited || v.outcome == Overloaded {
 		v.retry = retryAfter(resp.Header)
 	}
 	return v
+}
+
+// join returns two parts of a text; the first alone if there is no second.
+func join(first, second string) string {
+	if second == "" {
+		return first
+	}
+	return first + ": " + second
+}
+
+// gatewayOf returns the name of the gateway that answered in place of the model server: with a page, or with a failure
+// without a word. It is empty if the model server may have answered.
+func gatewayOf(resp *http.Response, body []byte) string {
+	server := resp.Header.Get("Server")
+	_, isModelServer := wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
+	switch {
+	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests:
+		return "" // a login page, or a wrong path
+	case wire.IsPage(body) && wire.PageServer(body) != "":
+		return wire.PageServer(body)
+	case isModelServer || frameworks.MatchString(server):
+		return ""
+	case wire.IsPage(body):
+		return cmp.Or(server, "a gateway")
+	case len(body) == 0 && gateways.MatchString(server):
+		return server
+	}
+	return ""
+}
+
+var (
+	// frameworks matches the servers that programs are written with, which may answer with pages as well.
+	frameworks = regexp.MustCompile(`(?i)uvicorn|hypercorn|gunicorn|granian|werkzeug|aiohttp|python|tornado|cheroot|llama`)
+	// gateways matches those that say who they are only of their own answers.
+	gateways = regexp.MustCompile(`(?i)^(caddy|awselb|cloudflare|cloudfront)`)
+	// ownFailure matches those whose own 503 means that they have no server left to ask.
+	ownFailure = regexp.MustCompile(`(?i)^(caddy|awselb)`)
+)
+
+// leadsElsewhere reports whether a redirect leads to another host, as to a login.
+func leadsElsewhere(resp *http.Response) bool {
+	to, err := resp.Location()
+	return err == nil && !strings.EqualFold(to.Hostname(), resp.Request.URL.Hostname())
 }
 
 // retryAfter returns the pause that a server asks for; 0 if it does not: seconds, a date (RFC 9110, section 10.2.3) or
@@ -126,21 +187,66 @@ func retryAfter(header http.Header) time.Duration {
 
 // outcomeOf returns what an answer without success means: by its status, except where its words say that this is
 // misleading.
-func outcomeOf(status int, body []byte) Outcome {
+func outcomeOf(status int, body []byte, reason error) Outcome {
+	class := wire.OtherError
+	e := wire.ParseError(body)
+	if e != nil && status != http.StatusPaymentRequired {
+		class = e.ClassOfWords()
+	}
 	switch {
 	case wire.BadKey(body):
 		return Unauthorized
-	case wire.NoBackend(body):
-		return Overloaded
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return Unauthorized
-	case status == http.StatusTooManyRequests:
-		return RateLimited
+	case reason == ErrNoBackend, reason == ErrLoading:
+		return ServerError
+	case class == wire.ContentFilter:
+		return Filtered
 	case status == http.StatusServiceUnavailable, status == 529: // 529: Anthropic, overloaded
 		return Overloaded
+	case class == wire.RateLimit:
+		return RateLimited
+	case class == wire.BadCredentials, status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return Unauthorized
+	case class == wire.Overload: // Moonshot, with 429
+		return Overloaded
+	case status == http.StatusTooManyRequests:
+		return RateLimited
 	case status == http.StatusRequestTimeout, status == http.StatusFailedDependency, // Ray Serve; TGI
 		status == 499, status >= 500:
 		return ServerError
 	}
 	return Rejected
+}
+
+// reported returns the verdict on an error that a server wrote although its status is a success: within the stream, or
+// in place of it. Once a token came, the request was not at fault.
+func (x *exchange) reported(e *wire.ServerError) verdict {
+	words := []byte(e.Error())
+	reason := reasonIn(http.StatusOK, words)
+	outcome := ServerError
+	class := e.Class()
+	if wire.BadKey(words) {
+		class = wire.BadCredentials
+	}
+	switch class {
+	case wire.RateLimit:
+		outcome = RateLimited
+	case wire.BadCredentials:
+		outcome = Unauthorized
+	case wire.ContentFilter:
+		outcome = Filtered
+	case wire.Overload:
+		outcome = Overloaded
+	case wire.InvalidRequest:
+		if len(x.result.Tokens) == 0 {
+			outcome = Rejected
+			x.result.rejected = words
+		}
+	}
+	switch {
+	case reason == ErrNoBackend, reason == ErrLoading:
+		return verdict{outcome: ServerError, err: withReason(fmt.Errorf("%w: %w", reason, e), reason)}
+	case outcome != Rejected:
+		reason = nil
+	}
+	return verdict{outcome: outcome, err: withReason(e, reason)}
 }

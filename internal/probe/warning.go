@@ -27,6 +27,11 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	if late != "" {
 		add(true, "%s", late)
 	}
+	if r.otherFraming != notFramed && len(r.Tokens) > 0 {
+		const text = "the answer's Content-Type is %s, but its body is %s, and was read as that: set the header right, " +
+			"since other clients may go by it"
+		add(false, text, r.mediaType, r.otherFraming)
+	}
 	if errors.Is(r.Err, ErrUnlimited) {
 		const text = "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived"
 		add(false, text, ErrUnlimited)

@@ -8,10 +8,27 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
+// from makes a server say who it is.
+func from(name string, server http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Server", name)
+		server(w, r)
+	}
+}
+
+// redirects leads to another place.
+func redirects(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusFound)
+	}
+}
+
 // TestWordsGoBeforeTheStatus holds failures that a status alone tells wrongly or not at all: their outcome, and the
 // reason that the hint follows.
 func TestWordsGoBeforeTheStatus(t *testing.T) {
-	reasons := []error{ErrTooLong, ErrNoTemplate, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish}
+	reasons := []error{ErrTooLong, ErrNoTemplate, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway,
+		ErrSpeaksTLS, ErrWantsCert, ErrElsewhere, ErrNothing, ErrNoFinish}
 	unfinished := tokens(3, ms).stream
 	for name, test := range map[string]struct {
 		server http.HandlerFunc
@@ -29,8 +46,46 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		"LiteLLM without a backend": {
 			reply(429, `{"error":{"message":"No deployments available for selected model",`+
 				`"type":"all_deployments_in_cooldown","code":"429"}}`),
-			Overloaded, ErrNoBackend,
+			ServerError, ErrNoBackend,
 		},
+		"HAProxy without a server": {answers(503, "text/html", "<html><body><h1>503 Service Unavailable</h1>\n"+
+			"No server is available to handle this request.\n</body></html>"), ServerError, ErrNoBackend},
+		"Envoy without a server": {answers(503, "text/plain", "no healthy upstream"), ServerError, ErrNoBackend},
+		"Envoy before a dead server": {answers(503, "text/plain", "upstream connect error or disconnect/reset before "+
+			"headers. reset reason: remote connection failure, transport failure reason: delayed connect error: 111"),
+			ServerError, ErrNoBackend},
+		"Envoy with too much to do": {answers(503, "text/plain", "upstream connect error or disconnect/reset before "+
+			"headers. reset reason: overflow"), Overloaded, nil},
+		"SGLang's router without a worker": {reply(503, `{"error":{"type":"Service Unavailable",`+
+			`"code":"no_available_workers","message":"No available workers (all circuits open or unhealthy)"}}`),
+			ServerError, ErrNoBackend},
+		"Caddy without a server": {from("Caddy", answers(503, "", "")), ServerError, ErrNoBackend},
+		"a load balancer of AWS without a target": {from("awselb/2.0", answers(503, "text/html",
+			"<html><head><title>503 Service Temporarily Unavailable</title></head></html>")), ServerError, ErrNoBackend},
+		"nginx's limit": {from("nginx", answers(503, "text/html", "<html><title>503 Service Temporarily Unavailable</title>"+
+			"<hr><center>nginx/1.22.1</center></html>")), Overloaded, ErrGateway},
+		"a page of the model server": {from("BaseHTTP/0.6 Python/3.11.7", answers(503, "text/html", "<html>no</html>")),
+			Overloaded, nil},
+		"llama-server that loads": {reply(503,
+			`{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`), ServerError, ErrLoading},
+		"KServe that loads":             {reply(503, `{"error":"Model with name m is not ready."}`), ServerError, ErrLoading},
+		"a model that cannot be loaded": {reply(500, `{"error":"error loading model: out of memory"}`), ServerError, nil},
+		"nginx that speaks TLS": {answers(400, "text/html",
+			"<html><center>The plain HTTP request was sent to HTTPS port</center></html>"), Rejected, ErrSpeaksTLS},
+		"Go that speaks TLS": {answers(400, "text/plain", "Client sent an HTTP request to an HTTPS server.\n"),
+			Rejected, ErrSpeaksTLS},
+		"nginx that wants a certificate": {answers(400, "text/html",
+			"<title>400 No required SSL certificate was sent</title>"), Rejected, ErrWantsCert},
+		"a login":           {redirects("https://login.example.com/authorize?state=1"), Rejected, ErrElsewhere},
+		"a redirect within": {redirects("/v2/chat/completions"), Rejected, nil},
+		"Azure's filter": {reply(400, `{"error":{"message":"The response was filtered","code":"content_filter",`+
+			`"status":400}}`), Filtered, nil},
+		"Bedrock's quota": {reply(400, `{"__type":"com.amazon#ServiceQuotaExceededException","message":"slow"}`),
+			RateLimited, nil},
+		"Google's quota": {reply(403, `{"error":{"code":403,"message":"m","status":"RESOURCE_EXHAUSTED"}}`),
+			RateLimited, nil},
+		"Moonshot's engine": {reply(429, `{"error":{"message":"m","type":"engine_overloaded_error"}}`), Overloaded, nil},
+		"no balance":        {reply(402, `{"error":{"message":"m","type":"insufficient_balance"}}`), Rejected, nil},
 		"Portkey without its header": {reply(400,
 			`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`),
 			Rejected, ErrWantsHeader},

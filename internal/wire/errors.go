@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,130 +13,381 @@ type ServerError struct {
 	Type    string // the server's class of error; may be empty
 	Code    string // the server's code, often an HTTP status; may be empty
 	Message string // text for humans, at most 300 bytes; may be empty
+
+	vendor ErrorClass // what the code means to the one vendor that writes errors in this shape
 }
 
 // Error returns the server's own words.
-func (e *ServerError) Error() string {
-	isEmpty := func(s string) bool { return s == "" }
-	parts := slices.DeleteFunc([]string{e.Type, e.Code, e.Message}, isEmpty)
+func (e *ServerError) Error() string { return e.Beside("") }
+
+// Beside returns the server's own words for a text that has its HTTP status already.
+func (e *ServerError) Beside(status string) string {
+	isRepeated := func(s string) bool { return s == "" || s == status }
+	parts := slices.DeleteFunc([]string{e.Type, e.Code, e.Message}, isRepeated)
+	parts = slices.Compact(parts)
 	if len(parts) == 0 {
-		return "server error without a text"
+		return "an error without a text"
 	}
-	return "server error: " + strings.Join(parts, ": ")
+	return strings.Join(parts, ": ")
 }
 
-// Overloaded reports whether the server says that it has too much to do. The code 503 within a stream does not say so:
-// an engine may have died. On its OpenAI APIs, TGI says it in the message only.
-func (e *ServerError) Overloaded() bool {
-	return e.Type == "overloaded" || e.Type == "overloaded_error" || e.Message == "Model is overloaded"
-}
-
-// Invalid reports whether the server says that the request is at fault, and not the server: had the stream not begun,
-// it would have answered 400 or 422.
-func (e *ServerError) Invalid() bool {
-	types := []string{
-		"validation", "template_error", "missing_template_variable", "tool_error", // TGI
-		"BadRequestError",       // vLLM and SGLang
-		"invalid_request_error", // OpenAI and Anthropic
-	}
-	codes := []string{"400", "413", "422"}
-	_, tooLong := TooLong([]byte(e.Message))
-	if tooLong || slices.Contains(types, e.Type) {
-		return true
-	}
-	return slices.Contains(codes, e.Code) && !tgiFailure.MatchString(e.Message)
-}
-
-// tgiFailure matches the messages of TGI's own failures. On its OpenAI APIs it gives them the code 422, as all others.
-var tgiFailure = regexp.MustCompile("^(Request failed during generation|Incomplete generation|" +
-	"Model is overloaded|Stream event serialization)")
-
-// ParseError reads the error object of a frame or of a body; nil if there is none. Servers are known to send
+// ParseError reads the error object of a frame or of a body; nil if there is none. It is the one place that knows the
+// shapes of errors:
 //
-//	{"error":{…}}  {"error":"text"}  {"object":"error",…}  {"type":"error",…}
-//	{"detail":…}  {"code":…,"message":…}  [{…}]
+//	{"error":{…}}  {"error":"text"}  {"error":[…]}  {"error":true,"message":…}  {"errors":…}  [{"error":…}]
+//	{"object":"error",…}  {"type":"error",…}  {"status":"error",…}  {"success":false,…}
+//	{"code":…,"message":…}  {"code":…,"msg":…}  {"error_code":…,"error_msg":…}  {"errcode":…,"errmsg":…}
+//	{"detail":…}  {"title":…,"status":…}  {"base_resp":{…}}  {"fault":{…}}  {"__type":…}  {"…Exception":{…}}
+//
+// A code of success, a value without content and an error object beside the text of an answer are none.
 func ParseError(data []byte) *ServerError {
 	data = bytes.TrimSpace(data)
-	if len(data) > 0 && data[0] == '[' && json.Valid(data) {
-		data = firstElement(data)
-	}
-	var f errorFields
-	if json.Unmarshal(data, &f) != nil {
+	if !json.Valid(data) {
 		return nil
 	}
-	if isSet(f.Choices) && isEmptyValue(f.Error) {
-		return nil // a frame of tokens with an "error" that says there is none
+	return parseError(data, 0)
+}
+
+// deepestError is how many objects and lists may lie around an error.
+const deepestError = 4
+
+// parseError reads the error object in valid JSON. depth is how many objects lie around it.
+func parseError(data []byte, depth int) *ServerError {
+	if len(data) > 0 && data[0] == '[' {
+		data = firstElement(data)
 	}
+	if depth == deepestError || len(data) == 0 || data[0] != '{' || hasAnswer(data) {
+		return nil
+	}
+	f := errorFieldsIn(data)
 	own := f.serverError()
 	switch {
-	case isSet(f.Error):
-		return readError(f.Error, unquote(f.ErrorType))
-	case own.Type == "error", unquote(f.Object) == "error":
+	case !isEmptyValue(f.Error):
+		return f.nested(f.Error, depth)
+	case len(f.choiceError) > 0: // OpenRouter
+		return readError(f.choiceError, depth)
+	case !isEmptyValue(f.Errors):
+		return f.nested(f.Errors, depth)
+	case !isEmptyValue(f.BaseResp): // MiniMax; a status of success among other keys
+		return minimaxError(f.BaseResp)
+	case !isEmptyValue(f.Fault): // Apigee
+		return f.nested(f.Fault, depth)
+	case f.exception != "": // Bedrock
+		e := readError(f.exceptionBody, depth)
+		e.Type = f.exception
+		return e
+	case f.saysFailure():
+		return own.orText(data)
+	case isFailureCode(f.code()) && own.Message != "", !isEmptyValue(f.AWSType), f.isProblem():
 		return own
-	case isSet(f.Detail):
-		return readError(f.Detail, "")
-	case own.Message != "" && own.Code != "" && !isSet(f.Choices):
-		return own
+	case !isEmptyValue(f.Detail):
+		return f.nested(f.Detail, depth)
 	}
 	return nil
 }
 
-// errorFields are the keys of an object that may be an error, or contain one. Each is a string, a number or null.
+// errorFields are the keys of an object that may be an error, or contain one.
 type errorFields struct {
-	Error     json.RawMessage `json:"error"`      // or an object
-	ErrorType json.RawMessage `json:"error_type"` // TGI
-	Object    json.RawMessage `json:"object"`
-	Type      json.RawMessage `json:"type"`
-	Code      json.RawMessage `json:"code"`
-	Status    json.RawMessage `json:"http_status_code"`
-	Message   json.RawMessage `json:"message"`
-	Detail    json.RawMessage `json:"detail"` // FastAPI; or a list
-	Choices   json.RawMessage `json:"choices"`
+	Error, Errors, Fault, BaseResp, Detail json.RawMessage // may contain one
+	Type, ErrorType, AWSType, Object       json.RawMessage
+	Code, ErrorCode, StatusCode            json.RawMessage
+	Message, Description                   json.RawMessage
+	Title, Status, Success                 json.RawMessage
+
+	exception     string // a key that is the name of an exception
+	exceptionBody []byte
+	choiceError   []byte // the error in a choice
+}
+
+// errorFieldsIn returns the keys of an object.
+func errorFieldsIn(object []byte) *errorFields {
+	f := &errorFields{}
+	eachField(object, func(key, value []byte) {
+		field := f.field(strings.ToLower(string(key)))
+		switch {
+		case field != nil && isEmptyValue(*field):
+			*field = value
+		case field == nil && bytes.HasSuffix(key, []byte("Exception")) && value[0] == '{':
+			f.exception = string(key)
+			f.exceptionBody = value
+		case string(key) == "choices":
+			failed := memberOf(firstElement(value), "error")
+			if !isEmptyValue(failed) {
+				f.choiceError = failed
+			}
+		}
+	})
+	return f
+}
+
+// field returns where the value of a key belongs; nil if it says nothing of an error.
+func (f *errorFields) field(key string) *json.RawMessage {
+	switch key {
+	case "error":
+		return &f.Error
+	case "errors":
+		return &f.Errors
+	case "fault":
+		return &f.Fault
+	case "base_resp":
+		return &f.BaseResp
+	case "detail":
+		return &f.Detail
+	case "type":
+		return &f.Type
+	case "error_type", "errortype":
+		return &f.ErrorType
+	case "__type":
+		return &f.AWSType
+	case "object":
+		return &f.Object
+	case "code":
+		return &f.Code
+	case "error_code", "errorcode", "errcode", "err_code":
+		return &f.ErrorCode
+	case "status_code", "statuscode", "http_status_code", "http_code":
+		return &f.StatusCode
+	case "message", "msg", "error_msg", "errormsg", "error_message", "errormessage", "errmsg", "err_msg",
+		"status_msg", "faultstring":
+		return &f.Message
+	case "error_description", "reason", "description":
+		return &f.Description
+	case "title":
+		return &f.Title
+	case "status":
+		return &f.Status
+	case "success", "ok":
+		return &f.Success
+	}
+	return nil
+}
+
+// code returns the object's code, or that of its status.
+func (f *errorFields) code() string {
+	status := textOf(f.Status)
+	if !isNumber(status) {
+		status = ""
+	}
+	return cmp.Or(textOf(f.ErrorCode), textOf(f.Code), textOf(f.StatusCode), status)
 }
 
 // serverError returns the object itself as an error.
-func (f errorFields) serverError() *ServerError {
-	return &ServerError{
-		Type:    unquote(f.Type),
-		Code:    cmp.Or(unquote(f.Code), unquote(f.Status)),
-		Message: shorten(unquote(f.Message)),
+func (f *errorFields) serverError() *ServerError {
+	e := &ServerError{
+		Type:    cmp.Or(textOf(f.Type), textOf(f.ErrorType), textOf(f.AWSType)),
+		Code:    f.code(),
+		Message: cmp.Or(textOf(f.Message), textOf(f.Description), textOf(f.Title)),
 	}
+	if textOf(f.Title) != "" && textOf(f.Detail) != "" { // RFC 9457
+		e.Message = textOf(f.Title) + ": " + textOf(f.Detail)
+	}
+	if e.Type == "" && !isNumber(textOf(f.Status)) { // Google
+		e.Type = textOf(f.Status)
+	}
+	if strings.HasPrefix(e.Type, "about:") || slices.Contains([]string{"error", "fail", "failed", "failure"}, e.Type) {
+		e.Type = ""
+	}
+	_, e.Type = cutLast(e.Type, "#") // AWS
+	if isSuccess(e.Code) {
+		e.Code = ""
+	}
+	if !isEmptyValue(f.ErrorCode) {
+		e.vendor = baiduCodes[e.Code]
+	}
+	e.Type, e.Code, e.Message = shorten(e.Type), shorten(e.Code), shorten(e.Message)
+	return e
 }
 
-// readError reads the value of an "error" key: an object, a text, or anything. defaultType is its type if it names
-// none.
-func readError(raw json.RawMessage, defaultType string) *ServerError {
-	var f errorFields
-	if json.Unmarshal(raw, &f) != nil {
-		return &ServerError{Type: defaultType, Message: shorten(unquote(raw))}
+// cutLast cuts s at the last separator. Without one, all of it is after.
+func cutLast(s, separator string) (before, after string) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return "", s
 	}
-	e := f.serverError()
-	e.Type = cmp.Or(e.Type, defaultType)
-	if *e == (ServerError{}) {
-		e.Message = shorten(string(raw))
+	return s[:i], s[i+len(separator):]
+}
+
+// orText returns e, with the start of the object as its message if e has no words.
+func (e *ServerError) orText(object []byte) *ServerError {
+	if e.Type == "" && e.Code == "" && e.Message == "" {
+		e.Message = shorten(string(object))
 	}
 	return e
 }
 
-// Describe returns what a server said in an answer that should have been a stream: its error object if there is one,
-// else the start of its text.
-func Describe(body []byte) string {
-	e := ParseError(body)
-	if e != nil {
-		return e.Error()
+// nested returns the error in the value of a key, with what the object around it says; nil if it says that there is
+// none.
+func (f *errorFields) nested(value json.RawMessage, depth int) *ServerError {
+	inner := readError(value, depth)
+	outer := f.serverError()
+	if inner == nil {
+		return nil
 	}
-	return shorten(strings.Join(strings.Fields(string(body)), " "))
+	isWord := !strings.ContainsAny(inner.Message, " \n") && inner.Type == "" && value[0] == '"'
+	switch {
+	case string(value) == "true":
+		inner.Message = outer.Message
+	case isWord && outer.Message != "": // {"error":"rate_limited","message":"…"}
+		inner.Type, inner.Message = inner.Message, outer.Message
+	}
+	inner.Type = cmp.Or(inner.Type, outer.Type)
+	inner.Code = cmp.Or(inner.Code, outer.Code)
+	inner.Message = cmp.Or(inner.Message, outer.Message)
+	inner.vendor = max(inner.vendor, outer.vendor)
+	return inner
 }
+
+// readError reads the value of a key that holds an error: an object, a text, a list, or anything. It is nil if the
+// value says that there is none.
+func readError(value json.RawMessage, depth int) *ServerError {
+	switch {
+	case len(value) == 0:
+		return nil
+	case value[0] == '[' && depth < deepestError:
+		return readList(value, depth)
+	case value[0] != '{':
+		words := textOf(value)
+		if isSuccess(words) {
+			return nil
+		}
+		return &ServerError{Message: shorten(words)}
+	}
+	f := errorFieldsIn(value)
+	own := f.serverError()
+	own.Code = cmp.Or(own.Code, textOf(memberOf(f.Detail, "errorcode"))) // Apigee
+	if isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type) {
+		own.Type, own.Code, own.Message = "", "", ""
+	}
+	isOwn := *own != ServerError{}
+	if !isOwn || own.Message == "" { // an error within an error
+		inner := parseError(value, depth+1)
+		if inner != nil {
+			return inner
+		}
+	}
+	if !isOwn && (!isEmptyValue(f.Code) || !isEmptyValue(f.Message)) {
+		return nil
+	}
+	raw := textOf(memberOf(memberOf(value, "metadata"), "raw")) // OpenRouter: the provider's words
+	if raw != "" {
+		own.Message = shorten(own.Message + ": " + raw)
+	}
+	return own.orText(value)
+}
+
+// readList reads a list of errors: the first one, and of FastAPI's validation where each fault lies.
+func readList(list json.RawMessage, depth int) *ServerError {
+	var faults []string
+	eachElement(list, func(fault []byte) {
+		var place []string
+		eachElement(memberOf(fault, "loc"), func(step []byte) { place = append(place, unquote(step)) })
+		message := textOf(memberOf(fault, "msg"))
+		if len(place) > 0 && message != "" {
+			faults = append(faults, strings.Join(place, ".")+": "+message)
+		}
+	})
+	if len(faults) > 0 {
+		return &ServerError{Message: shorten(strings.Join(faults, "; "))}
+	}
+	return readError(firstElement(list), depth+1)
+}
+
+// minimaxError reads MiniMax's status object; nil if it says success.
+func minimaxError(status []byte) *ServerError {
+	e := errorFieldsIn(status).serverError()
+	if !isFailureCode(e.Code) {
+		return nil
+	}
+	e.vendor = minimaxCodes[e.Code]
+	return e
+}
+
+// saysFailure reports whether the object says of itself that it is an error.
+func (f *errorFields) saysFailure() bool {
+	failures := []string{"error", "fail", "failed", "failure"}
+	isFailure := slices.Contains(failures, strings.ToLower(textOf(f.Status))) && !isEmptyValue(f.Message)
+	return textOf(f.Type) == "error" || textOf(f.Object) == "error" || isFailure ||
+		string(f.Success) == "false" && !isEmptyValue(f.Message) ||
+		isFailureCode(textOf(f.ErrorCode))
+}
+
+// isProblem reports whether the object is a problem of RFC 9457.
+func (f *errorFields) isProblem() bool {
+	return !isEmptyValue(f.Title) && isFailureCode(textOf(f.Status)) && isNumber(textOf(f.Status))
+}
+
+// isFailureCode reports whether a code is there and says something else than success.
+func isFailureCode(code string) bool { return code != "" && !isSuccess(code) }
+
+// isSuccess reports whether a code or a message says that nothing is wrong. An empty one does as well.
+func isSuccess(s string) bool {
+	words := []string{"", "0", "200", "ok", "success", "succeeded", "successful", "none", "null", "no error", "normal"}
+	return slices.Contains(words, strings.ToLower(s))
+}
+
+// isNumber reports whether s has digits only.
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// hasAnswer reports whether an object has the text of an answer, so that an error beside it is none: a choice with text
+// that did not fail, or another API's output.
+func hasAnswer(object []byte) bool {
+	found := false
+	eachField(object, func(key, value []byte) {
+		switch string(key) {
+		case "choices":
+			eachElement(value, func(choice []byte) { found = found || isAnswer(choice) })
+		case "output", "content", "text_output", "generated_text", "completion":
+			found = found || !isEmptyValue(value)
+		case "message": // Ollama
+			found = found || !isEmptyValue(memberOf(value, "content"))
+		}
+	})
+	return found
+}
+
+// isAnswer reports whether a choice has text, and is not the end of an answer that failed.
+func isAnswer(choice []byte) bool {
+	var d Delta
+	d.addChoice(choice)
+	d.addMessage(memberOf(choice, "message"))
+	return d.hasText() && EndingOf(d.Finish) != Failed
+}
+
+// hasText reports whether a frame shows generated tokens.
+func (d *Delta) hasText() bool { return len(d.Text)+len(d.Reasoning) > 0 || d.Tokens > 0 }
 
 // isSet reports whether a key is there and not null.
 func isSet(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
 }
 
-// isEmptyValue reports whether a key is not there, or has a value without content.
-func isEmptyValue(raw json.RawMessage) bool {
-	empty := []string{"", "null", `""`, "{}", "[]", "false", "0"}
-	return slices.Contains(empty, string(raw))
+// isEmptyValue reports whether a key is not there, or has a value without content, as far as its values are nested.
+func isEmptyValue(raw json.RawMessage) bool { return isEmptyWithin(raw, 0) }
+
+func isEmptyWithin(raw []byte, depth int) bool {
+	empty := []string{"", "null", `""`, "false", "0"}
+	if slices.Contains(empty, string(raw)) {
+		return true
+	}
+	isEmpty := depth < deepestError && (raw[0] == '{' || raw[0] == '[')
+	if isEmpty {
+		eachField(raw, func(_, value []byte) { isEmpty = isEmpty && isEmptyWithin(value, depth+1) })
+		eachElement(raw, func(value []byte) { isEmpty = isEmpty && isEmptyWithin(value, depth+1) })
+	}
+	return isEmpty
+}
+
+// textOf returns a string or a number as text; empty for anything else, and for names of nothing: LiteLLM writes the
+// type "None".
+func textOf(raw json.RawMessage) string {
+	if !isSet(raw) || raw[0] == '{' || raw[0] == '[' || string(raw) == "false" || string(raw) == "true" {
+		return ""
+	}
+	text := unquote(raw)
+	if text == "None" || text == "null" {
+		return ""
+	}
+	return text
 }
 
 // unquote returns the string in raw, or raw itself if it is not a string.
@@ -148,17 +397,4 @@ func unquote(raw []byte) string {
 		return s
 	}
 	return string(raw)
-}
-
-// Cut stands where a server's words were shortened.
-const Cut = " … "
-
-// shorten bounds what is kept of a server's words, which may be anything, for example a compressed page.
-func shorten(s string) string {
-	const longest = 300 // bytes
-	clean := strings.ToValidUTF8(s, "�")
-	if len(clean) <= longest {
-		return clean
-	}
-	return fmt.Sprintf("%s%s(%d bytes)", strings.ToValidUTF8(clean[:longest], ""), Cut, len(s))
 }

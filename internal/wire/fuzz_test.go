@@ -29,7 +29,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, at uint8, data []byte) {
 		d := dialects[int(at)%len(dialects)]
-		Describe(data)
+		Describe(data, "")
+		ParseWords(data)
+		ParseErrorEvent(data)
 		Rejected(d, data, nil)
 		before := bytes.Clone(data)
 		delta, err := d.Decode(data)

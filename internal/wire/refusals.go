@@ -64,9 +64,41 @@ func NoTemplate(reply []byte) bool { return noTemplate.Match(reply) }
 var (
 	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found` +
 		`|not a valid model|unknown model|no such model|\bmodel\b.{0,200}(does not exist|not found)`)
-	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                                      // Portkey
-	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db|API key not valid`)        // LiteLLM, Gemini
-	noBackend   = regexp.MustCompile(`all_deployments_in_cooldown|(?i)no deployments? available for`) // LiteLLM
+	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                               // Portkey
+	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db|API key not valid`) // LiteLLM, Gemini
+
+	// noBackend matches what gateways say if they have no server to ask. Words of a server that has too much to do do
+	// not match: Envoy also says "upstream connect error" for an overflow.
+	noBackend = regexp.MustCompile(`(?i)all_deployments_in_cooldown|no deployments? available for` + // LiteLLM
+		`|no server is available to handle this request` + // HAProxy
+		`|no healthy (upstream|backend|endpoint|server|worker|replica|instance|host|target|provider)s?` + // Envoy; many
+		`|upstream connect error.{0,120}(connection failure|connection timeout|connection refused)` + // Envoy
+		`|no[ _]available[ _](server|worker|backend|upstream|endpoint|replica|instance|channel|provider|node)s?` + // Traefik
+		`|no (server|worker|backend|upstream|endpoint|replica|instance|model|channel|deployment|pod)s? (is |are )?available` +
+		`|no (ready|running|live|active|registered) ` +
+		`(server|worker|backend|upstream|endpoint|replica|instance|pod|deployment)s?` +
+		`|failed to find candidate (pod|endpoint)s?|rejected-no-endpoints` + // the Gateway API's inference extension
+		`|has no available endpoints|no upstreams available|there are no (workers|replicas|instances)` +
+		`|failure to get a peer from the ring-balancer` + // Kong
+		`|\bERR_(CONNECT_FAIL|CANNOT_FORWARD)\b` + // Squid
+		`|error(?: code:?)? 52[123]\b|web server is down|origin is unreachable` + // Cloudflare
+		`|无可用渠道`) // One API
+
+	// loading matches what servers say while they load their model, and failedLoading what they say of one that they
+	// cannot load.
+	loading = regexp.MustCompile(`(?i)\bloading (the )?model\b|\bmodels? .{0,80}\b(is|are) (still |currently |being )*` +
+		`(loading|loaded now|launching|initializing|starting|warming up)\b|\bis currently (being )?load(ing|ed)\b` +
+		`|\b(still|currently) (being )?load(ing|ed)\b|\bmodel.{0,80} (is )?not (yet )?(ready|loaded)\b|model_?not_?ready` +
+		`|\b(server|service|engine) is (still )?(starting( up)?|initializing|warming up|not (yet )?ready)\b`)
+	failedLoading = regexp.MustCompile(`(?i)\b(error|errors|failed|failure|unable|cannot|could not|crashed|timed out)` +
+		`( to| while| when| in| during| after)? load|\bload(ing)?\b[^",]{0,80}\b(failed|error|crashed)\b`)
+
+	plainHTTP = regexp.MustCompile(`(?i)plain HTTP request was sent to (the )?HTTPS port` + // nginx
+		`|sent an HTTP request to an HTTPS server` + // Go
+		`|speaking plain HTTP to an SSL-enabled server port` + // Apache
+		`|combination of host and port requires TLS`) // Tomcat
+	wantsCertificate = regexp.MustCompile(`(?i)no required SSL certificate was sent|the SSL certificate error` + // nginx
+		`|client certificate (is )?(required|missing|not (provided|presented))|certificate required`)
 )
 
 // WrongModel reports whether a reply says that the server does not serve the model that was asked for.
@@ -83,3 +115,12 @@ func BadKey(reply []byte) bool { return badKey.Match(reply) }
 // NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask. LiteLLM
 // answers 429 once all of them failed, whatever the key.
 func NoBackend(reply []byte) bool { return noBackend.Match(reply) }
+
+// Loading reports whether a reply says that the server is still loading its model.
+func Loading(reply []byte) bool { return loading.Match(reply) && !failedLoading.Match(reply) }
+
+// WantsTLS reports whether a reply says that the port speaks TLS, and was asked without.
+func WantsTLS(reply []byte) bool { return plainHTTP.Match(reply) }
+
+// WantsCertificate reports whether a reply says that the client has to show a certificate.
+func WantsCertificate(reply []byte) bool { return wantsCertificate.Match(reply) }

@@ -21,19 +21,43 @@ func TestReplies(t *testing.T) {
 		l.add(WantsHeader(reply), "wants a header")
 		l.add(BadKey(reply), "bad key")
 		l.add(NoBackend(reply), "no backend")
-		l.add(failure != nil && failure.Invalid(), "the request is at fault")
-		l.add(failure != nil && failure.Overloaded(), "overloaded")
+		l.add(Loading(reply), "loading")
+		l.add(WantsTLS(reply), "wants TLS")
+		l.add(WantsCertificate(reply), "wants a certificate")
+		if failure != nil {
+			l.add(failure.Class() != OtherError, "%s", [...]string{
+				"", "the request is at fault", "the key is refused", "a limit of the rate",
+				"filtered", "overloaded",
+			}[failure.Class()])
+		}
 		l.addError(failure)
 		return l.String()
 	})
 }
 
-// TestDescribe holds that a page is described by the beginning of its text, and by how long it is.
+// TestDescribe holds what is shown of an answer that should have been a stream: a page by its title and text, all of it
+// by its beginning and how long it is.
 func TestDescribe(t *testing.T) {
-	page := "<h1>\n 502   Bad Gateway</h1>" + strings.Repeat("é", 400)
-	want := "<h1> 502 Bad Gateway</h1>" + strings.Repeat("é", 137) + Cut + "(825 bytes)"
-	if got := Describe([]byte(page)); got != want {
-		t.Errorf("described as %q, want %q", got, want)
+	long := strings.Repeat("é", 400)
+	for _, test := range []struct{ body, status, want string }{
+		{"plain\n  words ", "", "plain words"},
+		{long, "", strings.Repeat("é", 150) + Cut + "(800 bytes)"},
+		{"<h1>\n 502   Bad Gateway</h1>" + long, "502",
+			"502 Bad Gateway " + strings.Repeat("é", 142) + Cut + "(816 bytes)"},
+		{"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center>" +
+			"<hr><center>nginx/1.22.1</center></body></html>", "502", "502 Bad Gateway"},
+		{"<!DOCTYPE html><html><head><title>Sign\nIn</title><style>b { color: red }</style><script>if (a<b) {}</script>" +
+			"</head><!-- <p>no --><body><p>Sign in &amp; go on</p><svg><path d='M'/></svg></body>", "403",
+			"Sign In: Sign in & go on"},
+		{"<title>Down", "", "Down"},
+		{`{"error":{"message":"m","type":"t","code":404}}`, "404", "t: m"},
+		{`{"error":{"message":"m","type":"t","code":404}}`, "400", "t: 404: m"},
+		{`{"message":"no Route matched with those values"}`, "404", "no Route matched with those values"},
+		{"{}", "401", "{}"},
+	} {
+		if got := Describe([]byte(test.body), test.status); got != test.want {
+			t.Errorf("%s is described as %q, want %q", test.body, got, test.want)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func readResponse(frame []byte) Delta {
 func (d *Delta) addResponse(response, event []byte) {
 	failure := memberOf(response, "error")
 	if isSet(failure) {
-		d.Err = readError(failure, "")
+		d.Err = readError(failure, 0)
 	}
 	eachField(memberOf(response, "usage"), d.Usage.add)
 	d.setFinish(event)

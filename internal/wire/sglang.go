@@ -58,7 +58,6 @@ func (d *Delta) addSGLangFinish(reason []byte) {
 	d.setFinish(stringIn(reason))
 	d.setFinish(stringIn(memberOf(reason, "type")))
 	if d.Finish == "abort" && memberOf(reason, "message") != nil {
-		d.Err = readError(reason, "")
-		d.Err.Code = unquote(memberOf(reason, "status_code"))
+		d.Err = readError(reason, 0)
 	}
 }

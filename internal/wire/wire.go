@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// ErrMalformed is wrapped by every error that [Dialect.Decode] returns. None repeats a frame, which may be a part of an
+// ErrMalformed is wrapped by every error that [Dialect.Decode] returns. None repeats a frame that may be a part of an
 // answer.
 var ErrMalformed = errors.New("malformed frame")
 

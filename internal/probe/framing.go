@@ -1,0 +1,150 @@
+package probe
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A framing is how a body is cut into frames.
+type framing int
+
+const (
+	notFramed framing = iota // one JSON text, a page, or words
+	eventStream
+	jsonLines
+)
+
+// String returns the framing in words, for a warning.
+func (f framing) String() string {
+	return [...]string{"no stream", "an event stream", "lines of JSON"}[f]
+}
+
+// framingOf returns how a body is framed, by its first bytes; known is false if more are needed. A JSON text alone is no
+// stream, but the whole answer or an error: there must be a second line.
+func framingOf(start []byte) (f framing, known bool) {
+	mark := []byte("\xef\xbb\xbf") // byte order mark
+	if bytes.HasPrefix(mark, start) {
+		return notFramed, false
+	}
+	start = bytes.TrimLeft(bytes.TrimPrefix(start, mark), " \t\r\n")
+	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(start, []byte(field)) {
+			return eventStream, true
+		}
+		if bytes.HasPrefix([]byte(field), start) {
+			return notFramed, false
+		}
+	}
+	if start[0] != '{' {
+		return notFramed, true
+	}
+	first, rest, isComplete := bytes.Cut(start, []byte("\n"))
+	rest = bytes.TrimLeft(rest, " \t\r\n")
+	switch {
+	case !isComplete:
+		return notFramed, false
+	case !json.Valid(first):
+		return notFramed, true
+	case len(rest) == 0:
+		return notFramed, false
+	case rest[0] == '{':
+		return jsonLines, true
+	}
+	return notFramed, true
+}
+
+// An openBody is the body of an answer. Its first bytes can be looked at before it is read.
+type openBody struct {
+	io.ReadCloser
+	arrivals func(end int64) stream.Timestamp // of the first end bytes of the body
+	ask      int                              // bytes to ask for at once
+	unread   []byte                           // what was looked at and not read yet
+	err      error                            // comes after unread
+
+	// Where only the last arrival is known, those of the bytes that were looked at are kept.
+	onlyLast bool
+	looks    []look
+}
+
+// A look is the arrival of the first end bytes of a body.
+type look struct {
+	end     int64
+	arrival stream.Timestamp
+}
+
+// framing returns how the body is framed, by its first bytes.
+func (b *openBody) framing() framing {
+	const longest = 64 << 10 // bytes that are looked at
+	for {
+		found, known := framingOf(b.unread)
+		if known || b.err != nil || len(b.unread) >= longest {
+			return found
+		}
+		start := len(b.unread)
+		b.unread = append(b.unread, make([]byte, b.ask)...)
+		var n int
+		n, b.err = b.ReadCloser.Read(b.unread[start:])
+		b.unread = b.unread[:start+n]
+		if b.onlyLast {
+			end := int64(len(b.unread))
+			b.looks = append(b.looks, look{end, b.arrivals(end)})
+		}
+	}
+}
+
+// Read returns what was looked at, then the rest of the body.
+func (b *openBody) Read(p []byte) (int, error) {
+	switch {
+	case len(b.unread) > 0:
+		n := copy(p, b.unread)
+		b.unread = b.unread[n:]
+		return n, nil
+	case b.err != nil:
+		return 0, b.err
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// arrival returns that of the first end bytes of the body, as [stream.NewSSE] wants it.
+func (b *openBody) arrival(end int64) stream.Timestamp {
+	for _, look := range b.looks {
+		if end <= look.end {
+			return look.arrival
+		}
+	}
+	b.looks = nil
+	return b.arrivals(end)
+}
+
+// frames returns the reader of the body's frames.
+func (b *openBody) frames(f framing) *stream.Frames {
+	if f == jsonLines {
+		return stream.NewLines(b, b.arrival, b.ask)
+	}
+	return stream.NewSSE(b, b.arrival, b.ask)
+}
+
+// addUnfielded judges what stood in an event stream outside of events: an error of the server, or of something before
+// it. Plain words are none once the answer has its finish reason.
+func (x *exchange) addUnfielded() {
+	if x.frames == nil || x.answer.serverErr != nil {
+		return
+	}
+	text := x.frames.Unfielded()
+	failure := wire.ParseError(text)
+	if failure == nil && x.result.Finish == "" {
+		failure = wire.ParseWords(text)
+	}
+	if failure == nil {
+		x.answer.unfielded = len(text)
+		return
+	}
+	x.answer.serverErr = failure
+	x.answer.serverErrAt = cmp.Or(x.result.Elapsed, time.Since(x.result.Start))
+}
