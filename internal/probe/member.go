@@ -199,8 +199,13 @@ func (m *Member) learnWarm(q Question, r *Result) {
 func (m *Member) survive(r **Result, start time.Time) {
 	p := recover()
 	if p != nil {
+		stack := debug.Stack()
+		other, isOther := p.(panicValue)
+		if isOther {
+			p, stack = other.value, other.stack
+		}
 		*r = m.Unreached(start, failure(Canceled, "prober panicked, please report it: %v", p))
-		(*r).Stack = debug.Stack()
+		(*r).Stack = stack
 	}
 }
 

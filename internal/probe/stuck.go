@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -66,3 +67,5 @@ type panicValue struct {
 	value any
 	stack []byte
 }
+
+func (p panicValue) String() string { return fmt.Sprintf("%v\n%s", p.value, p.stack) }
