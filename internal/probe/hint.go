@@ -180,6 +180,8 @@ var hints = []hint{
 	{ServerError, failedFor(ErrLoading),
 		"wait until the server has loaded its model; if that takes longer than usual, check its log, and whether it is " +
 			"restarted again and again"},
+	{ServerError, failedFor(ErrGateway),
+		"a proxy got no answer from the server behind it: check that server"},
 	{ServerError, withStatus(502, 504),
 		"a proxy got no answer from the server behind it: check that server"},
 	{ServerError, withStatus(408),

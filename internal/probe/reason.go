@@ -72,6 +72,8 @@ func reasonIn(status int, reply []byte) error {
 	switch {
 	case wire.NoBackend(reply):
 		return ErrNoBackend
+	case wire.BrokenBackend(reply):
+		return ErrGateway
 	case !isRejection && wire.Loading(reply):
 		return ErrLoading
 	case long:

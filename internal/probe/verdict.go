@@ -111,6 +111,7 @@ func badStatus(resp *http.Response, body []byte) verdict {
 	case ErrNoBackend, ErrLoading:
 		detail = join(reason.Error(), detail)
 	case ErrGateway:
+		gateway = cmp.Or(gateway, "a gateway")
 		detail = join(gateway+" answered, not the model server", detail)
 	}
 	text := join(fmt.Sprintf("HTTP %d", status), detail)
@@ -196,7 +197,7 @@ func outcomeOf(status int, body []byte, reason error) Outcome {
 	switch {
 	case wire.BadKey(body):
 		return Unauthorized
-	case reason == ErrNoBackend, reason == ErrLoading:
+	case reason == ErrNoBackend, reason == ErrLoading, wire.BrokenBackend(body):
 		return ServerError
 	case class == wire.ContentFilter:
 		return Filtered

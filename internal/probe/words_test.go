@@ -56,6 +56,8 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 			ServerError, ErrNoBackend},
 		"Envoy with too much to do": {answers(503, "text/plain", "upstream connect error or disconnect/reset before "+
 			"headers. reset reason: overflow"), Overloaded, nil},
+		"Envoy before a server that died": {answers(503, "text/plain", "upstream connect error or disconnect/reset before "+
+			"headers. reset reason: connection termination"), ServerError, ErrGateway},
 		"SGLang's router without a worker": {reply(503, `{"error":{"type":"Service Unavailable",`+
 			`"code":"no_available_workers","message":"No available workers (all circuits open or unhealthy)"}}`),
 			ServerError, ErrNoBackend},

@@ -218,17 +218,18 @@ func (e *ServerError) orText(object []byte) *ServerError {
 // nested returns the error in the value of a key, with what the object around it says; nil if it says that there is
 // none.
 func (f *errorFields) nested(value json.RawMessage, depth int) *ServerError {
-	inner := readError(value, depth)
 	outer := f.serverError()
+	if string(value) == "true" {
+		return outer
+	}
+	inner := readError(value, depth)
 	if inner == nil {
 		return nil
 	}
-	isWord := !strings.ContainsAny(inner.Message, " \n") && inner.Type == "" && value[0] == '"'
-	switch {
-	case string(value) == "true":
+	isWord := value[0] == '"' && !strings.ContainsAny(inner.Message, " \n")
+	if isWord && outer.Message != "" { // {"error":"rate_limited","message":"…"}
+		inner.Type = inner.Message
 		inner.Message = outer.Message
-	case isWord && outer.Message != "": // {"error":"rate_limited","message":"…"}
-		inner.Type, inner.Message = inner.Message, outer.Message
 	}
 	inner.Type = cmp.Or(inner.Type, outer.Type)
 	inner.Code = cmp.Or(inner.Code, outer.Code)
@@ -253,20 +254,18 @@ func readError(value json.RawMessage, depth int) *ServerError {
 		return &ServerError{Message: shorten(words)}
 	}
 	f := errorFieldsIn(value)
+	if !isEmptyValue(f.Error) && depth < deepestError { // an error within an error
+		return f.nested(f.Error, depth+1)
+	}
 	own := f.serverError()
-	own.Code = cmp.Or(own.Code, textOf(memberOf(f.Detail, "errorcode"))) // Apigee
-	if isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type) {
-		own.Type, own.Code, own.Message = "", "", ""
-	}
-	isOwn := *own != ServerError{}
-	if !isOwn || own.Message == "" { // an error within an error
-		inner := parseError(value, depth+1)
-		if inner != nil {
-			return inner
-		}
-	}
-	if !isOwn && (!isEmptyValue(f.Code) || !isEmptyValue(f.Message)) {
+	own.Code = cmp.Or(own.Code, textOf(memberOf(f.Detail, "errorcode")))            // Apigee
+	own.Type = cmp.Or(own.Type, textOf(memberOf(firstElement(f.Errors), "reason"))) // Google, older
+	saysSuccess := !isEmptyValue(f.Code) || !isEmptyValue(f.Message)
+	switch {
+	case isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type) && saysSuccess:
 		return nil
+	case own.Message == "" && !isEmptyValue(f.Errors) && depth < deepestError:
+		return f.nested(f.Errors, depth+1)
 	}
 	raw := textOf(memberOf(memberOf(value, "metadata"), "raw")) // OpenRouter: the provider's words
 	if raw != "" {

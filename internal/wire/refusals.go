@@ -70,8 +70,9 @@ var (
 	// noBackend matches what gateways say if they have no server to ask. Words of a server that has too much to do do
 	// not match: Envoy also says "upstream connect error" for an overflow.
 	noBackend = regexp.MustCompile(`(?i)all_deployments_in_cooldown|no deployments? available for` + // LiteLLM
+		`|litellm\.\w+:.{0,120}(cannot connect to host|connection error)` +
 		`|no server is available to handle this request` + // HAProxy
-		`|no healthy (upstream|backend|endpoint|server|worker|replica|instance|host|target|provider)s?` + // Envoy; many
+		`|no healthy (upstream|backend|endpoint|server|worker|replica|instance|host|target|provider|deployment)s?` + // Envoy; many
 		`|upstream connect error.{0,120}(connection failure|connection timeout|connection refused)` + // Envoy
 		`|no[ _]available[ _](server|worker|backend|upstream|endpoint|replica|instance|channel|provider|node)s?` + // Traefik
 		`|no (server|worker|backend|upstream|endpoint|replica|instance|model|channel|deployment|pod)s? (is |are )?available` +
@@ -83,6 +84,10 @@ var (
 		`|\bERR_(CONNECT_FAIL|CANNOT_FORWARD)\b` + // Squid
 		`|error(?: code:?)? 52[123]\b|web server is down|origin is unreachable` + // Cloudflare
 		`|无可用渠道`) // One API
+
+	// brokenBackend matches what Envoy says of a server that broke the connection before it answered.
+	brokenBackend = regexp.MustCompile(`upstream connect error.{0,120}reset reason: ` +
+		`(connection termination|remote reset|local reset|protocol error)`)
 
 	// loading matches what servers say while they load their model, and failedLoading what they say of one that they
 	// cannot load.
@@ -115,6 +120,9 @@ func BadKey(reply []byte) bool { return badKey.Match(reply) }
 // NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask. LiteLLM
 // answers 429 once all of them failed, whatever the key.
 func NoBackend(reply []byte) bool { return noBackend.Match(reply) }
+
+// BrokenBackend reports whether a reply says, with a status of overload, that a gateway's server broke the connection.
+func BrokenBackend(reply []byte) bool { return brokenBackend.Match(reply) }
 
 // Loading reports whether a reply says that the server is still loading its model.
 func Loading(reply []byte) bool { return loading.Match(reply) && !failedLoading.Match(reply) }

@@ -21,6 +21,7 @@ func TestReplies(t *testing.T) {
 		l.add(WantsHeader(reply), "wants a header")
 		l.add(BadKey(reply), "bad key")
 		l.add(NoBackend(reply), "no backend")
+		l.add(BrokenBackend(reply), "a broken backend")
 		l.add(Loading(reply), "loading")
 		l.add(WantsTLS(reply), "wants TLS")
 		l.add(WantsCertificate(reply), "wants a certificate")
