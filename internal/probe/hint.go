@@ -223,6 +223,9 @@ var hints = []hint{
 	{WrongLength, failedFor(ErrUnlimited),
 		"the server ignores the field that limits the answer: set its type (PROBER_TARGETS_n_SERVER, --server) " +
 			"or another API (--api)"},
+	{WrongLength, failedFor(ErrEndedEarly),
+		"the finish reason says why: look at what the model answers if it repeated itself, and at the server's limit of " +
+			"time if that ended it"},
 	{WrongLength, nil,
 		"the server cut the prompt or ended early: check the model's context length, and whether it honours " +
 			"min_tokens and ignore_eos"},

@@ -95,6 +95,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{&Result{Outcome: Rejected, Status: 404, Err: ErrNoModel}, "the server answers, but has no model"},
 		{with(WrongLength, ErrPieces), "whole ones"},
 		{&Result{Outcome: WrongLength, Err: ErrUnlimited}, "--server"},
+		{&Result{Outcome: WrongLength, Err: ErrEndedEarly}, "the finish reason says why"},
 		{status(ServerError, 502), "proxy"},
 		{status(ServerError, 408), "replica"},
 		{status(ServerError, 200), "or inside it"},

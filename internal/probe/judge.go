@@ -28,14 +28,14 @@ func (x *exchange) complete() verdict {
 		return failure(ServerError, "server gave up (finish reason %q)", r.Finish)
 	case x.answer.frames == 0 && x.answer.unfielded > 0:
 		return failure(Empty, "stream ended without an event: %d bytes of it are no event", x.answer.unfielded)
+	case ending == wire.Unanswered:
+		return failure(Empty, "the server answered nothing (finish reason %q)", r.Finish)
 	case x.answer.frames == 0:
 		return failure(Empty, "%w", ErrNothing)
 	case len(r.Tokens) == 0:
 		return failure(Empty, "stream ended without a token")
 	case r.Finish == "" && !x.target.Dialect.Endless:
 		return failure(Truncated, "stream ended after %d token frames %w", len(r.Tokens), ErrNoFinish)
-	case r.Finish != "" && ending == wire.Unfinished:
-		return failure(Malformed, "unknown finish reason %q", r.Finish)
 	}
 	v := x.length(ending)
 	if v.outcome != OK {
@@ -63,6 +63,10 @@ func (x *exchange) length(ending wire.Ending) verdict {
 			prompt.N, asked, expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
+	if ending == wire.EndedEarly && (!output.Known || output.N < maxTokens) {
+		const text = "answer of %d tokens, asked %d: %w (finish reason %q)"
+		return failure(WrongLength, text, max(output.N, len(x.result.Tokens)), maxTokens, ErrEndedEarly, x.result.Finish)
+	}
 	isJudged := output.Known && (expect.ExactOutput || clamped)
 	if isJudged && output.N != maxTokens {
 		const text = "answer of %d tokens, asked %d (finish reason %q)"

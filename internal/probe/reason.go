@@ -31,6 +31,7 @@ var (
 	ErrNothing     = errors.New("stream ended without a token or anything else in it")
 	ErrNoFinish    = errors.New("without a finish reason")
 	ErrStuck       = errors.New("the HTTP request did not return at its limit")
+	ErrEndedEarly  = errors.New("the server ended it early")
 )
 
 // A reasoned error has a text that may be fit for people where that of its cause is not, and the reason of that.
@@ -55,7 +56,7 @@ func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
 		ErrWrongModel, ErrListedModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway, ErrSpeaksTLS, ErrWantsCert,
-		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck,
+		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {

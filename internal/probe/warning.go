@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Warning says what is unreliable about a result's numbers. Those of one Kind differ only in their numbers.
@@ -59,6 +60,9 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	case endMissing:
 		add(false, "the answer gave its finish reason, but neither its end nor that of the connection came in time: "+
 			"it counts as complete")
+	}
+	if wire.EndingOf(r.Finish) == wire.UnknownEnd {
+		add(false, "no known server gives the finish reason %q: it is taken for the end of a whole answer", r.Finish)
 	}
 	output := r.Usage.Generated()
 	prompt := r.Usage.Prompt

@@ -61,3 +61,21 @@ func TestWarningsOfLateReads(t *testing.T) {
 		equal(t, name, test.want, got)
 	}
 }
+
+// TestWarningOfAFinishReason holds that a reason which nobody knows is named, and no other.
+func TestWarningOfAFinishReason(t *testing.T) {
+	for reason, want := range map[string][]string{
+		"tired":  {`no known server gives the finish reason "tired": it is taken for the end of a whole answer`},
+		"LENGTH": nil, "stop": nil, "": nil,
+	} {
+		r := &Result{
+			Outcome: OK, Source: FromUsage, Finish: reason, Usage: wire.Usage{Output: wire.Tokens(1)},
+			Timeline: inReads(20*ms, ms/20, 1),
+		}
+		var got []string
+		for _, err := range warnings(r, 1, 0) {
+			got = append(got, err.Error())
+		}
+		equal(t, reason, want, got)
+	}
+}

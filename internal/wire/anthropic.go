@@ -65,7 +65,7 @@ func readMessages(frame []byte) Delta {
 	case "content_block_delta":
 		d.addBlock(memberOf(frame, "delta"))
 	case "message_delta":
-		d.setFinish(stringIn(memberOf(memberOf(frame, "delta"), "stop_reason")))
+		d.setFinish(memberOf(memberOf(frame, "delta"), "stop_reason"))
 		d.Usage = messagesUsage(memberOf(frame, "usage"))
 	case "message_stop":
 		d.End = true

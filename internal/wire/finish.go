@@ -1,26 +1,70 @@
 package wire
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // An Ending is what a finish reason means.
 type Ending int
 
 // The endings.
 const (
-	Unfinished Ending = iota // no known server gives this reason for a finished answer
+	Unfinished Ending = iota // there is no reason yet
 	Finished                 // the answer is whole
 	AtLimit                  // the answer is whole: it ends at the length asked for, or at the end of the context
+	EndedEarly               // the server ended the answer before its time
 	Filtered                 // a filter withheld the answer or broke it off
 	Failed                   // the server gave up
 	CutShort                 // the server's context was too short for what was asked
+	Unanswered               // the server did something else than answer
+	UnknownEnd               // the answer ended for a reason that no known server gives
 )
 
-// EndingOf returns what a finish reason means, in upper or lower case.
-func EndingOf(reason string) Ending { return endings[strings.ToLower(reason)] }
+// EndingOf returns what a finish reason means, in upper or lower case and with any separator.
+func EndingOf(reason string) Ending {
+	word := strings.ToLower(strings.TrimSpace(reason))
+	word = word[strings.LastIndexByte(word, '.')+1:] // FinishReason.STOP is how Python prints a constant of Vertex AI
+	word = strings.ReplaceAll(strings.ReplaceAll(word, "-", "_"), " ", "_")
+	ending, isKnown := endings[word]
+	if !isKnown {
+		return UnknownEnd
+	}
+	return ending
+}
 
-// endings says what each known finish reason means. Ollama's "load" and "unload" are missing on purpose: nothing was
-// answered. The table is only read.
+// finishReason returns the reason that the value of a key gives: a word, an object of SGLang's with its type, or the
+// number of a constant. It is empty as long as there is none, which servers write in many ways.
+func finishReason(value []byte) []byte {
+	if len(value) == 0 {
+		return nil
+	}
+	word := value
+	switch value[0] {
+	case '"':
+		word = stringIn(value)
+	case '{':
+		word = stringIn(memberOf(value, "type"))
+	case '[', 'n', 't', 'f':
+		return nil
+	}
+	word = bytes.TrimSpace(word)
+	for _, none := range noReasons {
+		if strings.EqualFold(string(word), none) {
+			return nil
+		}
+	}
+	return word
+}
+
+// noReasons are the words that say that an answer goes on: of DashScope, Triton (Python's None), watsonx and TensorRT-LLM,
+// and the first constant of an enumeration. The list is only read.
+var noReasons = []string{"null", "none", "not_finished", "0"}
+
+// endings says what each known finish reason means. The table is only read.
 var endings = map[string]Ending{
+	"": Unfinished,
+
 	// OpenAI, and those that serve its API
 	"stop":           Finished,
 	"tool_calls":     Finished,
@@ -31,6 +75,7 @@ var endings = map[string]Ending{
 	// OpenAI's Responses
 	"completed":         Finished,
 	"max_output_tokens": AtLimit,
+	"incomplete":        EndedEarly,
 	"failed":            Failed,
 	"cancelled":         Failed,
 
@@ -38,6 +83,7 @@ var endings = map[string]Ending{
 	"end_turn":                      Finished,
 	"tool_use":                      Finished,
 	"pause_turn":                    Finished,
+	"compaction":                    Finished,
 	"max_tokens":                    AtLimit,
 	"model_context_window_exceeded": AtLimit,
 	"refusal":                       Filtered,
@@ -47,19 +93,91 @@ var endings = map[string]Ending{
 	"stop_sequence":  Finished,
 	"generated_text": Finished,
 
-	// llama-server
+	// llama-server; Together has eos
 	"eos":       Finished,
 	"word":      Finished,
 	"limit":     AtLimit,
 	"truncated": CutShort,
 
-	"done":         Finished, // Ollama
-	"model_length": AtLimit,  // Mistral
-	"complete":     Finished, // Cohere behind gateways
+	// Gemini and Vertex AI, https://ai.google.dev/api/generate-content#FinishReason; its constants come through gateways
+	"safety":                    Filtered,
+	"recitation":                Filtered,
+	"blocklist":                 Filtered,
+	"prohibited_content":        Filtered,
+	"spii":                      Filtered,
+	"language":                  Filtered, // one that is not supported was flagged
+	"model_armor":               Filtered,
+	"image_safety":              Filtered,
+	"image_prohibited_content":  Filtered,
+	"image_recitation":          Filtered,
+	"other":                     Failed,
+	"image_other":               Failed,
+	"no_image":                  Failed,
+	"malformed_function_call":   Failed,
+	"unexpected_tool_call":      Failed,
+	"too_many_tool_calls":       Failed,
+	"missing_thought_signature": Failed,
+	"malformed_response":        Failed,
+
+	// Amazon Bedrock: stopReason of Converse, completionReason of Titan
+	"guardrail_intervened":   Filtered,
+	"content_filtered":       Filtered,
+	"intervened":             Filtered,
+	"malformed_model_output": Failed,
+	"malformed_tool_use":     Failed,
+	"finish":                 Finished,
+	"finished":               Finished,
+	"stop_criteria_met":      Finished,
+
+	// Cohere: https://docs.cohere.com/reference/chat-stream
+	"complete":    Finished,
+	"tool_call":   Finished,
+	"error_toxic": Filtered,
+	"error_limit": CutShort,
+	"user_cancel": Failed,
+	"timeout":     EndedEarly, // of TensorRT-LLM as well
+
+	"sensitive":       Filtered, // Zhipu and Hunyuan
+	"network_error":   Failed,   // Zhipu
+	"content_blocked": Filtered,
+	"moderation":      Filtered,
+	"moderated":       Filtered,
+	"blocked":         Filtered,
+	"refused":         Filtered,
+	"jailbreak":       Filtered,
+	"risk_control":    Filtered,
+
+	// vLLM ends an answer that repeats itself; watsonx ends one that takes too long
+	"repetition":          EndedEarly,
+	"repetition_detected": EndedEarly,
+	"repeat":              EndedEarly,
+	"time_limit":          EndedEarly,
+	"max_time":            EndedEarly,
+	"preempt":             EndedEarly, // MLC
+	"preempted":           EndedEarly,
+
+	"done":   Finished,   // Ollama
+	"load":   Unanswered, // Ollama
+	"unload": Unanswered, // Ollama
+
+	"normal":         Finished, // ERNIE
+	"endoftext":      Finished, // AI21
+	"end_of_text":    Finished, // Aleph Alpha
+	"maximum_tokens": AtLimit,  // Aleph Alpha
+	"model_length":   AtLimit,  // Mistral
+	"token_limit":    AtLimit,  // watsonx
+	"max_length":     AtLimit,
 
 	"insufficient_system_resource": Failed, // DeepSeek
 	"error":                        Failed,
 	"abort":                        Failed,
+	"aborted":                      Failed,
+	"canceled":                     Failed,
 	"parse_error":                  Failed,
 	"unexpected_state":             Failed,
+	"engine_error":                 Failed,
+	"internal_error":               Failed,
+	"internal_server_error":        Failed,
+	"server_error":                 Failed,
+	"failure":                      Failed,
 }

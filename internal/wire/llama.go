@@ -45,7 +45,10 @@ func readLlama(frame []byte) Delta {
 		case "stop":
 			ended = isTrue
 		case "stop_type":
-			reason = stringIn(value)
+			word := finishReason(value)
+			if len(word) > 0 {
+				reason = word
+			}
 		case "stopped_eos", "stopped_limit", "stopped_word": // in older releases
 			if isTrue {
 				reason = key[len("stopped_"):]
@@ -59,7 +62,7 @@ func readLlama(frame []byte) Delta {
 	case ended && truncated:
 		d.Finish = "truncated"
 	case ended:
-		d.setFinish(reason)
+		d.setReason(reason)
 	}
 	if !d.Usage.Output.Known {
 		d.Tokens = ids

@@ -48,7 +48,7 @@ func readOllama(frame []byte) Delta {
 		case "done":
 			done = string(value) == "true"
 		case "done_reason":
-			d.setFinish(stringIn(value))
+			d.setFinish(value)
 		case "prompt_eval_count", "eval_count":
 			d.Usage.add(key, value)
 		}

@@ -125,15 +125,18 @@ func (d *Delta) addChoice(choice []byte) {
 		case "token_ids", "output_ids": // vLLM; LMDeploy
 			d.Tokens += elementCount(value)
 		case "finish_reason":
-			d.setFinish(stringIn(value))
+			d.setFinish(value)
 		}
 	})
 	isEmpty := len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
 	d.Role = hasRole && isEmpty
 }
 
-// setFinish sets the finish reason. An empty reason is none: TGI writes it in each frame. A long reason is cut.
-func (d *Delta) setFinish(reason []byte) {
+// setFinish sets the finish reason that the value of a key gives, if it gives one.
+func (d *Delta) setFinish(value []byte) { d.setReason(finishReason(value)) }
+
+// setReason sets the finish reason, unless it is empty. A long reason is cut.
+func (d *Delta) setReason(reason []byte) {
 	const longest = 40 // bytes
 	if len(reason) > 0 {
 		start := reason[:min(longest, len(reason))]

@@ -78,9 +78,9 @@ func (d *Delta) addResponse(response, event []byte) {
 		d.Err = readError(failure, 0)
 	}
 	eachField(memberOf(response, "usage"), d.Usage.add)
-	d.setFinish(event)
-	d.setFinish(stringIn(memberOf(response, "status")))
+	d.setReason(event)
+	d.setFinish(memberOf(response, "status"))
 	if d.Finish == "incomplete" {
-		d.setFinish(stringIn(memberOf(memberOf(response, "incomplete_details"), "reason")))
+		d.setFinish(memberOf(memberOf(response, "incomplete_details"), "reason"))
 	}
 }

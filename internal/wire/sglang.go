@@ -55,8 +55,7 @@ func readSGLang(frame []byte) Delta {
 // addSGLangFinish adds SGLang's finish reason: an object with a type, or a word in older releases. The object of an
 // aborted answer says why.
 func (d *Delta) addSGLangFinish(reason []byte) {
-	d.setFinish(stringIn(reason))
-	d.setFinish(stringIn(memberOf(reason, "type")))
+	d.setFinish(reason)
 	if d.Finish == "abort" && memberOf(reason, "message") != nil {
 		d.Err = readError(reason, 0)
 	}

@@ -37,11 +37,11 @@ func readTGI(frame []byte) Delta {
 			}
 			d.End = true
 			if d.Finish == "" {
-				d.setFinish(key)
+				d.setReason(key)
 			}
 		case "details":
 			eachField(value, d.Usage.add)
-			d.setFinish(stringIn(memberOf(value, "finish_reason")))
+			d.setFinish(memberOf(value, "finish_reason"))
 		}
 	})
 	return d

@@ -51,11 +51,8 @@ func readTriton(frame []byte) Delta {
 			d.Tokens = countIn(value).N
 		case "num_input_tokens":
 			d.Usage.Prompt = countIn(value)
-		case "finish_reason": // Python's None until the end
-			reason := stringIn(value)
-			if string(reason) != "None" {
-				d.setFinish(reason)
-			}
+		case "finish_reason":
+			d.setFinish(value)
 		}
 	})
 	d.End = d.Finish != ""

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,13 +48,63 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestEndings holds what the words of vendors mean, however they are written.
 func TestEndings(t *testing.T) {
-	for reason, want := range map[string]Ending{
-		"stop": Finished, "MAX_TOKENS": AtLimit, "content_filter": Filtered, "abort": Failed, "truncated": CutShort,
-		"": Unfinished, "surprise": Unfinished, "load": Unfinished, "unload": Unfinished, "none": Unfinished,
+	for want, reasons := range map[Ending][]string{
+		Unfinished: {"", " "},
+		Finished:   {"stop", "STOP", "FinishReason.STOP", "tool-calls", "end_turn", "COMPLETE", "FINISHED", "normal", "eos"},
+		AtLimit:    {"length", "MAX_TOKENS", "max tokens", "model_length", "token_limit"},
+		EndedEarly: {"repetition", "repetition_detected", "time_limit", "TIMEOUT", "incomplete"},
+		Filtered: {
+			"content_filter", "content-filter", "sensitive", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT",
+			"SPII", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR", "content_filtered", "CONTENT_FILTERED",
+			"guardrail_intervened", "ERROR_TOXIC", "moderation", "refusal",
+		},
+		Failed: {
+			"network_error", "error", "ERROR", "OTHER", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "abort",
+			"engine_error", "internal_error", "server_error", "insufficient_system_resource", "malformed_model_output",
+		},
+		CutShort:   {"truncated", "ERROR_LIMIT"},
+		Unanswered: {"load", "unload"},
+		UnknownEnd: {"surprise", "finish_reason_unspecified", "7"},
 	} {
-		if got := EndingOf(reason); got != want {
-			t.Errorf("%q ends as %d, want %d", reason, got, want)
+		for _, reason := range reasons {
+			if got := EndingOf(reason); got != want {
+				t.Errorf("%q ends as %d, want %d", reason, got, want)
+			}
+		}
+	}
+}
+
+// TestFinishReasons holds which values of a key are a reason, and which say that there is none yet, in every dialect.
+func TestFinishReasons(t *testing.T) {
+	frames := map[*Dialect]string{
+		chat:        `{"choices":[{"delta":{"content":"a"},"finish_reason":%s}]}`,
+		completions: `{"choices":[{"text":"a","finish_reason":%s}]}`,
+		azure:       `{"choices":[{"delta":{"content":"a"},"finish_reason":%s}]}`,
+		anthropic:   `{"type":"message_delta","delta":{"stop_reason":%s}}`,
+		sglang:      `{"text":"a","meta_info":{"finish_reason":%s}}`,
+		tgi:         `{"token":{"text":"a"},"details":{"finish_reason":%s}}`,
+		triton:      `{"text_output":"a","finish_reason":%s}`,
+		ollama:      `{"response":"a","done":false,"done_reason":%s}`,
+		responses:   `{"type":"response.completed","response":{"status":%s}}`,
+		llama:       `{"content":"a","stop":true,"stop_type":%s}`,
+	}
+	for _, d := range dialects {
+		for value, want := range map[string]string{
+			`null`: "", `""`: "", `"null"`: "", `" NULL"`: "", `"None"`: "", `"not_finished"`: "", `false`: "", `[]`: "",
+			`{}`: "", `0`: "", `"length"`: "length", `{"type":"length","length":8}`: "length", `2`: "2", `"new"`: "new",
+		} {
+			delta, err := d.Decode(fmt.Appendf(nil, frames[d], value))
+			switch { // these two have an end without a reason as well
+			case want == "" && d == responses:
+				want = "completed"
+			case want == "" && d == llama:
+				want = "stop"
+			}
+			if err != nil || delta.Finish != want {
+				t.Errorf("%s: %s is the finish reason %q, want %q (%v)", d.Name, value, delta.Finish, want, err)
+			}
 		}
 	}
 }
