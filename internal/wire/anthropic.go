@@ -76,8 +76,14 @@ func readMessages(frame []byte) Delta {
 // addBlock adds the text of a content block, or of a part of one. Signatures and citations have none.
 func (d *Delta) addBlock(block []byte) {
 	d.Choice = true
-	d.Reasoning = stringIn(memberOf(block, "thinking"))
-	d.Text = appendText(stringIn(memberOf(block, "text")), stringIn(memberOf(block, "partial_json")))
+	eachField(block, func(key, value []byte) {
+		switch string(key) {
+		case "text", "partial_json":
+			d.Text = appendText(d.Text, stringIn(value))
+		case "thinking", "reasoning", "reasoning_content":
+			d.Reasoning = firstText(d.Reasoning, value)
+		}
+	})
 }
 
 // messagesUsage reads a usage object of the Messages API. Its input_tokens lack the tokens that a cache read or wrote.
@@ -85,8 +91,7 @@ func messagesUsage(value []byte) Usage {
 	var u Usage
 	eachField(value, u.add)
 	if u.Prompt.Known {
-		written := countAt(value, "cache_creation_input_tokens")
-		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+written.N)
+		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+u.Written.N)
 	}
 	return u
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -35,6 +36,7 @@ func meaning(d Delta) string {
 	l.add(d.End, "the end")
 	l.add(d.Usage.Prompt.Known, "prompt: %d", d.Usage.Prompt.N)
 	l.add(d.Usage.Cached.Known, "cached: %d", d.Usage.Cached.N)
+	l.add(d.Usage.Written.Known, "written: %d", d.Usage.Written.N)
 	l.add(d.Usage.Output.Known, "output: %d", d.Usage.Output.N)
 	l.add(d.Usage.Reasoning.Known, "reasoning: %d", d.Usage.Reasoning.N)
 	l.add(d.Usage.Total.Known, "total: %d", d.Usage.Total.N)
@@ -64,4 +66,39 @@ func tokenFrame(t testing.TB, d *Dialect) []byte {
 	_, frames, _ := bytes.Cut(file, []byte("\n< "))
 	frame, _, _ := bytes.Cut(frames, []byte("\n"))
 	return frame
+}
+
+// TestADeepFrameIsReadInLinearTime holds that values within values are not read again at each level: such a frame of
+// 4 MB would take longer than all tests may. What is nested deeper than any server nests it says nothing.
+func TestADeepFrameIsReadInLinearTime(t *testing.T) {
+	const levels = 4_800 // twice as many brackets: a few less than encoding/json allows
+	for _, test := range []struct {
+		dialect             *Dialect
+		start, level, close string
+	}{
+		{chat, `{"choices":[{"delta":{"content":`, `[{"thinking":`, `}}]}`},
+		{chat, `{"choices":[{"delta":{"reasoning_details":`, `{"summary":{"text":`, `}}]}`},
+		{chat, `{"choices":[{"delta":{}}],"usage":`, `{"prompt_tokens_details":{"input_tokens_details":`, `}`},
+		{completions, `{"choices":[{"reasoning":`, `[{"content":`, `}]}`},
+		{anthropic, `{"type":"content_block_delta","delta":{"thinking":`, `[{"text":`, `}}`},
+		{responses, `{"type":"response.reasoning_text.delta","delta":`, `[{"text":`, `}`},
+		{ollama, `{"message":{"content":`, `[{"text":`, `}}`},
+		{sglang, `{"text":"","meta_info":{"finish_reason":`, `{"type":[`, `}}`},
+	} {
+		var frame strings.Builder
+		frame.WriteString(test.start)
+		frame.WriteString(strings.Repeat(test.level, levels))
+		frame.WriteString(`"` + strings.Repeat("x", 4<<20) + `"`)
+		closing := map[byte]string{'[': "]", '{': "}"}
+		for range levels {
+			for i := len(test.level) - 1; i >= 0; i-- {
+				frame.WriteString(closing[test.level[i]])
+			}
+		}
+		frame.WriteString(test.close)
+		delta, err := test.dialect.Decode([]byte(frame.String()))
+		if err != nil || len(delta.Text)+len(delta.Reasoning) > 0 {
+			t.Errorf("%s: %d bytes of text, %v", test.start, len(delta.Text)+len(delta.Reasoning), err)
+		}
+	}
 }

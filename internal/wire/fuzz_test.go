@@ -65,7 +65,7 @@ func checkDelta(t *testing.T, d *Dialect, data []byte, delta Delta) {
 		t.Errorf("%s: %d tokens in %q", d.Name, n, data)
 	}
 	u := delta.Usage
-	for _, c := range []Count{u.Prompt, u.Cached, u.Output, u.Reasoning, u.Total} {
+	for _, c := range []Count{u.Prompt, u.Cached, u.Written, u.Output, u.Reasoning, u.Total} {
 		if c.N < 0 || c.N > maxCount || !c.Known && c.N != 0 {
 			t.Errorf("%s: count %+v in %q", d.Name, c, data)
 		}

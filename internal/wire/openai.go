@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"net/url"
 	"slices"
@@ -115,6 +116,7 @@ func readChunk(frame []byte) Delta {
 func (d *Delta) addChoice(choice []byte) {
 	d.Choice = true
 	hasRole := false
+	var thought []byte
 	eachField(choice, func(key, value []byte) {
 		switch string(key) {
 		case "delta":
@@ -122,12 +124,19 @@ func (d *Delta) addChoice(choice []byte) {
 			d.addMessage(value)
 		case "text": // completions
 			d.Text = appendText(d.Text, stringIn(value))
+		case "reasoning", "reasoning_content": // completions of OpenRouter
+			thought = firstText(thought, value)
+		case "usage": // Moonshot
+			eachField(value, d.Usage.add)
 		case "token_ids", "output_ids": // vLLM; LMDeploy
 			d.Tokens += elementCount(value)
 		case "finish_reason":
 			d.setFinish(value)
 		}
 	})
+	if len(d.Reasoning) == 0 {
+		d.Reasoning = thought
+	}
 	isEmpty := len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
 	d.Role = hasRole && isEmpty
 }
@@ -144,23 +153,22 @@ func (d *Delta) setReason(reason []byte) {
 	}
 }
 
-// addMessage adds the text and the reasoning of a message, or of a part of one. Servers write the same reasoning under
-// several keys: a text is taken if there is one, else what is nested in lists.
+// addMessage adds the text and the reasoning of a message. Servers write the same reasoning under several keys: the first
+// that has some counts, and lists of parts only where no key has a text.
 func (d *Delta) addMessage(message []byte) {
-	var reasoning, nested []byte
+	var visible, reasoning, inContent, inDetails []byte
+	isThought := false
 	eachField(message, func(key, value []byte) {
 		switch string(key) {
 		case "content":
-			var visible []byte
-			visible, nested = contentIn(value)
-			d.Text = appendText(d.Text, visible)
-		case "reasoning", "reasoning_content", "thinking": // the last one is Ollama's
-			if len(reasoning) == 0 {
-				reasoning = stringIn(value)
-			}
-		case "reasoning_details": // OpenRouter
-			details, _ := contentIn(value)
-			nested = appendText(nested, details)
+			visible, inContent = contentIn(value, 0)
+		case "reasoning", "reasoning_content", "reasoning_text", "thinking", "thought":
+			reasoning = firstText(reasoning, value)
+			isThought = isThought || string(key) == "thought" && string(value) == "true"
+		case "reasoning_details", "thinking_blocks": // OpenRouter; LiteLLM
+			inDetails = firstText(inDetails, value)
+		case "extra_content": // Gemini: {"google":{"thought":true}}
+			isThought = isThought || string(memberOf(memberOf(value, "google"), "thought")) == "true"
 		case "refusal":
 			refusal := stringIn(value)
 			d.Text = appendText(d.Text, refusal)
@@ -169,12 +177,29 @@ func (d *Delta) addMessage(message []byte) {
 			eachElement(value, func(call []byte) { d.addCall(memberOf(call, "function")) })
 		case "function_call":
 			d.addCall(value)
+		case "usage":
+			eachField(value, d.Usage.add)
 		}
 	})
-	if len(reasoning) == 0 {
-		reasoning = nested
+	if isThought {
+		visible, inContent = nil, appendText(visible, inContent)
+	}
+	d.Text = appendText(d.Text, visible)
+	for _, found := range [][]byte{inContent, inDetails} {
+		if len(reasoning) == 0 {
+			reasoning = found
+		}
 	}
 	d.Reasoning = appendText(d.Reasoning, reasoning)
+}
+
+// firstText returns a text, or all texts in a value if the text is empty.
+func firstText(text, value []byte) []byte {
+	if len(text) > 0 {
+		return text
+	}
+	visible, thinking := contentIn(value, 0)
+	return appendText(visible, thinking)
 }
 
 // addCall adds the text of a function call.
@@ -186,24 +211,48 @@ func (d *Delta) addCall(function []byte) {
 	})
 }
 
-// contentIn returns the texts in a content: a string, or a list of parts. Mistral puts its thinking into the list.
-func contentIn(value []byte) (visible, thinking []byte) {
-	visible = stringIn(value)
-	if visible != nil {
-		return visible, nil
+// contentIn returns the texts in a content: a string, a part, or a list of these. Thinking may be nested in it: Mistral
+// has {"type":"thinking","thinking":[{"type":"text","text":…}]}, Databricks {"type":"reasoning","summary":[{"text":…}]},
+// OpenRouter {"type":"reasoning.text","text":…}, Gemini {"text":…,"thought":true}. What is nested deeper than any server
+// nests it is ignored: each level is read once more.
+func contentIn(value []byte, depth int) (visible, thinking []byte) {
+	const deepest = 6
+	if len(value) == 0 || depth > deepest {
+		return nil, nil
+	}
+	if value[0] == '"' {
+		return stringIn(value), nil
 	}
 	eachElement(value, func(part []byte) {
-		eachField(part, func(key, value []byte) {
-			switch string(key) {
-			case "text", "summary":
-				visible = appendText(visible, stringIn(value))
-			case "thinking":
-				nested, _ := contentIn(value)
-				thinking = appendText(thinking, nested)
-			}
-		})
+		text, thought := contentIn(part, depth+1)
+		visible = appendText(visible, text)
+		thinking = appendText(thinking, thought)
 	})
+	isThought := false
+	eachField(value, func(key, value []byte) {
+		switch string(key) {
+		case "type":
+			isThought = isThought || isThoughtType(stringIn(value))
+		case "text", "content":
+			text, thought := contentIn(value, depth+1)
+			visible = appendText(visible, text)
+			thinking = appendText(thinking, thought)
+		case "summary", "thinking", "reasoning", "thought":
+			text, thought := contentIn(value, depth+1)
+			thinking = appendText(appendText(thinking, text), thought)
+			isThought = isThought || string(key) == "thought" && string(value) == "true"
+		}
+	})
+	if isThought {
+		return nil, appendText(visible, thinking)
+	}
 	return visible, thinking
+}
+
+// isThoughtType reports whether the type of a part is that of reasoning.
+func isThoughtType(name []byte) bool {
+	return bytes.HasPrefix(name, []byte("reasoning")) || bytes.HasPrefix(name, []byte("thinking")) ||
+		bytes.HasPrefix(name, []byte("thought"))
 }
 
 // timings returns llama-server's own counts. The length of the prompt is the tokens evaluated now and those found in

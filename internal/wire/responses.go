@@ -1,6 +1,9 @@
 package wire
 
-import "maps"
+import (
+	"bytes"
+	"maps"
+)
 
 // responses is OpenAI's /v1/responses. vLLM serves it as well: it takes cache_salt and priority there, but not
 // ignore_eos and min_tokens.
@@ -46,26 +49,27 @@ func (s Server) responseTokenizer() Tokenizer {
 	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
 }
 
-// readResponse reads an event of the Responses API.
+// readResponse reads an event of the Responses API. Each event that adds to the answer is called delta: of a text, of
+// reasoning or its summary, of a call's arguments. Servers have some of their own.
 func readResponse(frame []byte) Delta {
 	var d Delta
-	event := stringIn(memberOf(frame, "type"))
+	event, isOfAnswer := bytes.CutPrefix(stringIn(memberOf(frame, "type")), []byte("response."))
+	kind, isDelta := bytes.CutSuffix(event, []byte(".delta"))
+	isSound := bytes.HasPrefix(kind, []byte("audio")) || bytes.HasPrefix(kind, []byte("output_audio"))
+	switch {
+	case !isOfAnswer, !isDelta, isSound:
+	case bytes.HasPrefix(kind, []byte("reasoning")):
+		d.Choice = true
+		d.Reasoning = firstText(nil, memberOf(frame, "delta"))
+	default:
+		d.Choice = true
+		d.Text = firstText(nil, memberOf(frame, "delta"))
+		d.Refusal = string(kind) == "refusal" && len(d.Text) > 0
+	}
 	switch string(event) {
-	case "response.output_text.delta", "response.function_call_arguments.delta",
-		"response.custom_tool_call_input.delta", "response.mcp_call_arguments.delta",
-		"response.code_interpreter_call_code.delta":
-		d.Choice = true
-		d.Text = stringIn(memberOf(frame, "delta"))
-	case "response.refusal.delta":
-		d.Choice = true
-		d.Text = stringIn(memberOf(frame, "delta"))
-		d.Refusal = len(d.Text) > 0
-	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		d.Choice = true
-		d.Reasoning = stringIn(memberOf(frame, "delta"))
-	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+	case "completed", "incomplete", "failed", "cancelled":
 		d.End = true
-		d.addResponse(memberOf(frame, "response"), event[len("response."):])
+		d.addResponse(memberOf(frame, "response"), event)
 	}
 	return d
 }

@@ -19,8 +19,9 @@ func (c Count) larger(other Count) Count {
 
 // Usage is the server's own token counts. All of them grow over one answer.
 type Usage struct {
-	Prompt    Count // tokens of the prompt, those of the chat template included
+	Prompt    Count // tokens of the prompt, those of the chat template included. In a frame they may lack Cached and Written
 	Cached    Count // tokens of the prompt that came from a prefix cache
+	Written   Count // tokens of the prompt that a prefix cache took
 	Output    Count // generated tokens, as the server counts them
 	Reasoning Count // generated reasoning tokens; some servers do not count them in Output
 	Total     Count
@@ -32,6 +33,7 @@ func (u Usage) Merge(o Usage) Usage {
 	return Usage{
 		Prompt:    u.Prompt.larger(o.Prompt),
 		Cached:    u.Cached.larger(o.Cached),
+		Written:   u.Written.larger(o.Written),
 		Output:    u.Output.larger(o.Output),
 		Reasoning: u.Reasoning.larger(o.Reasoning),
 		Total:     u.Total.larger(o.Total),
@@ -42,33 +44,71 @@ func (u Usage) Merge(o Usage) Usage {
 // unknown.
 func (u *Usage) add(key, value []byte) {
 	switch string(key) {
-	case "prompt_tokens", "input_tokens", "input_length", "prompt_eval_count", "tokens_evaluated":
-		u.Prompt = u.Prompt.larger(countIn(value))
-	case "completion_tokens", "output_tokens", "generated_tokens", "eval_count", "tokens_predicted":
-		u.Output = u.Output.larger(countIn(value))
-	case "total_tokens":
-		u.Total = u.Total.larger(countIn(value))
-	case "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens": // the last one is DeepSeek's
-		u.Cached = u.Cached.larger(countIn(value))
-	case "reasoning_tokens", "thinking_tokens":
-		u.Reasoning = u.Reasoning.larger(countIn(value))
 	case "prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details":
-		eachField(value, u.add)
+		eachField(value, u.addCount)
+	default:
+		u.addCount(key, value)
+	}
+}
+
+// addCount reads a count. Names in camel case are those of Gemini, Amazon Bedrock and libraries, which gateways pass on.
+func (u *Usage) addCount(key, value []byte) {
+	switch string(key) {
+	case "prompt_tokens", "input_tokens", "input_length", "prompt_eval_count", "tokens_evaluated",
+		"promptTokens", "inputTokens", "promptTokenCount":
+		u.Prompt = u.Prompt.larger(countIn(value))
+	case "completion_tokens", "output_tokens", "generated_tokens", "eval_count", "tokens_predicted",
+		"completionTokens", "outputTokens", "candidatesTokenCount":
+		u.Output = u.Output.larger(countIn(value))
+	case "total_tokens", "totalTokens", "totalTokenCount":
+		u.Total = u.Total.larger(countIn(value))
+	case "cached_tokens", "cache_read_input_tokens", "cache_read_tokens", "prompt_cache_hit_tokens", // the last is DeepSeek's
+		"cacheReadInputTokens", "cachedContentTokenCount":
+		u.Cached = u.Cached.larger(countIn(value))
+	case "cache_creation_input_tokens", "cache_write_input_tokens", "cache_creation_tokens", "cache_write_tokens",
+		"cacheWriteInputTokens":
+		u.Written = u.Written.larger(countIn(value))
+	case "reasoning_tokens", "thinking_tokens", "reasoningTokens", "thoughtsTokenCount":
+		u.Reasoning = u.Reasoning.larger(countIn(value))
 	}
 }
 
 // MaxGenerated is the largest number of generated tokens that is believed.
 const MaxGenerated = 1 << 20
 
-// Generated returns the number of generated tokens: the larger of the output, and the total without the prompt. The
-// output counts of xAI and Gemini lack reasoning, but their totals have it. A count above [MaxGenerated] is unknown.
+// Generated returns the number of generated tokens: the larger of the output, and the total without the prompt, as far
+// as it can be reasoning. The output counts of xAI and Gemini lack reasoning, but their totals have it. The totals of
+// some gateways have what a cache read or wrote beside the prompt. A count above [MaxGenerated] is unknown.
 func (u Usage) Generated() Count {
 	n := u.Output
 	if u.Total.Known && u.Prompt.Known {
-		n = n.larger(Tokens(max(0, u.Total.N-u.Prompt.N)))
+		n = n.larger(u.beyondPrompt())
 	}
 	if n.N > MaxGenerated {
 		return Count{}
 	}
 	return n
+}
+
+// beyondPrompt returns the total without the prompt, and without the counts of a cache if it has them. It is unknown if
+// it could have them, and no count of the output tells.
+func (u Usage) beyondPrompt() Count {
+	rest := max(0, u.Total.N-u.Prompt.N)
+	if u.Reasoning.N > 0 && rest == u.Output.N+u.Reasoning.N {
+		return Tokens(rest)
+	}
+	for _, cache := range []int{u.Cached.N, u.Written.N, u.Cached.N + u.Written.N} {
+		if cache == 0 || rest < cache {
+			continue
+		}
+		generated := rest - cache
+		hidden := generated - u.Output.N
+		switch {
+		case !u.Output.Known:
+			return Count{}
+		case hidden == 0, hidden > 0 && hidden == u.Reasoning.N:
+			return Tokens(generated)
+		}
+	}
+	return Tokens(rest)
 }

@@ -40,6 +40,40 @@ func TestUsage(t *testing.T) {
 		{"reasoning outside of output", Usage{Prompt: Tokens(12), Output: Tokens(1), Total: Tokens(303)}, Tokens(291)},
 		{"told only by the total", Usage{Prompt: Tokens(12), Total: Tokens(20)}, Tokens(8)},
 		{"more than any answer has", Usage{Output: Tokens(1 << 25)}, Count{}},
+		{
+			"a total with what a cache took",
+			Usage{Prompt: Tokens(200), Output: Tokens(8), Total: Tokens(358), Written: Tokens(150), Cached: Tokens(0)},
+			Tokens(8),
+		},
+		{
+			"a total with what a cache read",
+			Usage{Prompt: Tokens(16), Output: Tokens(8), Total: Tokens(2008), Cached: Tokens(1984)},
+			Tokens(8),
+		},
+		{
+			"a total with what a cache read and took",
+			Usage{Prompt: Tokens(16), Output: Tokens(8), Total: Tokens(2124), Cached: Tokens(2000), Written: Tokens(100)},
+			Tokens(8),
+		},
+		{
+			"a total with a cache and reasoning outside of output",
+			Usage{Prompt: Tokens(16), Output: Tokens(8), Total: Tokens(2058), Cached: Tokens(1984), Reasoning: Tokens(50)},
+			Tokens(58),
+		},
+		{
+			"reasoning outside of output, and a cache within the prompt",
+			Usage{Prompt: Tokens(2000), Output: Tokens(8), Total: Tokens(2308), Cached: Tokens(1984)},
+			Tokens(308),
+		},
+		{
+			"reasoning of just as many tokens as the cache has",
+			Usage{Prompt: Tokens(2000), Output: Tokens(8), Total: Tokens(2136), Cached: Tokens(128), Reasoning: Tokens(128)},
+			Tokens(136),
+		},
+		{
+			"a total that may have a cache, and no output",
+			Usage{Prompt: Tokens(16), Total: Tokens(2008), Cached: Tokens(1984)}, Count{},
+		},
 		{"a total below the prompt", Usage{Prompt: Tokens(12), Total: Tokens(2), Output: Tokens(1)}, Tokens(1)},
 	} {
 		if got := test.usage.Generated(); got != test.want {
