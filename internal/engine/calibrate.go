@@ -59,10 +59,14 @@ func (j *Job) question(round uint64) probe.Question {
 
 // questionOf returns the question for a prompt, without what depends on whether its length is known.
 func questionOf(p prompt.Prompt) probe.Question {
-	return probe.Question{
+	q := probe.Question{
 		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
 		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
 	}
+	if p.Asked > 0 { // of a data set there is no length, and each prompt has words of its own
+		q.Words = p.Words
+	}
+	return q
 }
 
 // repetitions is how often [Job.Once] asks again if answers show that prompts are not as long as expected.

@@ -17,7 +17,8 @@ const (
 
 // An answer collects what one frame after another shows, and enters it into a result.
 type answer struct {
-	result *Result
+	result   *Result
+	question Question
 
 	frames  int  // read, tokens in them or not
 	refused bool // some frame holds a refusal
@@ -33,9 +34,10 @@ type answer struct {
 // newAnswer returns the answer to a question before its first frame.
 func newAnswer(r *Result, q Question) *answer {
 	return &answer{
-		result: r,
-		tokens: tokenCount{estimates: q.Ask.Server.Estimates},
-		text:   keptText{keeps: q.Expect.Answer != ""},
+		result:   r,
+		question: q,
+		tokens:   tokenCount{estimates: q.Ask.Server.Estimates},
+		text:     keptText{keeps: q.Expect.Answer != ""},
 	}
 }
 
@@ -97,19 +99,22 @@ func (a *answer) addArrival(at stream.Timestamp, n int) {
 	r.Tokens = append(r.Tokens, arrival)
 }
 
-// total returns the usage of the whole answer: the sum of the frames' token ids where the server did not count.
+// total returns the usage of the whole answer: the sum of the frames' token ids where the server did not count, and the
+// tokens of the whole prompt.
 func (a *answer) total() wire.Usage {
 	u := a.result.Usage
 	frames := len(a.result.Tokens)
 	if !u.Generated().Known && frames > 0 && a.tokens.byIDs == frames {
 		u.Output = wire.Tokens(a.tokens.reported)
 	}
+	u.Prompt, _ = a.question.wholePrompt(u)
 	return u
 }
 
 // settle completes the result once its outcome is known, with what only the whole answer shows.
 func (a *answer) settle() {
 	r := a.result
+	_, r.cacheApart = a.question.wholePrompt(r.Usage)
 	r.Usage = a.total()
 	output, generated := r.Usage.Output, r.Usage.Generated()
 	beyondOutput := output.Known && generated.N > output.N

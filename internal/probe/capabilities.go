@@ -21,6 +21,9 @@ type Capabilities struct {
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked
 
+	CacheApart wire.Claim    // its count of a prompt lacks the tokens from its cache; empty until an answer shows it
+	Uncached   CountedPrompt // the last prompt of which no token came from its cache
+
 	CacheHit    bool // it counted cached tokens in some answer
 	CacheMissed bool // it counted none for a prompt that it had been sent before, and has not counted any yet
 
@@ -54,6 +57,16 @@ func (c *Capabilities) learnCached(u wire.Usage, again bool) {
 		c.Cached = ""
 	case c.Cached == "":
 		c.Cached = wire.Never
+	}
+}
+
+// learnPromptCount learns how the server counts a prompt with that many words of the list. See [Question.wholePrompt].
+func (c *Capabilities) learnPromptCount(r *Result, words int) {
+	c.CacheApart = cmp.Or(r.cacheApart, c.CacheApart)
+	u := r.Usage
+	isWhole := u.Prompt.Known && u.Cached.N+u.Written.N == 0 && u.Prompt.N >= words-words/10
+	if isWhole && words > 0 && !r.again {
+		c.Uncached = CountedPrompt{Tokens: u.Prompt.N, Words: words}
 	}
 }
 

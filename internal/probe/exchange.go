@@ -114,7 +114,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Server = ask.Server.Name
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
 	r.Phases, _, r.RejectedTimestamps = x.trace.state()
-	r.OtherLength = expect.otherLength(r.Usage.Prompt)
+	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
 	x.answer.settle()
 	if len(r.Tokens) > 0 {
 		x.target.Transport.lookout.probed(r.Tokens[0].At, r.Uncertain() != nil)

@@ -99,7 +99,7 @@ func decode(t *testing.T, of fixture, body io.Reader) fixture {
 		_, err = next()
 	}
 	got.Tokens, got.Finish = len(r.Tokens), r.Finish
-	got.N, got.Prompt = known(r.Usage.Generated()), known(r.Usage.Prompt)
+	got.N, got.Prompt = known(r.Usage.Generated()), known(x.answer.total().Prompt)
 	got.Cached, got.Reasoning = known(r.Usage.Cached), known(r.Usage.Reasoning)
 	if x.answer.serverErr != nil {
 		got.Error = x.answer.serverErr.Error()

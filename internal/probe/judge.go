@@ -51,7 +51,8 @@ func (x *exchange) complete() verdict {
 
 // length returns the verdict on how long prompt and answer are.
 func (x *exchange) length(ending wire.Ending) verdict {
-	prompt, output := x.result.Usage.Prompt, x.answer.total().Generated()
+	usage := x.answer.total()
+	prompt, output := usage.Prompt, usage.Generated()
 	expect, maxTokens := x.question.Expect, x.question.Ask.MaxTokens
 	if ending == wire.CutShort {
 		const text = "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short"

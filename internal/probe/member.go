@@ -148,7 +148,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
 		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
-	m.learnFrom(r, q.Ask.MaxTokens)
+	m.learnFrom(r, q)
 	m.learnWarm(q, r)
 	return r
 }
@@ -282,14 +282,18 @@ func (m *Member) fill(q Question) (Target, Question) {
 	q.Expect.ExactLimit = known.ExactLimit
 	q.Expect.ExactOutput = known.ExactOutput
 	q.Expect.CacheCounts = known.countsCached(q.Expect.Again)
+	q.Expect.CacheApart = known.CacheApart
+	q.Expect.Uncached = known.Uncached
 	return t, q
 }
 
-// learnFrom updates the capabilities by a result for which maxTokens were asked.
-func (m *Member) learnFrom(r *Result, maxTokens int) {
+// learnFrom updates the capabilities by the result of a question.
+func (m *Member) learnFrom(r *Result, q Question) {
+	maxTokens := q.Ask.MaxTokens
 	m.learn(func(c *Capabilities) {
 		m.learnServer(c, r)
 		c.learnLimits(r)
+		c.learnPromptCount(r, q.Words)
 		c.unlearn(r, maxTokens)
 		staysOpen := r.closing == leftOpen || r.closing == endMissing
 		c.LeavesOpen = m.target.Transport.route.Reuse && staysOpen

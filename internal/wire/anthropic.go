@@ -59,14 +59,14 @@ func readMessages(frame []byte) Delta {
 	switch string(stringIn(memberOf(frame, "type"))) {
 	case "message_start": // says output_tokens:1 before there is any
 		d.Early = true
-		d.Usage = messagesUsage(memberOf(memberOf(frame, "message"), "usage"))
+		eachField(memberOf(memberOf(frame, "message"), "usage"), d.Usage.add)
 	case "content_block_start":
 		d.addBlock(memberOf(frame, "content_block"))
 	case "content_block_delta":
 		d.addBlock(memberOf(frame, "delta"))
 	case "message_delta":
 		d.setFinish(memberOf(memberOf(frame, "delta"), "stop_reason"))
-		d.Usage = messagesUsage(memberOf(frame, "usage"))
+		eachField(memberOf(frame, "usage"), d.Usage.add)
 	case "message_stop":
 		d.End = true
 	}
@@ -84,14 +84,4 @@ func (d *Delta) addBlock(block []byte) {
 			d.Reasoning = firstText(d.Reasoning, value)
 		}
 	})
-}
-
-// messagesUsage reads a usage object of the Messages API. Its input_tokens lack the tokens that a cache read or wrote.
-func messagesUsage(value []byte) Usage {
-	var u Usage
-	eachField(value, u.add)
-	if u.Prompt.Known {
-		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+u.Written.N)
-	}
-	return u
 }

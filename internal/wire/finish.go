@@ -57,8 +57,8 @@ func finishReason(value []byte) []byte {
 	return word
 }
 
-// noReasons are the words that say that an answer goes on: of DashScope, Triton (Python's None), watsonx and TensorRT-LLM,
-// and the first constant of an enumeration. The list is only read.
+// noReasons are the words that say that an answer goes on: of DashScope, Triton (Python's None), watsonx and
+// TensorRT-LLM, and the first constant of an enumeration. The list is only read.
 var noReasons = []string{"null", "none", "not_finished", "0"}
 
 // endings says what each known finish reason means. The table is only read.

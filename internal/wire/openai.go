@@ -153,8 +153,8 @@ func (d *Delta) setReason(reason []byte) {
 	}
 }
 
-// addMessage adds the text and the reasoning of a message. Servers write the same reasoning under several keys: the first
-// that has some counts, and lists of parts only where no key has a text.
+// addMessage adds the text and the reasoning of a message. Servers write the same reasoning under several keys: the
+// first that has some counts, and lists of parts only where no key has a text.
 func (d *Delta) addMessage(message []byte) {
 	var visible, reasoning, inContent, inDetails []byte
 	isThought := false
@@ -212,9 +212,9 @@ func (d *Delta) addCall(function []byte) {
 }
 
 // contentIn returns the texts in a content: a string, a part, or a list of these. Thinking may be nested in it: Mistral
-// has {"type":"thinking","thinking":[{"type":"text","text":…}]}, Databricks {"type":"reasoning","summary":[{"text":…}]},
-// OpenRouter {"type":"reasoning.text","text":…}, Gemini {"text":…,"thought":true}. What is nested deeper than any server
-// nests it is ignored: each level is read once more.
+// has {"type":"thinking","thinking":[{"type":"text","text":…}]}, Databricks
+// {"type":"reasoning","summary":[{"text":…}]}, OpenRouter {"type":"reasoning.text","text":…}, Gemini
+// {"text":…,"thought":true}. What is nested deeper than any server nests it is ignored: each level is read once more.
 func contentIn(value []byte, depth int) (visible, thinking []byte) {
 	const deepest = 6
 	if len(value) == 0 || depth > deepest {

@@ -23,6 +23,7 @@ type Server struct {
 
 	Tokenize *tokenizers `yaml:"-"` // routes that count tokens; nil: asked as vLLM is
 	Cached   Claim       // whether it reports how many tokens came from its cache; empty: unknown
+	Apart    bool        // its count of a prompt lacks the tokens that its cache read or wrote; else answers show it
 	Session  string      // header by which its router keeps a session on one replica
 
 	// Estimates says that it guesses the length of a prompt until it has read it: in count_tokens, and in the first event

@@ -19,7 +19,7 @@ func (c Count) larger(other Count) Count {
 
 // Usage is the server's own token counts. All of them grow over one answer.
 type Usage struct {
-	Prompt    Count // tokens of the prompt, those of the chat template included. In a frame they may lack Cached and Written
+	Prompt    Count // tokens of the prompt with its chat template; some servers count Cached and Written apart
 	Cached    Count // tokens of the prompt that came from a prefix cache
 	Written   Count // tokens of the prompt that a prefix cache took
 	Output    Count // generated tokens, as the server counts them
@@ -51,7 +51,8 @@ func (u *Usage) add(key, value []byte) {
 	}
 }
 
-// addCount reads a count. Names in camel case are those of Gemini, Amazon Bedrock and libraries, which gateways pass on.
+// addCount reads a count. Names in camel case are those of Gemini, Amazon Bedrock and libraries, which gateways pass
+// on.
 func (u *Usage) addCount(key, value []byte) {
 	switch string(key) {
 	case "prompt_tokens", "input_tokens", "input_length", "prompt_eval_count", "tokens_evaluated",
@@ -62,7 +63,8 @@ func (u *Usage) addCount(key, value []byte) {
 		u.Output = u.Output.larger(countIn(value))
 	case "total_tokens", "totalTokens", "totalTokenCount":
 		u.Total = u.Total.larger(countIn(value))
-	case "cached_tokens", "cache_read_input_tokens", "cache_read_tokens", "prompt_cache_hit_tokens", // the last is DeepSeek's
+	case "cached_tokens", "cache_read_input_tokens", "cache_read_tokens",
+		"prompt_cache_hit_tokens", // DeepSeek
 		"cacheReadInputTokens", "cachedContentTokenCount":
 		u.Cached = u.Cached.larger(countIn(value))
 	case "cache_creation_input_tokens", "cache_write_input_tokens", "cache_creation_tokens", "cache_write_tokens",
