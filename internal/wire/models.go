@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -17,6 +18,7 @@ func Prefixes() []string { return []string{"", openAIPrefix} }
 type Model struct {
 	ID string
 	Limits
+	Unloaded bool // the server says that it is not in memory: the first request loads it
 }
 
 // A ModelList is a route that lists a server's models.
@@ -32,90 +34,117 @@ func ParseVersion(reply []byte) string {
 	return r.Version
 }
 
-// ParseModels reads a list of models: OpenAI's, the index of Triton's repository, or TGI's description of itself. ok is
-// false if the reply is none of these. Of Triton's ensembles it lists all parts that are ready.
+// ParseModels reads a list of models: whatever has ids. It may be a list or an object of ids with their descriptions,
+// bare or within another object; its entries are objects or texts. The index of Triton's repository and TGI's
+// description of itself are lists as well. ok is false if the reply has no ids and is no empty list. Of Triton's
+// ensembles it lists all parts that are ready.
 func ParseModels(reply []byte) (models []Model, ok bool) {
-	index, isIndex := parseIndex(reply)
-	if isIndex {
-		models = usableModels(index)
-		return models, len(models) > 0
-	}
-	var list modelReply
-	if json.Unmarshal(reply, &list) != nil {
+	if !json.Valid(reply) {
 		return nil, false
 	}
-	models = usableModels(list.models())
-	isList := list.Data != nil || list.Object == "list" // Ollama's empty list has null for data
+	models, ok = modelsIn(bytes.TrimSpace(reply), 0)
+	return models, ok || len(models) > 0
+}
+
+// modelLists are the keys of an object that may hold the list of models, in the order of looking. The list is only
+// read.
+var modelLists = []string{"data", "models", "result", "results", "items", "modelSummaries"}
+
+// modelsIn returns the models in a value; isList says that it is a list, which may be empty.
+func modelsIn(value []byte, depth int) (models []Model, isList bool) {
+	const deepest = 3 // {"result":{"data":{"models":[…]}}}
+	if len(value) == 0 || depth > deepest {
+		return nil, false
+	}
+	if value[0] == '[' {
+		entries := 0
+		eachElement(value, func(entry []byte) {
+			entries++
+			isList = isList || modelID(entry) != ""
+			models = appendUsable(models, entry, "")
+		})
+		return models, isList || entries == 0
+	}
+	itself := modelEntry(value, "")
+	if isModel(value) || itself.Context > 0 && memberOf(value, "model_id") != nil {
+		return appendUsable(nil, value, ""), true
+	}
+	for _, name := range modelLists {
+		inner := memberOf(value, name)
+		found, ok := modelsIn(inner, depth+1)
+		if len(found) > 0 {
+			return found, true
+		}
+		isEmptyOfList := string(inner) == "null" && string(stringIn(memberOf(value, "object"))) == "list" // Ollama's
+		isList = isList || ok || isEmptyOfList
+	}
+	eachField(value, func(id, info []byte) {
+		describes := isModel(info) || modelEntry(info, "").Limits != (Limits{})
+		isEntry := depth > 0 && len(info) > 0 && info[0] == '{' && modelID(info) != "" // else it may be an error
+		if describes || isEntry {
+			models = appendUsable(models, info, string(id))
+		}
+	})
 	return models, isList || len(models) > 0
 }
 
-// usableModels returns the models with a name that can be a label.
-func usableModels(models []Model) []Model {
-	const longestName = 512 // bytes
-	return slices.DeleteFunc(models, func(m Model) bool { return m.ID == "" || len(m.ID) > longestName })
+// isModel reports whether an object says that it describes a model.
+func isModel(value []byte) bool {
+	return string(stringIn(memberOf(value, "object"))) == "model" || memberOf(value, "owned_by") != nil
 }
 
-// parseIndex reads the index of Triton's repository, without models that are not ready. ok is false if the reply is
-// not a list.
-func parseIndex(reply []byte) (models []Model, ok bool) {
-	var entries []struct{ Name, State string }
-	if json.Unmarshal(reply, &entries) != nil {
-		return nil, false
+// appendUsable appends the model of an entry, if its name can be a label and it is ready.
+func appendUsable(models []Model, entry []byte, id string) []Model {
+	const longestName = 512 // bytes
+	m := modelEntry(entry, id)
+	notReady := []string{"UNAVAILABLE", "LOADING", "UNLOADING", "UNKNOWN"} // of Triton
+	state := string(stringIn(memberOf(entry, "state")))
+	if m.ID == "" || len(m.ID) > longestName || slices.Contains(notReady, state) {
+		return models
 	}
-	for _, m := range entries {
-		if m.State == "" || m.State == "READY" {
-			models = append(models, Model{ID: m.Name})
+	return append(models, m)
+}
+
+// modelID returns the id of a model in an entry of a list: a text, or an object with one of the names that servers have
+// for it. The name of a model that has an id as well is one for people.
+func modelID(entry []byte) string {
+	if stringIn(entry) != nil {
+		return unquote(entry)
+	}
+	for _, name := range []string{"id", "model", "model_id", "modelId", "model_name", "name"} {
+		id := memberOf(entry, name)
+		if len(stringIn(id)) > 0 {
+			return unquote(id)
 		}
 	}
-	return models, true
+	return ""
 }
 
-// A modelReply is OpenAI's list of models, or TGI's description of itself.
-type modelReply struct {
-	Object string       `json:"object"`
-	Data   []modelEntry `json:"data"`
-
-	// TGI
-	ID       string          `json:"model_id"`
-	MaxTotal json.RawMessage `json:"max_total_tokens"`
-	MaxInput json.RawMessage `json:"max_input_tokens"`
-	OldInput json.RawMessage `json:"max_input_length"` // before TGI 2
-}
-
-// A modelEntry is an entry of OpenAI's list, with the names that servers have for the context.
-type modelEntry struct {
-	ID       string          `json:"id"`
-	MaxLen   json.RawMessage `json:"max_model_len"`    // vLLM, SGLang
-	Window   json.RawMessage `json:"context_window"`   // Dynamo, Groq
-	Length   json.RawMessage `json:"context_length"`   // OpenRouter
-	MaxInput json.RawMessage `json:"max_input_tokens"` // LiteLLM
-	Metadata json.RawMessage `json:"metadata"`         // Ray Serve
-}
-
-// models returns the models in the reply.
-func (r modelReply) models() []Model {
-	var models []Model
-	if r.ID != "" && r.MaxTotal != nil {
-		models = append(models, Model{ID: r.ID, Limits: Limits{
-			Context: countIn(r.MaxTotal).N,
-			Input:   cmp.Or(countIn(r.MaxInput).N, countIn(r.OldInput).N),
-		}})
-	}
-	for _, m := range r.Data {
-		models = append(models, Model{ID: m.ID, Limits: Limits{Context: m.context()}})
-	}
-	return models
-}
-
-// context returns the longest context in an entry; 0 if it has none.
-func (m modelEntry) context() int {
-	return cmp.Or(
-		countIn(m.MaxLen).N,
-		countIn(m.Window).N,
-		countIn(m.Length).N,
-		countAt(m.Metadata, "max_request_context_length").N,
-		countIn(m.MaxInput).N,
+// modelEntry reads an entry of a list of models, with the names that servers have for its limits. The key under which
+// it stands is its id if it has no other.
+func modelEntry(entry []byte, key string) Model {
+	count := func(name string) int { return countAt(entry, name).N }
+	m := Model{ID: cmp.Or(modelID(entry), key)}
+	m.Context = cmp.Or(
+		count("max_model_len"),  // vLLM, SGLang
+		count("context_window"), // Dynamo, Groq
+		count("context_length"), // OpenRouter, Together
+		countAt(memberOf(entry, "metadata"), "max_request_context_length").N, // Ray Serve
+		count("max_context_length"), // LM Studio, Mistral
+		count("context_size"),
+		count("max_total_tokens"), // TGI
 	)
+	input := cmp.Or(count("max_input_tokens"), count("max_input_length"), count("inputTokenLimit"))
+	if count("max_total_tokens") > 0 { // TGI has both, LiteLLM calls the context so
+		m.Input = input
+	} else {
+		m.Context = cmp.Or(m.Context, input)
+	}
+	status := memberOf(entry, "status") // llama-server's router
+	residence := cmp.Or(string(stringIn(memberOf(status, "value"))), string(stringIn(status)),
+		string(stringIn(memberOf(entry, "state")))) // LM Studio
+	m.Unloaded = residence == "unloaded" || residence == "not-loaded"
+	return m
 }
 
 // ParseLoaded returns the context that a server has given to a model in memory. The reply is a list of the models in

@@ -74,6 +74,7 @@ func TestModels(t *testing.T) {
 			l.add(true, "%s", m.ID)
 			l.add(m.Context > 0, "context: %d", m.Context)
 			l.add(m.Input > 0, "input: %d", m.Input)
+			l.add(m.Unloaded, "unloaded")
 		}
 		return l.String()
 	})
