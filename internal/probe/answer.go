@@ -116,6 +116,9 @@ func (a *answer) settle() {
 	r := a.result
 	_, r.cacheApart = a.question.wholePrompt(r.Usage)
 	r.Usage = a.total()
+	if r.Reasoned && r.Usage.Reasoning.N == 0 { // a count of none is no count: vLLM's, with a parser of reasoning
+		r.Usage.Reasoning = wire.Count{}
+	}
 	output, generated := r.Usage.Output, r.Usage.Generated()
 	beyondOutput := output.Known && generated.N > output.N
 	r.Hidden = !r.Reasoned && (r.Usage.Reasoning.N > 0 || beyondOutput)

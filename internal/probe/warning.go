@@ -74,6 +74,9 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	case prompt.Known && promptTokens > 0 && prompt.N != promptTokens:
 		add(false, "the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
 	}
+	if r.Reasoned && r.FirstAnswerAt == 0 {
+		add(false, "no text of an answer came, only reasoning: no TTFAT")
+	}
 	switch {
 	case !output.Known:
 		add(true, "the server did not say how many tokens it generated: no TPOT, no ITL")

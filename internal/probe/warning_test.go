@@ -79,3 +79,17 @@ func TestWarningOfAFinishReason(t *testing.T) {
 		equal(t, reason, want, got)
 	}
 }
+
+// TestAnAnswerOfReasoningAlone holds that it is said, and that a server which counts no reasoning tokens although
+// frames show some is taken to count none.
+func TestAnAnswerOfReasoningAlone(t *testing.T) {
+	inBubble(t, "reasoning", func(t *testing.T) {
+		server := after(ms, thought).then(ms, thought, limit, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,`+
+			`"completion_tokens_details":{"reasoning_tokens":0}}}`, done)
+		r := serve(t, server.stream).Probe(t.Context(), wire.Ask{MaxTokens: 2})
+		endsAs(t, r, OK, "")
+		const said = "no text of an answer came, only reasoning: no TTFAT"
+		equal(t, "warnings", []error{Warning{Kind: said, Text: said}}, r.Warnings)
+		equal(t, "reasoning", wire.Count{}, r.Usage.Reasoning)
+	})
+}
