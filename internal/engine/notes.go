@@ -13,6 +13,14 @@ func Notes(c probe.Capabilities) []string {
 	if c.Server.Note != "" {
 		notes = append(notes, c.Server.Note)
 	}
+	if c.OnDemand {
+		notes = append(notes, "loads models on demand: one that is not in memory is loaded within the first probe's TTFT, "+
+			"and may push out another")
+	}
+	if c.Model == probe.UnnamedModel {
+		notes = append(notes, "lists its model as \""+probe.UnnamedModel+"\", which its workers may not accept: name it "+
+			"(PROBER_TARGETS_n_MODEL, --model)")
+	}
 	for _, f := range c.Omit {
 		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
 	}

@@ -23,8 +23,9 @@ type Findings struct {
 	Version string        // of the server; empty if unknown
 	Model   string        // empty until known
 	wire.Limits
-	NoModel bool // it was asked for its models, and the list was empty
-	Asked   bool // it was asked for its type and models, and need not be again
+	NoModel  bool // it was asked for its models, and the list was empty
+	OnDemand bool // its list has models that are not in memory: a request loads them
+	Asked    bool // it was asked for its type and models, and need not be again
 }
 
 // isRejection reports whether a metadata request failed because the server answered that it does not want it, or not
@@ -73,8 +74,10 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	case len(models) == 0:
 		return found, nil, failure(Rejected, "%w: its list of models is empty", ErrNoModel)
 	default:
-		found.Model = models[0].ID
+		found.Model = firstUsable(models).ID
 	}
+	isUnloaded := func(m wire.Model) bool { return m.Unloaded }
+	found.OnDemand = slices.ContainsFunc(models, isUnloaded)
 	isFound := func(m wire.Model) bool { return m.ID == found.Model }
 	i := slices.IndexFunc(models, isFound)
 	if i >= 0 {
@@ -84,6 +87,24 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 		found.Context = t.context(ctx, found.Server, found.Model, evidence)
 	}
 	return found, models, nil
+}
+
+// UnnamedModel is the name under which a router lists models that it does not know (sglang-router, for workers that are
+// not SGLang).
+const UnnamedModel = "unknown"
+
+// firstUsable returns the model that is probed where none is configured: the first that is in memory, since to load
+// another one may push out one that others use, else the first that has a name.
+func firstUsable(models []wire.Model) wire.Model {
+	isNamed := func(m wire.Model) bool { return m.ID != UnnamedModel }
+	isReady := func(m wire.Model) bool { return isNamed(m) && !m.Unloaded }
+	for _, fits := range []func(wire.Model) bool{isReady, isNamed} {
+		i := slices.IndexFunc(models, fits)
+		if i >= 0 {
+			return models[i]
+		}
+	}
+	return models[0]
 }
 
 // context asks for the context of a model where the list of models does not have it: the one that it was loaded with,

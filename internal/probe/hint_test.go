@@ -61,6 +61,8 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(Rejected, 402), "credit"},
 		{&Result{Outcome: Rejected, Status: 400, Err: ErrWrongModel}, "does not serve this model"},
 		{&Result{Outcome: Rejected, Status: 404, Err: ErrWrongModel}, "does not serve this model"},
+		{&Result{Outcome: Rejected, Status: 404, Model: UnnamedModel, Err: ErrWrongModel}, "name it"},
+		{&Result{Outcome: Rejected, Status: 404, Model: UnnamedModel}, "name it"},
 		{&Result{Outcome: Rejected, Status: 400, Err: ErrWantsHeader}, "PROBER_TARGETS_n_HEADERS"},
 		{&Result{Outcome: Unauthorized, Status: 400}, "check the API key"},
 		{with(ServerError, ErrNoBackend), "no server left"},

@@ -333,3 +333,25 @@ func TestWhatShowsWhoAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestWhichModelIsProbed holds which of a list is taken where none is configured: the first that is in memory and has a
+// name.
+func TestWhichModelIsProbed(t *testing.T) {
+	for list, want := range map[string]string{
+		`[{"id":"a"},{"id":"b"}]`: "a",
+		`[{"id":"a","status":{"value":"unloaded"}},{"id":"b","status":{"value":"loaded"}}]`:   "b",
+		`[{"id":"a","status":{"value":"unloaded"}},{"id":"b","status":{"value":"unloaded"}}]`: "a",
+		`[{"id":"unknown"},{"id":"b"}]`:                               "b",
+		`[{"id":"unknown"},{"id":"b","status":{"value":"unloaded"}}]`: "b",
+		`[{"id":"unknown"}]`:                                          "unknown",
+	} {
+		inBubble(t, list, func(t *testing.T) {
+			m := NewMember(serve(t, routes{"/v1/models": reply(200, `{"data":`+list+`}`)}.ServeHTTP), "", 1)
+			_ = must(m.Discover(t.Context()))
+			known := m.Capabilities()
+			if isOnDemand := strings.Contains(list, "unloaded"); known.Model != want || known.OnDemand != isOnDemand {
+				t.Errorf("model %s, on demand: %t, want %s", known.Model, known.OnDemand, want)
+			}
+		})
+	}
+}
