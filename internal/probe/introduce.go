@@ -113,6 +113,25 @@ func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	m.learnFindings(found)
 }
 
+// lookAfterFailure asks the server again what it is after the first answer that follows a failure: it may have been
+// restarted with another model, and some servers take every model's name for theirs. Then the answer is of that model.
+func (m *Member) lookAfterFailure(ctx context.Context, r *Result) {
+	mayHaveEnded := []Outcome{DNS, Connect, TLS, Timeout, Stalled, Overloaded, ServerError, Truncated, Empty}
+	if slices.Contains(mayHaveEnded, r.Outcome) {
+		m.learn(func(c *Capabilities) { c.Doubted = true })
+		return
+	}
+	if r.Outcome != OK || !m.Capabilities().Doubted {
+		return
+	}
+	m.learn(func(c *Capabilities) { c.Doubted = false })
+	m.LookAgain(ctx, 0)
+	now := m.Capabilities().Model
+	if now != "" && m.model == "" {
+		r.Model = now
+	}
+}
+
 // sameServer reports whether type, API, version and model are as before.
 func (f Findings) sameServer(before Findings) bool {
 	return f.Server.Name == before.Server.Name && f.Dialect == before.Dialect &&

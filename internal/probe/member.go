@@ -150,6 +150,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	}
 	m.learnFrom(r, q)
 	m.learnWarm(q, r)
+	m.lookAfterFailure(ctx, r)
 	return r
 }
 

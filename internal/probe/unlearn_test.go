@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -111,4 +112,63 @@ func TestBudgetPaysForWhatWasSent(t *testing.T) {
 			t.Error("what was not sent is spent")
 		}
 	})
+}
+
+// TestARestartedServerHasAnotherModel holds that a server which takes every model's name for its own is asked for its
+// model again with the first answer after a failure, and that this answer has the label of the new model, as have the
+// next ones. Without a failure it is not asked, and a model that is configured stays.
+func TestARestartedServerHasAnotherModel(t *testing.T) {
+	for name, fails := range map[string]http.HandlerFunc{
+		"refused":           nil,
+		"killed in between": append(tokens(1, ms), step{then: cut}).stream,
+		"loading":           reply(503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`),
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			model := "tiny"
+			asked := 0
+			answer := http.HandlerFunc(tokens(2, ms).then(0, limit, usage(80, 2), done).stream)
+			chat := answer
+			server := memconn.Serve(t, routes{
+				"/v1/chat/completions": func(w http.ResponseWriter, r *http.Request) { chat(w, r) },
+				"/v1/models": func(w http.ResponseWriter, r *http.Request) {
+					asked++
+					reply(200, `{"data":[{"id":"`+model+`","owned_by":"llamacpp"}]}`)(w, r)
+				},
+			})
+			isDown := false
+			target := newTarget(func(ctx context.Context, network, address string) (net.Conn, error) {
+				if isDown {
+					return nil, errors.New("refused")
+				}
+				return server.Dial(ctx, network, address)
+			})
+			m, configured := NewMember(target, "", 1), NewMember(target, "mine", 1)
+			probeBoth := func(want Outcome, label string, times int) {
+				t.Helper()
+				asked = 0
+				r := m.Probe(t.Context(), question(2))
+				if r.Outcome != want || r.Model != label || asked != times {
+					t.Errorf("%s by %s, asked %d times, want %s by %s, %d times", r.Failure(), r.Model, asked, want, label, times)
+				}
+				if r := configured.Probe(t.Context(), question(2)); r.Model != "mine" {
+					t.Errorf("the configured model became %s", r.Model)
+				}
+			}
+			probeBoth(OK, "tiny", 1)
+			probeBoth(OK, "tiny", 0)
+			isDown = fails == nil
+			if fails != nil {
+				chat = fails
+			}
+			asked = 0
+			for _, member := range []*Member{m, configured} {
+				if r := member.Probe(t.Context(), question(2)); r.Outcome == OK || asked != 0 {
+					t.Errorf("%s, asked %d times", r.Failure(), asked)
+				}
+			}
+			isDown, chat, model = false, answer, "second"
+			probeBoth(OK, "second", 1)
+			probeBoth(OK, "second", 0)
+		})
+	}
 }
