@@ -179,3 +179,23 @@ func TestAServerThatCountsItsCacheOtherwise(t *testing.T) {
 		}
 	})
 }
+
+// TestACacheThatIsNotCounted holds that a warm prompt of which a server counts only what its cache lacks, without a
+// count of the rest, is not taken for a cut one: neither by the prober that sent it first, nor by the next one.
+func TestACacheThatIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &caching{apart: true, mute: true}
+		for prober, prompts := range [][]int{{-1, 0, 0, 0, 0}, {-1, 1988, -1, 20, 20}} { // the second one gets estimates
+			j := server.job(t, "warm")
+			for round, tokens := range prompts {
+				want := fmt.Sprintf("ok, prompt of %d tokens, judged by availability, judged by ttft, sampled", tokens)
+				if tokens < 0 {
+					want = "skipped: waiting"
+				}
+				if got := slot(t, j, 0, uint64(round)); got != want {
+					t.Errorf("prober %d, round %d: %s, want %s", prober+1, round, got, want)
+				}
+			}
+		}
+	})
+}

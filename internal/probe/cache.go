@@ -54,9 +54,10 @@ type CountedPrompt struct{ Tokens, Words int }
 func (q Question) wholePrompt(u wire.Usage) (prompt wire.Count, apart wire.Claim) {
 	expect, cache := q.Expect, u.Cached.N+u.Written.N
 	if !u.Prompt.Known || cache == 0 {
+		wasWhole := expect.Again || q.warm() && expect.PromptTokens.Known
 		countsCached := u.Cached.Known && expect.CacheCounts
-		if expect.Again && !countsCached && !expect.Truncated && expect.isCut(u.Prompt) {
-			return wire.Count{}, "" // it was whole before, so a cache that is not counted may have the rest
+		if wasWhole && !countsCached && !expect.Truncated && expect.isCut(u.Prompt) {
+			return wire.Count{}, "" // a cache that is not counted may have the rest
 		}
 		return u.Prompt, ""
 	}

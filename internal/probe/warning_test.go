@@ -84,8 +84,9 @@ func TestWarningOfAFinishReason(t *testing.T) {
 // frames show some is taken to count none.
 func TestAnAnswerOfReasoningAlone(t *testing.T) {
 	inBubble(t, "reasoning", func(t *testing.T) {
-		server := after(ms, thought).then(ms, thought, limit, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,`+
-			`"completion_tokens_details":{"reasoning_tokens":0}}}`, done)
+		const usage = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,` +
+			`"completion_tokens_details":{"reasoning_tokens":0}}}`
+		server := after(ms, thought).then(ms, thought, limit, usage, done)
 		r := serve(t, server.stream).Probe(t.Context(), wire.Ask{MaxTokens: 2})
 		endsAs(t, r, OK, "")
 		const said = "no text of an answer came, only reasoning: no TTFAT"
