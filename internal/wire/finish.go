@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -18,19 +19,26 @@ const (
 	Failed                   // the server gave up
 	CutShort                 // the server's context was too short for what was asked
 	Unanswered               // the server did something else than answer
-	UnknownEnd               // the answer ended for a reason that no known server gives
+	UnknownEnd               // the answer ended for a reason that says nothing to us
 )
 
-// EndingOf returns what a finish reason means, in upper or lower case and with any separator.
+// EndingOf returns what a finish reason means, in upper or lower case and with any separator. Of one that no known
+// server gives, a part may tell.
 func EndingOf(reason string) Ending {
 	word := strings.ToLower(strings.TrimSpace(reason))
 	word = word[strings.LastIndexByte(word, '.')+1:] // FinishReason.STOP is how Python prints a constant of Vertex AI
 	word = strings.ReplaceAll(strings.ReplaceAll(word, "-", "_"), " ", "_")
 	ending, isKnown := endings[word]
-	if !isKnown {
-		return UnknownEnd
+	if isKnown {
+		return ending
 	}
-	return ending
+	for _, kind := range endingsByPart {
+		tells := func(part string) bool { return strings.Contains(word, part) }
+		if slices.ContainsFunc(kind.parts, tells) {
+			return kind.ending
+		}
+	}
+	return UnknownEnd
 }
 
 // finishReason returns the reason that the value of a key gives: a word, an object of SGLang's with its type, or the
@@ -60,6 +68,22 @@ func finishReason(value []byte) []byte {
 // noReasons are the words that say that an answer goes on: of DashScope, Triton (Python's None), watsonx and
 // TensorRT-LLM, and the first constant of an enumeration. The list is only read.
 var noReasons = []string{"null", "none", "not_finished", "0"}
+
+// endingsByPart says what the parts of an unknown word mean, the first that fits. The table is only read.
+var endingsByPart = []struct {
+	ending Ending
+	parts  []string
+}{
+	{Filtered, []string{
+		"filter", "safety", "moderat", "sensitive", "prohibit", "policy", "guardrail", "refus", "block", "censor", "toxic",
+		"jailbreak", "risk",
+	}},
+	{Failed, []string{
+		"error", "fail", "abort", "cancel", "malformed", "exception", "unavailable", "overload", "rate_limit",
+	}},
+	{EndedEarly, []string{"repeti", "repeat", "timeout", "timed_out", "time_limit", "max_time", "deadline", "preempt"}},
+	{AtLimit, []string{"length", "limit", "max"}},
+}
 
 // endings says what each known finish reason means. The table is only read.
 var endings = map[string]Ending{
@@ -111,7 +135,6 @@ var endings = map[string]Ending{
 	"image_prohibited_content":  Filtered,
 	"image_recitation":          Filtered,
 	"other":                     Failed,
-	"image_other":               Failed,
 	"no_image":                  Failed,
 	"malformed_function_call":   Failed,
 	"unexpected_tool_call":      Failed,
@@ -122,10 +145,8 @@ var endings = map[string]Ending{
 	// Amazon Bedrock: stopReason of Converse, completionReason of Titan
 	"guardrail_intervened":   Filtered,
 	"content_filtered":       Filtered,
-	"intervened":             Filtered,
 	"malformed_model_output": Failed,
 	"malformed_tool_use":     Failed,
-	"finish":                 Finished,
 	"finished":               Finished,
 	"stop_criteria_met":      Finished,
 
@@ -137,24 +158,14 @@ var endings = map[string]Ending{
 	"user_cancel": Failed,
 	"timeout":     EndedEarly, // of TensorRT-LLM as well
 
-	"sensitive":       Filtered, // Zhipu and Hunyuan
-	"network_error":   Failed,   // Zhipu
-	"content_blocked": Filtered,
-	"moderation":      Filtered,
-	"moderated":       Filtered,
-	"blocked":         Filtered,
-	"refused":         Filtered,
-	"jailbreak":       Filtered,
-	"risk_control":    Filtered,
+	"sensitive":     Filtered, // Zhipu and Hunyuan
+	"network_error": Failed,   // Zhipu
 
 	// vLLM ends an answer that repeats itself; watsonx ends one that takes too long
-	"repetition":          EndedEarly,
-	"repetition_detected": EndedEarly,
-	"repeat":              EndedEarly,
-	"time_limit":          EndedEarly,
-	"max_time":            EndedEarly,
-	"preempt":             EndedEarly, // MLC
-	"preempted":           EndedEarly,
+	"repetition": EndedEarly,
+	"time_limit": EndedEarly,
+	"max_time":   EndedEarly,
+	"preempt":    EndedEarly, // MLC
 
 	"done":   Finished,   // Ollama
 	"load":   Unanswered, // Ollama
@@ -166,18 +177,10 @@ var endings = map[string]Ending{
 	"maximum_tokens": AtLimit,  // Aleph Alpha
 	"model_length":   AtLimit,  // Mistral
 	"token_limit":    AtLimit,  // watsonx
-	"max_length":     AtLimit,
 
 	"insufficient_system_resource": Failed, // DeepSeek
 	"error":                        Failed,
 	"abort":                        Failed,
-	"aborted":                      Failed,
-	"canceled":                     Failed,
 	"parse_error":                  Failed,
 	"unexpected_state":             Failed,
-	"engine_error":                 Failed,
-	"internal_error":               Failed,
-	"internal_server_error":        Failed,
-	"server_error":                 Failed,
-	"failure":                      Failed,
 }

@@ -111,7 +111,7 @@ func modelID(entry []byte) string {
 	if stringIn(entry) != nil {
 		return unquote(entry)
 	}
-	for _, name := range []string{"id", "model", "model_id", "modelId", "model_name", "name"} {
+	for _, name := range []string{"id", "model", "model_id", "modelId", "model_name", "slug", "name"} {
 		id := memberOf(entry, name)
 		if len(stringIn(id)) > 0 {
 			return unquote(id)

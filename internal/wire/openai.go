@@ -101,7 +101,7 @@ func readChunk(frame []byte) Delta {
 		switch string(key) {
 		case "choices":
 			eachElement(value, d.addChoice)
-		case "usage":
+		case "usage", "usage_metadata", "usageMetadata": // the last two are Gemini's, which some gateways pass on
 			eachField(value, d.Usage.add)
 		case "x_groq": // Groq has usage here, in its last frame
 			eachField(memberOf(value, "usage"), d.Usage.add)
@@ -162,10 +162,10 @@ func (d *Delta) addMessage(message []byte) {
 		switch string(key) {
 		case "content":
 			visible, inContent = contentIn(value, 0)
-		case "reasoning", "reasoning_content", "reasoning_text", "thinking", "thought":
+		case "reasoning", "reasoning_content", "reasoning_text", "thinking", "thought", "thoughts":
 			reasoning = firstText(reasoning, value)
 			isThought = isThought || string(key) == "thought" && string(value) == "true"
-		case "reasoning_details", "thinking_blocks": // OpenRouter; LiteLLM
+		case "reasoning_details", "thinking_blocks", "reasoning_steps": // OpenRouter; LiteLLM; Perplexity
 			inDetails = firstText(inDetails, value)
 		case "extra_content": // Gemini: {"google":{"thought":true}}
 			isThought = isThought || string(memberOf(memberOf(value, "google"), "thought")) == "true"

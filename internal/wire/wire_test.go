@@ -87,16 +87,17 @@ func TestEndings(t *testing.T) {
 	for want, reasons := range map[Ending][]string{
 		Unfinished: {"", " "},
 		Finished:   {"stop", "STOP", "FinishReason.STOP", "tool-calls", "end_turn", "COMPLETE", "FINISHED", "normal", "eos"},
-		AtLimit:    {"length", "MAX_TOKENS", "max tokens", "model_length", "token_limit"},
-		EndedEarly: {"repetition", "repetition_detected", "time_limit", "TIMEOUT", "incomplete"},
+		AtLimit:    {"length", "MAX_TOKENS", "max tokens", "model_length", "token_limit", "maxPredictedTokensReached"},
+		EndedEarly: {"repetition", "repetition_detected", "time_limit", "TIMEOUT", "incomplete", "generation_timed_out"},
 		Filtered: {
 			"content_filter", "content-filter", "sensitive", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT",
 			"SPII", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR", "content_filtered", "CONTENT_FILTERED",
-			"guardrail_intervened", "ERROR_TOXIC", "moderation", "refusal",
+			"guardrail_intervened", "ERROR_TOXIC", "moderation", "refusal", "contentFilter", "input_blocked",
 		},
 		Failed: {
 			"network_error", "error", "ERROR", "OTHER", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "abort",
-			"engine_error", "internal_error", "server_error", "insufficient_system_resource", "malformed_model_output",
+			"engine_error", "internal_error", "server_error",
+			"upstream_error", "canceled", "rate_limited", "insufficient_system_resource", "malformed_model_output",
 		},
 		CutShort:   {"truncated", "ERROR_LIMIT"},
 		Unanswered: {"load", "unload"},
