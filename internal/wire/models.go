@@ -56,17 +56,24 @@ func modelsIn(value []byte, depth int) (models []Model, isList bool) {
 	if len(value) == 0 || depth > deepest {
 		return nil, false
 	}
-	if value[0] == '[' {
-		entries := 0
-		eachElement(value, func(entry []byte) {
-			entries++
-			isList = isList || modelID(entry) != ""
-			models = appendUsable(models, entry, "")
-		})
-		return models, isList || entries == 0
+	if value[0] == '{' {
+		return modelsInObject(value, depth)
 	}
-	itself := modelEntry(value, "")
-	if isModel(value) || itself.Context > 0 && memberOf(value, "model_id") != nil {
+	entries := 0
+	eachElement(value, func(entry []byte) {
+		entries++
+		isList = isList || modelID(entry) != ""
+		models = appendUsable(models, entry, "")
+	})
+	isEmpty := value[0] == '[' && entries == 0
+	return models, isList || isEmpty
+}
+
+// modelsInObject does what [modelsIn] does for an object: one model, an object that holds the list, or models by their
+// ids.
+func modelsInObject(value []byte, depth int) (models []Model, isList bool) {
+	isTGI := memberOf(value, "model_id") != nil && countAt(value, "max_total_tokens").N > 0
+	if isModel(value) || isTGI {
 		return appendUsable(nil, value, ""), true
 	}
 	for _, name := range modelLists {
@@ -75,8 +82,8 @@ func modelsIn(value []byte, depth int) (models []Model, isList bool) {
 		if len(found) > 0 {
 			return found, true
 		}
-		isEmptyOfList := string(inner) == "null" && string(stringIn(memberOf(value, "object"))) == "list" // Ollama's
-		isList = isList || ok || isEmptyOfList
+		isEmptyOfOllama := string(inner) == "null" && string(stringIn(memberOf(value, "object"))) == "list"
+		isList = isList || ok || isEmptyOfOllama
 	}
 	eachField(value, func(id, info []byte) {
 		describes := isModel(info) || modelEntry(info, "").Limits != (Limits{})
