@@ -181,7 +181,13 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 		return nil, err
 	}
 	models, ok := wire.ParseModels(list)
-	if !ok && !elsewhere {
+	said := wire.ParseError(list)
+	switch {
+	case !ok && said != nil:
+		v := reported(said, false)
+		v.err = fmt.Errorf("a list of models: %w", v.err)
+		return nil, v
+	case !ok && !elsewhere:
 		return nil, failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models, ""))
 	}
 	return models, nil
@@ -268,7 +274,8 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	}
 	defer done()
 	defer resp.Body.Close()
-	if framingOfType(resp) != notFramed || resp.StatusCode < http.StatusOK {
+	success := resp.StatusCode/100 == 2
+	if success && framingOfType(resp) != notFramed || resp.StatusCode < http.StatusOK {
 		kind := cmp.Or(mediaType(resp), "no content type")
 		return nil, nil, failure(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
 	}
@@ -280,7 +287,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 		}
 		return nil, nil, failure(Truncated, "%w", err)
 	}
-	if resp.StatusCode/100 != 2 {
+	if !success {
 		return resp.Header, body, badStatus(resp, body)
 	}
 	return resp.Header, body, verdict{outcome: OK}

@@ -126,3 +126,12 @@ func (x *exchange) isWhole() bool {
 	asked := x.question.Ask.MaxTokens
 	return x.result.Finish != "" || x.target.Dialect.Endless && asked > 0 && len(x.result.Tokens) >= asked
 }
+
+// reported returns the verdict on an error that the server wrote in its answer, or in place of it.
+func (x *exchange) reported(e *wire.ServerError) verdict {
+	v := reported(e, len(x.result.Tokens) > 0)
+	if v.outcome == Rejected && x.result.rejected == nil {
+		x.result.rejected = []byte(e.Error())
+	}
+	return v
+}

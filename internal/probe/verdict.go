@@ -117,7 +117,8 @@ func badStatus(resp *http.Response, body []byte) verdict {
 	text := join(fmt.Sprintf("HTTP %d", status), detail)
 	v := verdict{outcome: outcomeOf(status, body, reason), err: withReason(errors.New(text), reason)}
 	v.status = status
-	if v.outcome == RateLimited || v.outcome == Overloaded {
+	isPause := status == http.StatusServiceUnavailable || v.outcome == RateLimited || v.outcome == Overloaded
+	if isPause {
 		v.retry = retryAfter(resp.Header)
 	}
 	return v
@@ -218,36 +219,31 @@ func outcomeOf(status int, body []byte, reason error) Outcome {
 	return Rejected
 }
 
-// reported returns the verdict on an error that a server wrote although its status is a success: within the stream, or
-// in place of it. Once a token came, the request was not at fault.
-func (x *exchange) reported(e *wire.ServerError) verdict {
+// reported returns the verdict on an error that a server wrote although its status is a success: within a stream, or in
+// place of an answer. Once a token came, the request was not at fault.
+func reported(e *wire.ServerError, hasTokens bool) verdict {
 	words := []byte(e.Error())
 	reason := reasonIn(http.StatusOK, words)
-	outcome := ServerError
 	class := e.Class()
-	if wire.BadKey(words) {
+	switch {
+	case reason == ErrNoBackend, reason == ErrLoading:
+		return verdict{outcome: ServerError, err: withReason(fmt.Errorf("%w: %w", reason, e), reason)}
+	case wire.BadKey(words):
 		class = wire.BadCredentials
 	}
 	switch class {
 	case wire.RateLimit:
-		outcome = RateLimited
+		return verdict{outcome: RateLimited, err: e}
 	case wire.BadCredentials:
-		outcome = Unauthorized
+		return verdict{outcome: Unauthorized, err: e}
 	case wire.ContentFilter:
-		outcome = Filtered
+		return verdict{outcome: Filtered, err: e}
 	case wire.Overload:
-		outcome = Overloaded
+		return verdict{outcome: Overloaded, err: e}
 	case wire.InvalidRequest:
-		if len(x.result.Tokens) == 0 {
-			outcome = Rejected
-			x.result.rejected = words
+		if !hasTokens {
+			return verdict{outcome: Rejected, err: withReason(e, reason)}
 		}
 	}
-	switch {
-	case reason == ErrNoBackend, reason == ErrLoading:
-		return verdict{outcome: ServerError, err: withReason(fmt.Errorf("%w: %w", reason, e), reason)}
-	case outcome != Rejected:
-		reason = nil
-	}
-	return verdict{outcome: outcome, err: withReason(e, reason)}
+	return verdict{outcome: ServerError, err: e}
 }

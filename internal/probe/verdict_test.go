@@ -62,6 +62,7 @@ func TestRetryAfter(t *testing.T) {
 			{429, http.Header{"Retry-After": {"soon"}}, 0},
 			{429, nil, 0},
 			{500, http.Header{"Retry-After": {"5"}}, 0},
+			{503, http.Header{"Retry-After": {"5"}, "Server": {"Caddy"}}, 5 * time.Second}, // it has no server left to ask
 		} {
 			if got := badStatus(&http.Response{StatusCode: test.status, Header: test.header}, nil).retry; got != test.want {
 				t.Errorf("%d %v: %v, want %v", test.status, test.header, got, test.want)

@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -116,6 +117,54 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 			}
 			if !errors.Is(got, test.reason) {
 				t.Errorf("%v: the reason is %v, want %v", r.Err, got, test.reason)
+			}
+		})
+	}
+}
+
+// TestErrorsOfTheModelList holds that an error in place of the list of models says whose fault it is as well.
+func TestErrorsOfTheModelList(t *testing.T) {
+	for name, test := range map[string]struct {
+		list   http.HandlerFunc
+		want   Outcome
+		says   string
+		reason error
+	}{
+		"a key, with 200":     {reply(200, `{"error":"Unauthorized"}`), Unauthorized, "Unauthorized", nil},
+		"a quota, with 200":   {reply(200, `{"code":429,"message":"slow down"}`), RateLimited, "429: slow down", nil},
+		"a typed 401":         {answers(401, "text/event-stream", `{"error":"no key"}`), Unauthorized, "HTTP 401: no key", nil},
+		"no server, with 503": {answers(503, "text/plain", "no healthy upstream"), ServerError, "no server left", ErrNoBackend},
+		"a page": {answers(200, "text/html", "<title>Sign in</title><style>b{}</style>"), NotStreamed,
+			"instead of a stream: Sign in", nil},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, test.list)
+			target.Dialect = nil
+			r := NewMember(target, "", 1).Probe(t.Context(), question(2))
+			endsAs(t, r, test.want, test.says)
+			if test.reason != nil && !errors.Is(r.Err, test.reason) {
+				t.Errorf("%v, want the reason %v", r.Err, test.reason)
+			}
+		})
+	}
+}
+
+// TestAListedModelThatIsNotServed holds that nobody is told to take the model of the list if that was done.
+func TestAListedModelThatIsNotServed(t *testing.T) {
+	for _, model := range []string{"", "unknown"} {
+		inBubble(t, "configured: "+model, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/v1/models" {
+					reply(200, `{"data":[{"id":"unknown","object":"model"}]}`)(w, r)
+					return
+				}
+				reply(404, "{\"error\":{\"message\":\"The model `unknown` does not exist.\",\"code\":404}}")(w, r)
+			})
+			r := NewMember(target, model, 1).Probe(t.Context(), question(2))
+			endsAs(t, r, Rejected, "does not exist")
+			isListed := errors.Is(r.Err, ErrListedModel)
+			if isListed != (model == "") || isListed == strings.Contains(r.Hint(), "leave it out") {
+				t.Errorf("%v: %s", r.Err, r.Hint())
 			}
 		})
 	}
