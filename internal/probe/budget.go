@@ -12,33 +12,32 @@ type Budget struct {
 	used int
 }
 
-// Reserve counts tokens of a request that starts at now. It reports false, and counts nothing, if the day would have
-// more than limit; 0 is no limit.
-func (b *Budget) Reserve(now time.Time, tokens, limit int) bool {
+// beforeMidnight is how long before the day that is counted a request may begin that counts as one of this day: it came
+// here after a request of today, or the clock was corrected a little. A clock that is set back further begins a new day,
+// so that no two days share a budget.
+const beforeMidnight = 10 * time.Second
+
+// Reserve counts tokens of a request that starts at now, and returns the day of which they are counted. ok is false, and
+// nothing is counted, if that day would have more than limit; 0 is no limit.
+func (b *Budget) Reserve(now time.Time, tokens, limit int) (day time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	day := dayOf(now)
-	if !b.holds(day) {
-		b.day, b.used = day, 0
+	early := b.day.Sub(now)
+	if !dayOf(now).Equal(b.day) && (early < 0 || early > beforeMidnight) {
+		b.day, b.used = dayOf(now), 0
 	}
 	if limit > 0 && b.used+tokens > limit {
-		return false
+		return b.day, false
 	}
 	b.used += tokens
-	return true
+	return b.day, true
 }
 
-// holds reports whether tokens of a day count as those of the day that is counted: also those of the day before, whose
-// request began before midnight and came here after one of today. A clock that was set back further begins a new day.
-func (b *Budget) holds(day time.Time) bool {
-	return day.Equal(b.day) || day.Equal(b.day.Add(-24*time.Hour))
-}
-
-// Return takes back what was reserved at a time for a request that was never sent.
-func (b *Budget) Return(reserved time.Time, tokens int) {
+// Return takes back what was reserved of a day for a request that was never sent, unless another day has begun.
+func (b *Budget) Return(day time.Time, tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.holds(dayOf(reserved)) {
+	if day.Equal(b.day) {
 		b.used = max(0, b.used-tokens)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -183,11 +185,44 @@ func TestGroup(t *testing.T) {
 				t.Errorf("took %v, want %v", took, test.took)
 			}
 			time.Sleep(24 * time.Hour)
-			if !g.Members[0].Budget.Reserve(time.Now(), budget, budget) {
+			_, ok := g.Members[0].Budget.Reserve(time.Now(), budget, budget)
+			if !ok {
 				t.Error("a new day has no budget")
 			}
 		})
 	}
+}
+
+// TestScheduleDelayIsOurs holds that a probe which first asks the server what it is and which fields it takes began when
+// its slot was due, however long the server takes for that.
+func TestScheduleDelayIsOurs(t *testing.T) {
+	inBubble(t, "delay", func(t *testing.T) {
+		fine := twoIn(time.Second).stream
+		g, _ := newGroup(t, func(w http.ResponseWriter, r *http.Request) {
+			body := string(must(io.ReadAll(r.Body)))
+			switch {
+			case r.Method == http.MethodGet:
+				time.Sleep(2 * time.Second)
+				http.NotFound(w, r)
+			case strings.Contains(body, "cache_salt"):
+				time.Sleep(time.Second)
+				reply(422, `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]"}`)(w, r)
+			default:
+				fine(w, r)
+			}
+		})
+		target := g.Members[0].target
+		target.Dialect = nil
+		g.Members[0] = NewMember(target, "", 1)
+		due := time.Now()
+		time.Sleep(ms)
+		r, _ := g.Turn(t.Context(), 0, g.writtenOnce(0), 0, due)
+		endsAs(t, r, OK, "")
+		equal(t, "schedule delay", ms, r.ScheduleDelay())
+		if waited := r.Start.Sub(due); waited < 3*time.Second {
+			t.Errorf("the answer was asked for after %v: the server took no time before", waited)
+		}
+	})
 }
 
 // events are a recorder that counts the events of an objective.

@@ -143,8 +143,11 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	case r.Outcome == OK:
 		m.keepOmitted(without)
 	}
+	r.Began = start
 	m.explainNotFound(r)
-	m.worked.Store(m.worked.Load() || r.Outcome == OK)
+	if r.Outcome == OK {
+		m.worked.Store(true)
+	}
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
 		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
@@ -157,14 +160,14 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 // ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent
 // costs nothing.
 func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
-	now := time.Now()
 	tokens := q.cost() + q.Ask.MaxTokens
-	if !m.Budget.Reserve(now, tokens, m.target.DayLimit) {
+	day, ok := m.Budget.Reserve(time.Now(), tokens, m.target.DayLimit)
+	if !ok {
 		return nil, false
 	}
 	r = m.Probe(ctx, q)
 	if r.unsent() {
-		m.Budget.Return(now, tokens)
+		m.Budget.Return(day, tokens)
 	}
 	return r, true
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -14,8 +15,12 @@ type Result struct {
 
 	Server string // its type, see [wire.Server]; empty if unknown
 
-	Round uint64    // results of one group with equal Round answered the same prompt
+	// Round is the number of the prompt: results of one group with equal Round answered the same one. A group that a
+	// reload changes begins at 0 again, with other prompts.
+	Round uint64
+
 	Due   time.Time // when the probe should have started, or when its turn in the group came
+	Began time.Time // when it did: before the server was asked what it is and which fields it takes; zero: at Start
 
 	// Blocked is how many slots were skipped as [SkipOverlap] while this probe was the oldest in flight. If it failed, no
 	// answer would have come in them either.
@@ -106,8 +111,8 @@ func (r *Result) Available(hasWorked bool) bool {
 	return false
 }
 
-// ScheduleDelay returns how late the probe started.
-func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Start.Sub(r.Due)) }
+// ScheduleDelay returns how late the prober began the probe. What servers make it wait for is not in it.
+func (r *Result) ScheduleDelay() time.Duration { return max(0, cmp.Or(r.Began, r.Start).Sub(r.Due)) }
 
 // TTFAT returns the time to the first token of text, a tool call or a refusal, but not reasoning. ok is false if there
 // was none, or its arrival is too uncertain.

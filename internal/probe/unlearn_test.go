@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -101,16 +102,6 @@ func TestBudgetPaysForWhatWasSent(t *testing.T) {
 				t.Fatalf("within the budget: %t, %v", ok, r)
 			}
 		}
-		var b Budget
-		midnight := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
-		spend := func(after time.Duration) bool { return b.Reserve(midnight.Add(after), 60, 100) }
-		if !spend(0) || spend(-time.Second) || spend(time.Second) {
-			t.Error("a request of before midnight began the day anew")
-		}
-		b.Return(midnight, 60)
-		if !b.Reserve(midnight.Add(time.Hour), 100, 100) {
-			t.Error("what was not sent is spent")
-		}
 	})
 }
 
@@ -169,6 +160,46 @@ func TestARestartedServerHasAnotherModel(t *testing.T) {
 			isDown, chat, model = false, answer, "second"
 			probeBoth(OK, "second", 1)
 			probeBoth(OK, "second", 0)
+		})
+	}
+}
+
+// TestADayOfTheBudget holds which requests count together: those of a day of UTC, whatever happens around midnight and
+// to the clock. Each step spends 60 of 100 tokens, or gives back what an earlier step has spent.
+func TestADayOfTheBudget(t *testing.T) {
+	const hour = time.Hour
+	type step struct {
+		at     time.Duration // after midnight
+		result string
+	}
+	for name, steps := range map[string][]step{
+		"a day and the next":                      {{0, "spent"}, {23 * hour, "refused"}, {24 * hour, "spent"}},
+		"begun before midnight, and counted late": {{0, "spent"}, {-time.Second, "refused"}, {time.Second, "refused"}},
+		"the clock was a day ahead":               {{36 * hour, "spent"}, {12 * hour, "spent"}, {36 * hour, "spent"}},
+		"the clock was a year ahead":              {{8760 * hour, "spent"}, {12 * hour, "spent"}, {13 * hour, "refused"}},
+		"given back":                              {{0, "spent"}, {0, "returned"}, {hour, "spent"}, {2 * hour, "refused"}},
+		"given back the day after": {
+			{0, "spent"}, {24 * hour, "spent"}, {0, "returned"}, {25 * hour, "refused"},
+		},
+		"counted late, and given back": {
+			{0, "spent"}, {0, "returned"}, {-time.Second, "spent"}, {-time.Second, "returned"}, {0, "spent"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b Budget
+			midnight := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
+			days := map[time.Duration]time.Time{} // that the steps were counted of
+			for i, s := range steps {
+				got := s.result
+				if s.result == "returned" {
+					b.Return(days[s.at], 60)
+				} else {
+					day, ok := b.Reserve(midnight.Add(s.at), 60, 100)
+					days[s.at] = day
+					got = map[bool]string{true: "spent", false: "refused"}[ok]
+				}
+				equal(t, fmt.Sprintf("step %d", i), s.result, got)
+			}
 		})
 	}
 }
