@@ -65,7 +65,7 @@ func (d *directory) refresh(ctx context.Context, hosts []string) map[string]erro
 	}
 	_ = running.Wait()
 	failures := map[string]error{}
-	clear(d.known)
+	d.known = map[string]hostAddresses{} // not cleared: see [ownedTargets.copy]
 	for i, host := range hosts {
 		d.known[host] = found[i]
 		if failed[i] != nil {

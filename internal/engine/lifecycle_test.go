@@ -165,6 +165,26 @@ func TestLookupsRestDuringADrain(t *testing.T) {
 	})
 }
 
+// TestAConfigurationThatCannotBeRunChangesNothing holds that the addresses of the configuration in force stay known: a
+// name server that fails afterwards does not end its targets.
+func TestAConfigurationThatCannotBeRunChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		d.servers.addresses = []string{"10.0.0.1"}
+		d.apply("", "TARGETS_0_URL=dns+http://a")
+		wrong := load(t, "TARGETS_0_URL=http://b")
+		wrong.Targets[0].API = "carrier-pigeon"
+		if d.runner.Apply(t.Context(), wrong, d.files.Next()) == nil {
+			t.Fatal("a target with an unknown API is probed")
+		}
+		d.servers.change(func(s *servers) { s.failing = true })
+		d.runner.LookUp(t.Context())
+		if got := d.runner.targets; len(got) != 1 || got[0].Address != "10.0.0.1" {
+			t.Errorf("the targets are %+v", got)
+		}
+	})
+}
+
 // TestAChangedTargetInheritsFromItself holds that of two targets which ask the same server, each goes on after a reload
 // with what it learned itself: here that the server asked one of them for a pause.
 func TestAChangedTargetInheritsFromItself(t *testing.T) {

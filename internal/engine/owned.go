@@ -26,6 +26,13 @@ func newOwnedTargets(lookup Lookup, log *zap.Logger) *ownedTargets {
 	return &ownedTargets{names: newDirectory(lookup), log: log, lookups: map[string]string{}, logged: -1}
 }
 
+// copy returns a copy that stays as it is while names are looked up for o.
+func (o *ownedTargets) copy() *ownedTargets {
+	names, owned := *o.names, *o
+	owned.names = &names
+	return &owned
+}
+
 // Present returns the present targets of c, for commands that end. It looks up names once.
 func Present(ctx context.Context, c *config.Config) []config.Target {
 	return present(ctx, c, nil)

@@ -73,9 +73,11 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 
 // Apply makes r run the jobs of c, with the files that c names. A drain goes on. If there is an error, nothing changes.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) error {
+	before := r.owned.copy()
 	targets := r.find(ctx, c)
 	jobs, err := Assemble(targets, files, r.Dial, r.Version)
 	if err != nil {
+		r.owned = before
 		return err
 	}
 	if r.config == nil {
