@@ -38,12 +38,17 @@ for what --fail-on names.`,
 				return err
 			}
 			allOK := true
+			var unsent error // why some targets were not probed; the others are
 			for _, j := range jobs {
 				ok, err := g.probeOnce(cmd, j)
-				if err != nil {
-					return err
-				}
 				allOK = allOK && ok
+				unsent = errors.Join(unsent, err)
+				if cmd.Context().Err() != nil { // interrupted
+					break
+				}
+			}
+			if unsent != nil {
+				return unsent
 			}
 			return g.verdict(allOK)
 		},

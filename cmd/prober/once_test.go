@@ -48,6 +48,27 @@ func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// TestOnceGoesOnWithoutABudget holds that a target whose token budget does not allow a probe keeps none of those after
+// it from being probed, and is named.
+func TestOnceGoesOnWithoutABudget(t *testing.T) {
+	t.Setenv("PROBER_TIMESTAMPS", "user")
+	server := httptest.NewServer(&limited{})
+	defer server.Close()
+	t.Setenv("PROBER_TARGETS_0_URL", server.URL)
+	t.Setenv("PROBER_TARGETS_0_NAME", "poor")
+	t.Setenv("PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY", "1")
+	t.Setenv("PROBER_TARGETS_1_URL", server.URL)
+	t.Setenv("PROBER_TARGETS_1_NAME", "rich")
+	var out, said bytes.Buffer
+	code := run(t.Context(), []string{"once", "--prompt-tokens", "80", "--max-tokens", "2"}, &out, &said)
+	if code != exitFailed || !strings.Contains(said.String(), "poor was not probed: the token budget of the day is spent") {
+		t.Errorf("exit code %d: %s", code, said.String())
+	}
+	if !strings.Contains(out.String(), "verdict    ok") {
+		t.Errorf("rich is not probed: %s", out.String())
+	}
+}
+
 // TestOnceProbesWhateverPauseWasAskedFor holds that once and check probe a server that asked for a pause, unless the
 // pause keeps them from learning the model, and that they print who asked for it and what to do.
 func TestOnceProbesWhateverPauseWasAskedFor(t *testing.T) {

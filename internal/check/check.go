@@ -35,7 +35,8 @@ type Check struct {
 	Judge func(target string, results ...*probe.Result) []report.Attainment `json:"-"`
 
 	Passed       bool           `json:"passed"`
-	Problems     usage.Problems `json:"problems,omitempty"` // of the configuration; the other targets are checked
+	Interrupted  bool           `json:"interrupted,omitempty"` // before all targets were checked, so it did not pass
+	Problems     usage.Problems `json:"problems,omitempty"`    // of the configuration; the other targets are checked
 	Targets      []*Target      `json:"targets,omitempty"`
 	TokensPerDay int            `json:"tokens_per_day"` // at most
 }
@@ -61,7 +62,8 @@ type Finding struct {
 	Hint string `json:"hint,omitempty"` // what to do
 }
 
-// Run checks every target of jobs.
+// Run checks every target of jobs, until ctx is done. A target whose check was interrupted is not among the results,
+// because nothing failed there.
 func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	c.Passed = len(c.Problems) == 0
 	allMeasured := true
@@ -69,6 +71,9 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	for _, j := range jobs {
 		j.Insist()
 		for i, t := range j.Targets {
+			if ctx.Err() != nil {
+				break
+			}
 			c.showProgress(len(c.Targets)+1, total, t.Name)
 			c.printf("%s  %s\n", t.Name, t.URL)
 			one := checker{
@@ -76,6 +81,9 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 				job: j, place: i, target: t, member: j.Members[i],
 			}
 			one.found.Passed = one.run(ctx)
+			if ctx.Err() != nil {
+				break
+			}
 			one.plan()
 			one.summarize()
 			c.Targets = append(c.Targets, one.found)
@@ -87,6 +95,11 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	}
 	if c.Table {
 		c.writeFleet()
+	}
+	if len(c.Targets) < total {
+		c.Interrupted, c.Passed = true, false
+		fmt.Fprintf(c.Out, "interrupted: %d of %s checked\n", len(c.Targets), format.Count(total, "target"))
+		return
 	}
 	fmt.Fprintf(c.Out, "in all %s a day\n", dailyCost(c.TokensPerDay, allMeasured))
 }
@@ -167,8 +180,11 @@ func (c *checker) addText(step, text string, args ...any) {
 	c.add(Finding{Step: step, Text: fmt.Sprintf(text, args...)})
 }
 
-// addFailure adds how a step failed.
+// addFailure adds how a step failed, unless it was only interrupted.
 func (c *checker) addFailure(step string, r *probe.Result) {
+	if r.Outcome == probe.Canceled && r.Stack == nil {
+		return
+	}
 	c.failure = string(r.Outcome)
 	c.add(Finding{Step: "failed", Text: step + ": " + r.Failure(), Hint: r.Hint()})
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -106,6 +107,12 @@ func (s scene) check(t *testing.T, quick bool) (text string, c Check) {
 // runOn checks the targets of a configuration, which all reach the same server in memory. It returns the lines.
 func runOn(t *testing.T, server http.Handler, loaded *config.Config, c *Check) string {
 	t.Helper()
+	return runUntil(t.Context(), t, server, loaded, c)
+}
+
+// runUntil does what [runOn] does, until ctx is done.
+func runUntil(ctx context.Context, t *testing.T, server http.Handler, loaded *config.Config, c *Check) string {
+	t.Helper()
 	listener := memconn.Serve(t, server)
 	jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), listener.Dial, "test")
 	if err != nil {
@@ -113,7 +120,7 @@ func runOn(t *testing.T, server http.Handler, loaded *config.Config, c *Check) s
 	}
 	var lines bytes.Buffer
 	c.Out = &lines
-	c.Run(t.Context(), jobs)
+	c.Run(ctx, jobs)
 	for _, j := range jobs {
 		j.Close()
 	}

@@ -124,6 +124,9 @@ func (c *checker) calibrate(ctx context.Context) {
 		return
 	}
 	failed, err := c.job.Calibrate(ctx, c.place, c.check.Quick)
+	if ctx.Err() != nil { // interrupted
+		return
+	}
 	lengthError, known := c.job.Off()
 	switch {
 	case errors.Is(err, probe.ErrTooLong): // a later probe fails, or the context is known by now
@@ -196,6 +199,9 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 // one, and compares its time with the plan.
 func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
+	if ctx.Err() != nil { // interrupted
+		return false
+	}
 	if len(results) == 0 {
 		c.found.Objectives = c.check.Judge(c.target.Name)
 		c.addText("warning", "no probe of full length was sent: %v", skipped)

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -130,5 +133,57 @@ func TestTableFits(t *testing.T) {
 	got, _, _ := strings.Cut(strings.SplitAfter(table(rows, 30, true), "\n")[1], " ")
 	if want := "llama-70…0.4.1.7"; got != want {
 		t.Errorf("cut to %q, want %q", got, want)
+	}
+}
+
+// TestCheckIsInterrupted holds that a check that somebody ends reports no failure of the target that it was at, nor of
+// those after it, and says how many it checked. It is ended while the server of the second target is asked for its
+// models, for its tokenizer, for a short answer and for a long one.
+func TestCheckIsInterrupted(t *testing.T) {
+	for _, test := range []struct {
+		path string
+		nth  int
+	}{{"/v1/models", 1}, {"/tokenize", 1}, {"/v1/chat/completions", 1}, {"/v1/chat/completions", 2}} {
+		for _, asTable := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s %d, table %t", test.path, test.nth, asTable), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					loaded, err := config.Load(config.Options{
+						Environ: map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_TIMESTAMPS": "user"},
+						URLs:    []string{"http://fine", "http://second", "http://tgi"},
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, interrupt := context.WithCancel(t.Context())
+					servers, asked := newFleet(t), 0
+					second := servers["fine"]
+					servers["second"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if r.URL.Path == test.path {
+							asked++
+						}
+						if r.URL.Path != test.path || asked != test.nth {
+							second.ServeHTTP(w, r)
+							return
+						}
+						interrupt()
+						_, _ = io.Copy(io.Discard, r.Body)
+						<-r.Context().Done()
+					})
+					c := Check{Table: asTable, Judge: countResults}
+					text := runUntil(ctx, t, servers, loaded, &c)
+					if !c.Interrupted || c.Passed || len(c.Targets) != 1 || !c.Targets[0].Passed {
+						t.Errorf("interrupted %t, passed %t, %d targets", c.Interrupted, c.Passed, len(c.Targets))
+					}
+					if !strings.HasSuffix(text, "interrupted: 1 of 3 targets checked\n") {
+						t.Error(text)
+					}
+					for _, wrong := range []string{"FAILED", "cancel", "warning", "no probe of full length", "http://tgi"} {
+						if strings.Contains(text, wrong) {
+							t.Errorf("%q in\n%s", wrong, text)
+						}
+					}
+				})
+			})
+		}
 	}
 }
