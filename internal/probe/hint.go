@@ -143,8 +143,6 @@ var hints = []hint{
 	{Rejected, failedFor(ErrTooLong),
 		"prompt and answer together are longer than the model's context: lower PROBER_PROMPT_TOKENS " +
 			"(--prompt-tokens) or PROBER_MAX_TOKENS (--max-tokens)"},
-	{Rejected, allOf(withoutNamedModel, failedFor(ErrWrongModel)), nameTheModel},
-	{Rejected, allOf(withoutNamedModel, withStatus(404)), nameTheModel},
 	{Rejected, failedFor(ErrSpeaksTLS),
 		"the port speaks TLS: use https:// in the URL"},
 	{Rejected, failedFor(ErrWantsCert),
@@ -238,9 +236,6 @@ var hints = []hint{
 const stuckHint = "the server, or a proxy in front of it, breaks HTTP in a way that hangs the client: look at what changed " +
 	"there, and try the other PROBER_HTTP_VERSION (--http-version)"
 
-const nameTheModel = "the router lists its model as \"" + UnnamedModel + "\", because it does not know those of its " +
-	"workers: name it (PROBER_TARGETS_n_MODEL, --model)"
-
 const raise = "if that is normal here, raise PROBER_TIMEOUT (--timeout)"
 
 // failedFor fits results that failed for one of the causes.
@@ -262,9 +257,6 @@ func failedAs[E error](fits func(E) bool) func(*Result) bool {
 func withStatus(codes ...int) func(*Result) bool {
 	return func(r *Result) bool { return slices.Contains(codes, r.Status) }
 }
-
-// withoutNamedModel fits results of a router that does not know which models its workers serve.
-func withoutNamedModel(r *Result) bool { return r.Model == UnnamedModel }
 
 // withCredentials fits results whose request carried that kind of credentials.
 func withCredentials(kind Credentials) func(*Result) bool {
