@@ -285,7 +285,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 			v.sent = true
 			return nil, nil, v
 		}
-		return nil, nil, failure(Truncated, "%w", err)
+		return nil, nil, cutBody(err, "the reply was cut")
 	}
 	if !success {
 		return resp.Header, body, badStatus(resp, body)

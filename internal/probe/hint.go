@@ -200,9 +200,17 @@ var hints = []hint{
 	{Truncated, failedFor(ErrNoFinish),
 		"the stream ended without saying why: check the server's log for a restart or crash, and whether a proxy in " +
 			"front of it drops the last frames or has a timeout; HTTP cannot always tell such an end from a good one"},
+	{Truncated, failedFor(ErrNoPlainAnswer),
+		"something closed the connection before the answer: check for a restart or crash of the server, or a timeout " +
+			"in a proxy in front of it; if the port speaks TLS, use https:// in the URL"},
 	{Truncated, nil,
 		"something closed the connection too early: check for a restart or crash of the server, or a read or " +
 			"idle timeout in a proxy in front of it"},
+	{Malformed, failedFor(ErrSpeaksTLS),
+		"the port speaks TLS: use https:// in the URL, or the port for HTTP"},
+	{Malformed, failedFor(ErrInvalidHTTP),
+		"check that the port is the server's; if it is, a framework or a proxy breaks the rules of HTTP, for example " +
+			"by setting a header that the other one sets as well (Transfer-Encoding, Content-Length)"},
 	{Malformed, nil,
 		"check PROBER_TARGETS_n_API (--api): the server seems to speak another API, or a proxy rewrites the " +
 			"stream"},

@@ -117,7 +117,7 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 	case x.answer.serverErr != nil:
 		return x.reported(x.answer.serverErr)
 	}
-	return failure(Truncated, "stream cut %s: %w", doing, err)
+	return cutBody(err, "stream cut "+doing)
 }
 
 // isWhole reports whether nothing is missing in an answer but its end: it gave a finish reason, or has all tokens that

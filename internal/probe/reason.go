@@ -32,6 +32,10 @@ var (
 	ErrNoFinish    = errors.New("without a finish reason")
 	ErrStuck       = errors.New("the HTTP request did not return at its limit")
 	ErrEndedEarly  = errors.New("the server ended it early")
+
+	ErrInvalidHTTP   = errors.New("the answer is not valid HTTP")
+	ErrNoAnswer      = errors.New("no answer began")
+	ErrNoPlainAnswer = errors.New("no answer began to a request without TLS")
 )
 
 // A reasoned error has a text that may be fit for people where that of its cause is not, and the reason of that.
@@ -56,7 +60,7 @@ func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
 		ErrWrongModel, ErrListedModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway, ErrSpeaksTLS, ErrWantsCert,
-		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly,
+		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrInvalidHTTP, ErrNoAnswer, ErrNoPlainAnswer,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {

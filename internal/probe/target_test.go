@@ -111,7 +111,7 @@ func TestUnreachableServers(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, far) }()
 			return near, nil
 		}, Timeout},
-		"a connection closed at once": {says(""), Empty},
+		"a connection closed at once": {says(""), Truncated},
 		"a switch of protocols": {says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " +
 			"websocket\r\n\r\n"), Malformed},
 		"something that is no HTTP": {says("SSH-2.0-x\r\n"), Malformed},

@@ -144,6 +144,13 @@ func (t *trace) state() (p Phases, now stage, rejected int) {
 	return t.phases, t.now, rejected
 }
 
+// isPlain reports whether the request went out without TLS.
+func (t *trace) isPlain() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.conn.secure == nil
+}
+
 // A responseConn is the connection that an answer arrives on, in its layers.
 type responseConn struct {
 	body   *stream.BodyTracker

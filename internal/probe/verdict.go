@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -60,17 +61,65 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 		return failure(DNS, "resolve %s: %s", name.Name, name.Err)
 	case during == handshaking || isTLS(err):
 		return failure(TLS, "TLS handshake: %w", err)
+	case during >= writing && !isBroken(err):
+		return invalidHTTP(err)
 	case during <= writing:
 		return failure(Connect, "%w", err)
-	case errors.Is(err, io.EOF) && phases.Reused:
+	case phases.Reused:
 		return failure(Connect, "the server closed the reused connection")
-	case errors.Is(err, io.EOF):
-		return failure(Empty, "connection closed without an answer")
-	case strings.Contains(err.Error(), "malformed HTTP"):
-		return failure(Malformed, "answer is not HTTP: %w", err)
 	}
-	return failure(Truncated, "connection broke before the answer: %w", err)
+	v = failure(Truncated, "the connection broke before the answer: %w", err)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		v = failure(Truncated, "the connection was closed before the answer")
+	}
+	reason := ErrNoAnswer
+	if t.isPlain() {
+		reason = ErrNoPlainAnswer
+	}
+	v.err = withReason(v.err, reason)
+	return v
 }
+
+// cutBody returns the verdict on an answer whose body could not be read to its end, because of err.
+func cutBody(err error, what string) verdict {
+	if !isBroken(err) {
+		return invalidHTTP(err)
+	}
+	return failure(Truncated, "%s: %w", what, err)
+}
+
+// invalidHTTP returns the verdict on an answer that net/http refuses with err. One that begins as an alert of TLS is
+// that of a server which expects a handshake.
+func invalidHTTP(err error) verdict {
+	cause := strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ")
+	reason := ErrInvalidHTTP
+	if strings.Contains(cause, `"\x15\x03`) {
+		reason = ErrSpeaksTLS
+	}
+	return verdict{outcome: Malformed, err: reasoned{"the answer is not valid HTTP: " + cause, reason}}
+}
+
+// isBroken reports whether an answer could not be read because its connection, or its stream of HTTP/2, ended. What else
+// can go wrong is that net/http refuses the answer, and that has no common type. Of HTTP/2, which has no types at all,
+// the codes say who is at fault.
+func isBroken(err error) bool {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) || errors.As(err, new(syscall.Errno)) {
+		return true
+	}
+	text := err.Error()
+	if isHTTP2.MatchString(text) {
+		theirWord := strings.Contains(text, "received from peer") || strings.Contains(text, "GOAWAY")
+		return theirWord || !brokenRules.MatchString(text)
+	}
+	return strings.Contains(text, "closed") // an idle connection, or a body
+}
+
+var (
+	isHTTP2     = regexp.MustCompile(`http2: |stream error: |connection error: `)
+	brokenRules = regexp.MustCompile(`connection error: |(PROTOCOL|COMPRESSION|FRAME_SIZE|FLOW_CONTROL)_ERROR|` +
+		`frame too large|header list`)
+)
 
 // isTLS reports whether TLS failed, also after the client's part of the handshake: crypto/tls returns a "remote error"
 // then.

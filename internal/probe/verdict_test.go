@@ -1,7 +1,13 @@
 package probe
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,4 +75,96 @@ func TestRetryAfter(t *testing.T) {
 			}
 		}
 	})
+}
+
+// answering returns a dialer of connections on which a server answers with a text, a second after they began, and breaks
+// the connection with an error; [io.EOF] closes it in good order.
+func answering(text string, end error) Dial {
+	return func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		time.AfterFunc(time.Second, func() {
+			_, _ = io.WriteString(far, text)
+			_ = far.Close()
+		})
+		go io.Copy(io.Discard, far) //nolint:errcheck // the request, whatever it is
+		return breakingConn{near, end}, nil
+	}
+}
+
+// A breakingConn breaks with an error where the connection beneath ends.
+type breakingConn struct {
+	net.Conn
+	end error
+}
+
+func (c breakingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = c.end
+	}
+	return n, err
+}
+
+// TestAnswersThatBreakHTTP holds that what net/http refuses is malformed, for the prober's own reason, before and within
+// the body, for probes and other requests, and that a connection which ends before the answer has one outcome.
+func TestAnswersThatBreakHTTP(t *testing.T) {
+	const (
+		ok      = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+		chunked = "Transfer-Encoding: chunked\r\n"
+		h2      = "\x00\x00\x00\x04\x00\x00\x00\x00\x00" // an empty SETTINGS frame
+	)
+	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	for name, test := range map[string]struct {
+		text   string
+		end    error
+		http2  bool
+		want   Outcome
+		reason error
+		says   string
+	}{
+		"an encoding twice":   {ok + chunked + chunked + "\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "too many"},
+		"an unknown encoding": {ok + "Transfer-Encoding: br\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "br"},
+		"two lengths": {ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP,
+			"multiple Content-Length"},
+		"a bad length":       {ok + "Content-Length: -1\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "Content-Length"},
+		"a header of a word": {ok + "what\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "MIME header"},
+		"a bad status":       {"HTTP/1.1 OK\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "status code"},
+		"a bad version":      {"HTTP/x 200 OK\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "version"},
+		"no header at all":   {"{}\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "malformed HTTP response"},
+		"an alert of TLS":    {"\x15\x03\x01\x00\x02\x02\x46\n", io.EOF, false, Malformed, ErrSpeaksTLS, "not valid HTTP"},
+		"an endless header":  {ok + "X: " + strings.Repeat("x", 2<<20), io.EOF, false, Malformed, ErrInvalidHTTP, "exceeded"},
+		"a bad chunk":        {ok + chunked + "\r\nxyz\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "chunk"},
+		"a chunk too long":   {ok + chunked + "\r\n1\r\nabc\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "chunk"},
+
+		"closed":                   {"", io.EOF, false, Truncated, ErrNoPlainAnswer, "closed before the answer"},
+		"reset":                    {"", reset, false, Truncated, ErrNoPlainAnswer, "connection reset"},
+		"closed within the header": {ok, io.EOF, false, Truncated, ErrNoPlainAnswer, "closed before the answer"},
+		"reset within the header":  {ok, reset, false, Truncated, ErrNoPlainAnswer, "connection reset"},
+		"closed within the body":   {ok + chunked + "\r\n5\r\n", io.EOF, false, Truncated, nil, "unexpected EOF"},
+		"reset within the body":    {ok + chunked + "\r\n5\r\n", reset, false, Truncated, nil, "connection reset"},
+
+		"HTTP/1.1 to HTTP/2": {ok + "\r\n", io.EOF, true, Malformed, ErrInvalidHTTP, "frame too large"},
+		"closed by HTTP/2":   {h2, io.EOF, true, Truncated, ErrNoPlainAnswer, "closed before the answer"},
+		"reset by HTTP/2":    {h2, reset, true, Truncated, ErrNoPlainAnswer, "connection reset"},
+		"RST_STREAM": {h2 + "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00\x02", io.EOF, true, Truncated,
+			ErrNoPlainAnswer, "received from peer"},
+		"DATA before its header": {h2 + "\x00\x00\x01\x00\x00\x00\x00\x00\x01x", io.EOF, true, Malformed, ErrInvalidHTTP,
+			"PROTOCOL_ERROR"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := newTarget(answering(test.text, test.end))
+			target.Transport.route.HTTP2 = test.http2
+			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			endsAs(t, r, test.want, test.says)
+			if test.reason != nil && !errors.Is(r.Err, test.reason) {
+				t.Errorf("%v: not because %v", r.Err, test.reason)
+			}
+			_, _, err := target.metadata(t.Context(), http.MethodGet, "/", nil, wire.Ask{})
+			v, _ := errors.AsType[verdict](err)
+			inBody := test.reason == nil || strings.Contains(name, "chunk") // of a stream, which is no reply
+			if v.outcome != test.want && !inBody {
+				t.Errorf("a metadata request: %s: %v", v.outcome, err)
+			}
+		})
+	}
 }
