@@ -112,6 +112,9 @@ func (x *exchange) conclude(v verdict) *Result {
 	}
 	x.trace.endWatch()
 	r.Server = ask.Server.Name
+	if r.CertExpiry.IsZero() {
+		r.CertExpiry = refusedExpiry(v.err)
+	}
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
 	r.Phases, _, r.RejectedTimestamps = x.trace.state()
 	r.OtherLength = expect.otherLength(x.answer.total().Prompt)

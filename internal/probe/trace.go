@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -181,14 +180,12 @@ func newResponseConn(c net.Conn) responseConn {
 	return r
 }
 
-// certExpiry returns the earliest expiry in the chain of the server's certificates; zero without TLS.
+// certExpiry returns when the server's certificates expire; zero without TLS.
 func (r responseConn) certExpiry() time.Time {
 	if r.secure == nil {
 		return time.Time{}
 	}
-	return slices.MinFunc(r.secure.ConnectionState().PeerCertificates, func(a, b *x509.Certificate) int {
-		return a.NotAfter.Compare(b.NotAfter)
-	}).NotAfter
+	return chainExpiry(r.secure.ConnectionState())
 }
 
 // arrivals returns the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.

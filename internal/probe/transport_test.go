@@ -1,10 +1,16 @@
 package probe
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"fmt"
 	"io"
+	stdlog "log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -79,6 +85,89 @@ func TestConnections(t *testing.T) {
 			}
 		}
 		target.Transport.Close()
+	}
+}
+
+// A signer makes certificates for tests.
+type signer struct {
+	key         *ecdsa.PrivateKey
+	certificate *x509.Certificate
+}
+
+// certify makes a certificate of key for a name, signed by s, or by key itself if s is empty.
+func (s signer) certify(name string, key *ecdsa.PrivateKey, isCA bool, from, to time.Time) signer {
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(from.Unix()), Subject: pkix.Name{CommonName: name}, NotBefore: from, NotAfter: to,
+		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	if !isCA {
+		c.DNSNames = []string{name}
+		c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	}
+	parent, parentKey := s.certificate, s.key
+	if parent == nil {
+		parent, parentKey = c, key
+	}
+	der := must(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, parentKey))
+	return signer{key, must(x509.ParseCertificate(der))}
+}
+
+// newKey makes a key.
+func newKey() *ecdsa.PrivateKey { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) }
+
+// TestCertificateExpiry holds that what clients verify counts, and not what a server sends beyond that, and that a
+// certificate which is refused counts.
+func TestCertificateExpiry(t *testing.T) {
+	now := time.Now().Truncate(time.Second).UTC()
+	year, month := 365*24*time.Hour, 30*24*time.Hour
+	oldKey, rootKey, leafKey := newKey(), newKey(), newKey()
+	old := signer{}.certify("old root", oldKey, true, now.Add(-9*year), now.Add(-2*year))
+	otherOld := signer{}.certify("old root", oldKey, true, now.Add(-9*year), now.Add(2*month))
+	root := signer{}.certify("root", rootKey, true, now.Add(-5*year), now.Add(10*year))
+	cross := old.certify("root", rootKey, true, now.Add(-5*year), now.Add(-2*year))
+	otherCross := otherOld.certify("root", rootKey, true, now.Add(-5*year), now.Add(2*month))
+	leaf := root.certify("leaf", leafKey, false, now.Add(-month), now.Add(3*month))
+	late := root.certify("leaf", leafKey, false, now.Add(-2*month), now.Add(-month))
+	for name, test := range map[string]struct {
+		sent    []signer
+		trusted []signer
+		check   bool
+		want    Outcome
+		expires time.Duration // from now
+	}{
+		"a chain":                             {[]signer{leaf}, []signer{root}, true, OK, 3 * month},
+		"an old cross-signed certificate":     {[]signer{leaf, cross}, []signer{root}, true, OK, 3 * month},
+		"two chains, the longer one counts":   {[]signer{leaf, otherCross}, []signer{otherOld, root}, true, OK, 3 * month},
+		"only the shorter one is trusted":     {[]signer{leaf, otherCross}, []signer{otherOld}, true, OK, 2 * month},
+		"nothing is verified":                 {[]signer{leaf, otherCross}, nil, false, OK, 2 * month},
+		"nothing is verified, it has expired": {[]signer{late}, nil, false, OK, -month},
+		"it has expired":                      {[]signer{late}, []signer{root}, true, TLS, -month},
+		"its authority has expired":           {[]signer{leaf, cross}, []signer{old}, true, TLS, -2 * year},
+		"nobody knows it":                     {[]signer{leaf}, []signer{otherOld}, true, TLS, 3 * month},
+	} {
+		chain := tls.Certificate{PrivateKey: leafKey}
+		for _, c := range test.sent {
+			chain.Certificate = append(chain.Certificate, c.certificate.Raw)
+		}
+		server := onSockets(t, true, twoTokens.stream, func(server *httptest.Server) {
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{chain}, MinVersion: tls.VersionTLS12}
+			server.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+		})
+		config := &tls.Config{
+			RootCAs: x509.NewCertPool(), InsecureSkipVerify: !test.check, MinVersion: tls.VersionTLS12, //nolint:gosec // as users do
+		}
+		for _, c := range test.trusted {
+			config.RootCAs.AddCert(c.certificate)
+		}
+		target := at(server.URL, Route{TLS: config})
+		r := target.ask(t)
+		endsAs(t, r, test.want, "")
+		equal(t, name, now.Add(test.expires), r.CertExpiry)
+
+		member := NewMember(target, "", 1) // it asks for the models first
+		if test.want == TLS {
+			equal(t, name+", unreached", now.Add(test.expires), member.Probe(t.Context(), Question{}).CertExpiry)
+		}
 	}
 }
 

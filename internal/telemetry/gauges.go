@@ -125,8 +125,9 @@ func settingGauges() []Instrument {
 			Unit:  "s",
 			Kind:  Gauge,
 			Scope: ScopeTarget,
-			Help: "Unix time in seconds at which the first of the server's certificates expires. No sample before " +
-				"the first TLS handshake.",
+			Help: "Unix time in seconds at which the first certificate of the server's verified chain expires. Of several " +
+				"such chains, the one that lives longest counts. If nothing is verified, it is the first of the certificates " +
+				"that were sent; after a handshake that failed for one, that one. No sample before the first TLS handshake.",
 			fromTarget: timestampOf(func(s targetState) time.Time { return s.certExpiry }),
 		},
 		{
