@@ -17,8 +17,10 @@
 package config
 
 import (
+	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -94,6 +96,7 @@ type Target struct {
 	CAFile             string  `env:"CA_FILE" format:"file"`
 	CertFile           string  `env:"CERT_FILE" format:"file"`
 	KeyFile            string  `env:"KEY_FILE" format:"file"`
+	TLSServerName      string  `env:"TLS_SERVER_NAME" format:"host"`
 	InsecureSkipVerify bool    `env:"INSECURE_SKIP_VERIFY" envDefault:"off"`
 
 	Settings
@@ -168,7 +171,7 @@ func (c *Config) NeedRestart(next *Config) []string {
 func (t Target) Identity() Target {
 	id := Target{
 		URL: t.URL, Address: t.Address, API: t.API, Path: t.Path, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
-		Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile,
+		Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, TLSServerName: t.TLSServerName,
 	}
 	id.APIKey, id.APIKeyFile = t.APIKey, t.APIKeyFile
 	if t.APIKeyFile != "" { // a new key in the same file belongs to the same client
@@ -195,6 +198,21 @@ func (t Target) Values(command string) map[string]string {
 func (t Target) Files() []string {
 	paths := []string{t.CAFile, t.CertFile, t.KeyFile, t.DatasetFile}
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
+}
+
+// NameForTLS returns the name that the server's certificate must have: TLS_SERVER_NAME or, if the URL's host is an IP
+// address, that of the header Host. Empty: the URL's host.
+func (t Target) NameForTLS() string {
+	if t.TLSServerName != "" || net.ParseIP(t.Host()) == nil {
+		return t.TLSServerName
+	}
+	for name, value := range t.Headers {
+		if strings.EqualFold(name, "Host") {
+			host := url.URL{Host: value.Reveal()}
+			return host.Hostname()
+		}
+	}
+	return ""
 }
 
 // Host returns the host of the URL, without port and brackets.

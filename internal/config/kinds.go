@@ -27,6 +27,7 @@ type kind struct {
 
 var (
 	headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$") // token of RFC 9110, section 5.6.2
+	hostName   = regexp.MustCompile(`^([-_a-zA-Z0-9]+(\.[-_a-zA-Z0-9]+)*\.?|[0-9a-fA-F:.]+)$`)
 	identifier = regexp.MustCompile(`^[a-z0-9_]{1,100}$`)
 	shortName  = regexp.MustCompile(`^.{1,100}$`)
 	urlPath    = regexp.MustCompile(`^/[^?# ]*$`)
@@ -75,6 +76,10 @@ var kinds = map[string]kind{
 	"header": {
 		"header", "the name of a header, for example x-user-id", pattern(headerName),
 		matching(headerName, "not a valid name of an HTTP header"),
+	},
+	"host": {
+		"host", "a host name without port, for example chat.example.com", pattern(hostName),
+		matching(hostName, "not a host name"),
 	},
 	"identifier": {"text", "a-z, 0-9 and _ only", pattern(identifier), matching(identifier, "not an identifier")},
 	"name": {

@@ -38,6 +38,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 func TestSourcesAgree(t *testing.T) {
 	const given = `URL=https://llm.example.com/v1 NAME=one GROUP=pair API=tgi PATH=/my/chat API_VERSION=2024-10-21
 		SERVER=sglang MODEL=70 CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1
+		TLS_SERVER_NAME=chat.example.com
 		ARRIVAL=poisson PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10
 		SYSTEM_TOKENS=0 CANARY_DEPTH=1 DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2
 		TOKEN_BUDGET_PER_DAY=1000000 CONNECTION=reuse HTTP_VERSION=2 TIMESTAMPS=user BACKOFF_LIMIT=none
@@ -45,7 +46,8 @@ func TestSourcesAgree(t *testing.T) {
 	want := Target{
 		Name: "one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "70",
 		APIVersion: "2024-10-21", Server: "sglang", CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
-		Headers: Headers{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
+		TLSServerName: "chat.example.com",
+		Headers:       Headers{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
 		Settings: Settings{
 			SessionUsers: 320, SessionRounds: 10, DatasetFile: "set.jsonl", CanaryDepth: 1,
 			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute,

@@ -144,7 +144,7 @@ func (l *loader) warnOfTLS(t *target) {
 		l.warn(t.label("INSECURE_SKIP_VERIFY"),
 			"anyone between the prober and the server can read prompts and keys, and answer instead of the server")
 	}
-	for _, name := range []string{"CA_FILE", "CERT_FILE", "INSECURE_SKIP_VERIFY"} {
+	for _, name := range []string{"CA_FILE", "CERT_FILE", "TLS_SERVER_NAME", "INSECURE_SKIP_VERIFY"} {
 		if strings.HasPrefix(t.URL, "http:") && t.given(name) {
 			l.warn(t.label(name), "has no effect on an http URL")
 		}

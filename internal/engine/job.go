@@ -104,8 +104,8 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 		Key: t.APIKey.Reveal(), Header: http.Header{},
 		Agent: "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)",
 		Transport: probe.NewTransport(probe.Route{
-			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
-			UserTimestamps: t.Timestamps == "user",
+			Dial: dial, To: t.Address, TLS: security, ServerName: t.NameForTLS(),
+			Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2", UserTimestamps: t.Timestamps == "user",
 		}),
 		Timeout: t.Timeout, Stall: t.StallTimeout,
 		Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,

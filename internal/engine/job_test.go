@@ -2,7 +2,11 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -85,6 +89,48 @@ func effects(t *testing.T, settings ...string) string {
 	return fmt.Sprintf("%s\n%d connections\n%s asked %s of %s: %s after %v\npaused for %v\n%s every %v\n",
 		received.last.Load(), connections, r.Target, r.Prompt, r.Group, r.Outcome, r.Elapsed, time.Since(pauseBegun),
 		j.Plan.Arrival, j.Plan.Interval)
+}
+
+// TestNamesForTLS holds which name a server is asked for over TLS.
+func TestNamesForTLS(t *testing.T) {
+	const host, ip = "URL=https://server", "URL=https://192.0.2.1:8443"
+	for _, test := range []struct {
+		settings []string
+		want     string
+	}{
+		{[]string{host}, "server"},
+		{[]string{host, "HEADERS=Host=other.example"}, "server"},
+		{[]string{host, "TLS_SERVER_NAME=chat.example"}, "chat.example"},
+		{[]string{ip}, ""},
+		{[]string{ip, "HEADERS=Host=other.example"}, "other.example"},
+		{[]string{ip, "HEADERS=host=other.example:8443"}, "other.example"},
+		{[]string{"URL=https://[::1]:8443", "HEADERS=Host=other.example"}, "other.example"},
+		{[]string{ip, "HEADERS=Host=other.example", "TLS_SERVER_NAME=chat.example"}, "chat.example"},
+		{[]string{ip, "HEADERS=Host=192.0.2.2"}, ""},
+	} {
+		for _, version := range []string{"1.1", "2"} {
+			synctest.Test(t, func(t *testing.T) {
+				asked := make(chan string, 1)
+				listener := memconn.Listen(memconn.Buffer)
+				refusing := tls.NewListener(listener, &tls.Config{
+					MinVersion: tls.VersionTLS12,
+					GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+						asked <- hello.ServerName
+						return nil, errors.New("no")
+					},
+				})
+				memconn.ServeOn(t, &http.Server{ErrorLog: log.New(io.Discard, "", 0)}, refusing)
+				settings := append([]string{"API=openai-chat", "MODEL=m", "HTTP_VERSION=" + version}, test.settings...)
+				for i := range settings {
+					settings[i] = "TARGETS_0_" + settings[i]
+				}
+				r := assembleJob(t, listener.Dial, settings...).Members[0].Probe(t.Context(), probe.Question{})
+				if got := <-asked; got != test.want || r.Outcome != probe.TLS {
+					t.Errorf("%v: asked for %q, want %q; %s", settings, got, test.want, r.Outcome)
+				}
+			})
+		}
+	}
 }
 
 // TestWhatIsConfiguredArrives holds that each setting has an effect on the request, the probe or the plan, and that

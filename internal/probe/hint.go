@@ -76,7 +76,8 @@ var hints = []hint{
 		"the server's certificate is signed by an unknown authority: give the authority's certificate in " +
 			"PROBER_TARGETS_n_CA_FILE (--ca-file)"},
 	{TLS, failedAs[x509.HostnameError](nil),
-		"the server's certificate is for other names: use one of them in the URL"},
+		"the server's certificate is for other names: use one of them in the URL, or in PROBER_TARGETS_n_TLS_SERVER_NAME " +
+			"(--tls-server-name)"},
 	{TLS, failedAs(func(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }),
 		"the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"},
 	{TLS, failedAs[tls.RecordHeaderError](nil),

@@ -41,10 +41,12 @@ type Route struct {
 
 	// To is an address without port: all connections go to it, whatever host a URL names. HTTP and TLS keep the URL's
 	// host. No proxy is used, since it would resolve the host itself. Empty: no override.
-	To    string
-	TLS   *tls.Config // defaults if nil
-	Reuse bool        // connections are kept for the next probe; else each has one of its own
-	HTTP2 bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
+	To string
+
+	TLS        *tls.Config // defaults if nil
+	ServerName string      // for TLS, instead of the URL's host: the certificate must have it; empty: no override
+	Reuse      bool        // connections are kept for the next probe; else each has one of its own
+	HTTP2      bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
 
 	UserTimestamps bool // no kernel timestamps
 
@@ -71,7 +73,7 @@ func (r Route) newHTTP() *http.Transport {
 	via := &http.Transport{
 		Proxy:              r.proxy,
 		Protocols:          protocols,
-		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dialer
+		TLSClientConfig:    r.tlsConfig(), // for TLS through a proxy, which does not use dialer
 		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
 		MaxIdleConns:       16,
 		IdleConnTimeout:    5 * time.Minute,
@@ -115,12 +117,19 @@ func (r Route) dialer(secure bool) Dial {
 	}
 }
 
-// handshake begins TLS with a host, and reports to the request's [trace], as net/http would.
-func (r Route) handshake(ctx context.Context, socket net.Conn, host string) (*tls.Conn, error) {
+// tlsConfig returns the configuration of TLS with the server. Its name is empty if it is that of the URL's host.
+func (r Route) tlsConfig() *tls.Config {
 	config := r.TLS.Clone()
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
+	config.ServerName = cmp.Or(r.ServerName, config.ServerName)
+	return config
+}
+
+// handshake begins TLS with a host, and reports to the request's [trace], as net/http would.
+func (r Route) handshake(ctx context.Context, socket net.Conn, host string) (*tls.Conn, error) {
+	config := r.tlsConfig()
 	config.ServerName = cmp.Or(config.ServerName, host)
 	config.NextProtos = []string{"http/1.1"}
 	if r.HTTP2 {

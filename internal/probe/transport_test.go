@@ -154,7 +154,8 @@ func TestCertificateExpiry(t *testing.T) {
 			server.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
 		})
 		config := &tls.Config{
-			RootCAs: x509.NewCertPool(), InsecureSkipVerify: !test.check, MinVersion: tls.VersionTLS12, //nolint:gosec // as users do
+			RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12,
+			InsecureSkipVerify: !test.check, //nolint:gosec // as users do
 		}
 		for _, c := range test.trusted {
 			config.RootCAs.AddCert(c.certificate)

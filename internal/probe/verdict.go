@@ -99,9 +99,9 @@ func invalidHTTP(err error) verdict {
 	return verdict{outcome: Malformed, err: reasoned{"the answer is not valid HTTP: " + cause, reason}}
 }
 
-// isBroken reports whether an answer could not be read because its connection, or its stream of HTTP/2, ended. What else
-// can go wrong is that net/http refuses the answer, and that has no common type. Of HTTP/2, which has no types at all,
-// the codes say who is at fault.
+// isBroken reports whether an answer could not be read because its connection, or its stream of HTTP/2, ended. What
+// else can go wrong is that net/http refuses the answer, and that has no common type. Of HTTP/2, which has no types at
+// all, the codes say who is at fault.
 func isBroken(err error) bool {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) || errors.As(err, new(syscall.Errno)) {

@@ -77,8 +77,8 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// answering returns a dialer of connections on which a server answers with a text, a second after they began, and breaks
-// the connection with an error; [io.EOF] closes it in good order.
+// answering returns a dialer of connections on which a server answers with a text, a second after they began, and
+// breaks the connection with an error; [io.EOF] closes it in good order.
 func answering(text string, end error) Dial {
 	return func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -105,8 +105,8 @@ func (c breakingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestAnswersThatBreakHTTP holds that what net/http refuses is malformed, for the prober's own reason, before and within
-// the body, for probes and other requests, and that a connection which ends before the answer has one outcome.
+// TestAnswersThatBreakHTTP holds that what net/http refuses is malformed, before and within the body, for probes and
+// other requests, and that a connection which ends before the answer has one outcome.
 func TestAnswersThatBreakHTTP(t *testing.T) {
 	const (
 		ok      = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
