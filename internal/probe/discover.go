@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -279,7 +278,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 		kind := cmp.Or(mediaType(resp), "no content type")
 		return nil, nil, failure(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
 	}
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
+	body, err = readBody(resp, maxMetadata)
 	if err != nil {
 		if v, ok := interruption(ctx, "while reading the answer"); ok {
 			v.sent = true

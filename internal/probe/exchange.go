@@ -21,6 +21,7 @@ type exchange struct {
 	question Question
 	server   wire.Server // the type that was asked for, else the one that the answer's header names; zero if neither
 	trace    *trace
+	inflater *bodyInflater // nil if the answer's header names no coding
 	stall    *stallTimer
 	answer   *answer
 	frames   *stream.Frames // of the answer; nil until it is known to be a stream
@@ -85,8 +86,12 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	if x.server.Name == "" {
 		x.server = x.result.gateway
 	}
-	body := &openBody{ReadCloser: resp.Body, onlyLast: !conn.body.Understands()}
-	body.arrivals, body.ask = conn.arrivals(resp)
+	arrivals, ask := conn.arrivals(resp)
+	if resp.StatusCode/100 == 2 && len(namedCodings(resp.Header)) > 0 {
+		x.inflater = newBodyInflater(resp, arrivals, ask)
+		arrivals, resp.Body = x.inflater.arrival, x.inflater
+	}
+	body := &openBody{ReadCloser: resp.Body, arrivals: arrivals, ask: ask, onlyLast: !conn.body.Understands()}
 	resp.Body = body
 	framing, v := x.noStream(ctx, resp, body)
 	if framing == notFramed {
@@ -122,6 +127,9 @@ func (x *exchange) conclude(v verdict) *Result {
 	if len(r.Tokens) > 0 {
 		x.target.Transport.lookout.probed(r.Tokens[0].At, r.Uncertain() != nil)
 	}
+	if x.inflater != nil {
+		r.coding = x.inflater.coding
+	}
 	r.Cache, r.again = cacheState(r.Usage, expect), expect.Again
 	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
 	return r
@@ -132,12 +140,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response, start *ope
 	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, without an end
 		return notFramed, failure(Malformed, "HTTP %d is no answer", resp.StatusCode)
 	}
-	success := resp.StatusCode/100 == 2
-	coding := resp.Header.Get("Content-Encoding")
-	if success && coding != "" && coding != "identity" {
-		return notFramed, failure(Malformed, "answer is compressed (%s), which was not asked for", coding)
-	}
-	if success {
+	if resp.StatusCode/100 == 2 {
 		f = cmp.Or(framingOfType(resp), start.framing())
 	}
 	if f != notFramed {
@@ -149,7 +152,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response, start *ope
 // whole returns the verdict on an answer that is not a stream.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) verdict {
 	const maxErrorBody = 64 << 10
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	body, err := readBody(resp, maxErrorBody)
 	v, interrupted := interruption(ctx, "while reading the answer")
 	if interrupted && err != nil {
 		return v

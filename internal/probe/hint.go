@@ -209,6 +209,9 @@ var hints = []hint{
 			"idle timeout in a proxy in front of it"},
 	{Malformed, failedFor(ErrSpeaksTLS),
 		"the port speaks TLS: use https:// in the URL, or the port for HTTP"},
+	{Malformed, failedFor(ErrCoding),
+		"the server, or a proxy in front of it, compresses the answer, although the prober asks it not to: turn that off " +
+			"for event streams"},
 	{Malformed, failedFor(ErrInvalidHTTP),
 		"check that the port is the server's; if it is, a framework or a proxy breaks the rules of HTTP, for example " +
 			"by setting a header that the other one sets as well (Transfer-Encoding, Content-Length)"},

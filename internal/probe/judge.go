@@ -112,7 +112,7 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 			place = "before the first token frame"
 		}
 		return failure(Malformed, "%w (%s)", err, place)
-	case errors.Is(err, stream.ErrTooLong):
+	case errors.Is(err, stream.ErrTooLong), errors.Is(err, ErrCoding):
 		return failure(Malformed, "%w", err)
 	case x.answer.serverErr != nil:
 		return x.reported(x.answer.serverErr)

@@ -34,6 +34,7 @@ var (
 	ErrEndedEarly  = errors.New("the server ended it early")
 
 	ErrInvalidHTTP   = errors.New("the answer is not valid HTTP")
+	ErrCoding        = errors.New("the answer's content coding cannot be read")
 	ErrNoAnswer      = errors.New("no answer began")
 	ErrNoPlainAnswer = errors.New("no answer began to a request without TLS")
 )
@@ -60,7 +61,8 @@ func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
 		ErrWrongModel, ErrListedModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway, ErrSpeaksTLS, ErrWantsCert,
-		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrInvalidHTTP, ErrNoAnswer, ErrNoPlainAnswer,
+		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrInvalidHTTP, ErrCoding, ErrNoAnswer,
+		ErrNoPlainAnswer,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {

@@ -58,6 +58,7 @@ type Result struct {
 	closing      closing     // what became of the answer's body after its last frame
 	mediaType    string      // the answer's type, if otherFraming is set
 	otherFraming framing     // how the answer is framed, if its type does not say so; else notFramed
+	coding       coding      // content coding of a streamed answer
 	cacheApart   wire.Claim  // the server counts cached tokens apart from the others; empty if this answer does not show it
 	again        bool        // the server had been sent the prompt before, see [Member.again]
 	gateway      wire.Server // the type that the answer's header names; the zero value if it names none

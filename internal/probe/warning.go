@@ -33,6 +33,10 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 			"since other clients may go by it"
 		add(false, text, r.mediaType, r.otherFraming)
 	}
+	if r.coding != identity {
+		add(false, "the answer is compressed (%s), although identity was asked for: its tokens arrive no earlier than the "+
+			"compressor lets them go", r.coding)
+	}
 	if errors.Is(r.Err, ErrUnlimited) {
 		const text = "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived"
 		add(false, text, ErrUnlimited)
