@@ -193,6 +193,7 @@ func (x *exchange) notStreamed(resp *http.Response, body []byte) verdict {
 const (
 	typeSSE    = "text/event-stream"
 	typeNDJSON = "application/x-ndjson"
+	typeJSON   = "application/json"
 )
 
 // framingOfType returns how an answer is framed by its type, whatever type was asked for.

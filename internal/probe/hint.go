@@ -102,6 +102,10 @@ var hints = []hint{
 		"check the engine's log at that time (preemption, a crashed worker, no KV cache left); if such pauses " +
 			"are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)"},
 
+	{Unauthorized, failedFor(ErrLogin),
+		"a login page in front of the server answered: give an API key or headers that it accepts " +
+			"(PROBER_API_KEY_FILE, PROBER_TARGETS_n_HEADERS), or a URL that leads around it; if the server has moved, its " +
+			"new URL"},
 	{Unauthorized, allOf(withStatus(403), withCredentials(CredentialsNone)),
 		"no API key is configured and none was sent: set one (PROBER_API_KEY_FILE, --api-key-file or " +
 			"PROBER_API_KEY), or check what in front of the server rejects this client"},
@@ -148,9 +152,6 @@ var hints = []hint{
 		"the port speaks TLS: use https:// in the URL"},
 	{Rejected, failedFor(ErrWantsCert),
 		"the server wants a client certificate: give one in PROBER_TARGETS_n_CERT_FILE (--cert-file)"},
-	{Rejected, failedFor(ErrElsewhere),
-		"a login page answered: give a key (PROBER_API_KEY_FILE, --api-key-file), or a URL that leads around the login; " +
-			"if the other host is the server, use its URL"},
 	{Rejected, failedFor(ErrListedModel),
 		"the server lists this model first, but does not serve it: name one that it serves (PROBER_TARGETS_n_MODEL, " +
 			"--model)"},

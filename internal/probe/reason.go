@@ -26,7 +26,6 @@ var (
 	ErrGateway     = errors.New("a gateway answered, not the model server")
 	ErrSpeaksTLS   = errors.New("the port speaks TLS")
 	ErrWantsCert   = errors.New("the server wants a client certificate")
-	ErrElsewhere   = errors.New("redirected to another host")
 	ErrListedModel = errors.New("the server lists a model that it does not serve")
 	ErrNothing     = errors.New("stream ended without a token or anything else in it")
 	ErrNoFinish    = errors.New("without a finish reason")
@@ -34,6 +33,7 @@ var (
 	ErrEndedEarly  = errors.New("the server ended it early")
 
 	ErrInvalidHTTP   = errors.New("the answer is not valid HTTP")
+	ErrLogin         = errors.New("a login page answered")
 	ErrCoding        = errors.New("the answer's content coding cannot be read")
 	ErrNoAnswer      = errors.New("no answer began")
 	ErrNoPlainAnswer = errors.New("no answer began to a request without TLS")
@@ -61,8 +61,7 @@ func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
 		ErrWrongModel, ErrListedModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway, ErrSpeaksTLS, ErrWantsCert,
-		ErrElsewhere, ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrInvalidHTTP, ErrCoding, ErrNoAnswer,
-		ErrNoPlainAnswer,
+		ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrLogin, ErrInvalidHTTP, ErrCoding, ErrNoAnswer, ErrNoPlainAnswer,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {

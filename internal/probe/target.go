@@ -88,7 +88,7 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	if session != "" && ask.Session != "" {
 		req.Header.Set(session, ask.Session)
 	}
-	req.Header.Set("Accept", typeSSE)
+	req.Header.Set("Accept", typeSSE+", "+typeJSON)
 	req.Header.Set("Accept-Encoding", "identity")
 	return req, nil
 }
@@ -108,7 +108,8 @@ func (t Target) request(ctx context.Context, method, url string, body *bytes.Rea
 	}
 	req.Host = cmp.Or(req.Header.Get("Host"), req.Host)
 	req.Header.Set("User-Agent", t.Agent)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", typeJSON)
+	req.Header.Set("Accept", typeJSON)
 	req.Header.Set("Baggage", "user_agent.synthetic.type=test") // OpenTelemetry's mark of synthetic traffic
 	return req, nil
 }

@@ -156,7 +156,7 @@ func TestRequest(t *testing.T) {
 		endsAs(t, r, OK, "")
 		equal(t, "body", string(must(target.Dialect.Body(ask))), string(body))
 		for name, value := range map[string]string{
-			"Authorization": "Bearer secret", "User-Agent": "prober/test", "Accept": "text/event-stream",
+			"Authorization": "Bearer secret", "User-Agent": "prober/test", "Accept": "text/event-stream, application/json",
 			"Accept-Encoding": "identity", "Content-Type": "application/json", "Expect": "", "Connection": "",
 			"Traceparent": "00-" + r.TraceID + "-" + r.SpanID + "-01",
 			"Baggage":     "user_agent.synthetic.type=test", "X-Session": "user-1", "X-Llm-D-Inference-Objective": "sheddable",

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -143,13 +144,13 @@ func badStatus(resp *http.Response, body []byte) verdict {
 	reason := reasonIn(status, body)
 	gateway := gatewayOf(resp, body)
 	isAlone := status == http.StatusServiceUnavailable && ownFailure.MatchString(gateway)
-	location := resp.Header.Get("Location")
+	to, isRedirection := redirection(resp)
 	switch {
-	case status/100 == 3 && location != "":
-		to, _, _ := strings.Cut(location, "?") // the query may hold a secret
-		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", to)
-		if leadsElsewhere(resp) {
-			reason = ErrElsewhere
+	case isRedirection:
+		shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // the rest may hold a secret
+		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", shown.String())
+		if isElsewhere(to, resp.Request) {
+			reason = ErrLogin
 		}
 	case reason == nil && isAlone:
 		reason = ErrNoBackend
@@ -210,10 +211,21 @@ var (
 	ownFailure = regexp.MustCompile(`(?i)^(caddy|awselb)`)
 )
 
-// leadsElsewhere reports whether a redirect leads to another host, as to a login.
-func leadsElsewhere(resp *http.Response) bool {
+// redirection returns where an answer redirects to; ok is false if it does not, or not to a URL.
+func redirection(resp *http.Response) (to *url.URL, ok bool) {
+	if resp.StatusCode/100 != 3 || resp.Header.Get("Location") == "" {
+		return nil, false
+	}
 	to, err := resp.Location()
-	return err == nil && !strings.EqualFold(to.Hostname(), resp.Request.URL.Hostname())
+	return to, err == nil
+}
+
+// isElsewhere reports whether a URL leads to another host than a request asked, by URL or Host header: that is where
+// gateways send a client that has to log in. A host and its www are the same.
+func isElsewhere(to *url.URL, req *http.Request) bool {
+	name := func(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
+	asked := url.URL{Host: req.Host}
+	return name(to.Hostname()) != name(req.URL.Hostname()) && name(to.Hostname()) != name(asked.Hostname())
 }
 
 // retryAfter returns the pause that a server asks for; 0 if it does not: seconds, a date (RFC 9110, section 10.2.3) or
@@ -245,7 +257,7 @@ func outcomeOf(status int, body []byte, reason error) Outcome {
 		class = e.ClassOfWords()
 	}
 	switch {
-	case wire.BadKey(body):
+	case wire.BadKey(body), reason == ErrLogin:
 		return Unauthorized
 	case reason == ErrNoBackend, reason == ErrLoading, wire.BrokenBackend(body):
 		return ServerError

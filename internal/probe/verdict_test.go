@@ -77,6 +77,44 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
+// TestRedirects holds that a redirect to another host is that of a login page, and that no secret in it is shown.
+func TestRedirects(t *testing.T) {
+	for _, test := range []struct {
+		status   int
+		host     string // a configured header
+		location string
+		want     Outcome
+		says     string
+	}{
+		{status: 302, location: "https://login.example/oauth?state=secret#secret", want: Unauthorized,
+			says: "HTTP 302: redirected to https://login.example/oauth; probes do not follow redirects"},
+		{status: 303, location: "//login.example", want: Unauthorized, says: "redirected to http://login.example;"},
+		{status: 307, location: "https://user:secret@sso.example/", want: Unauthorized, says: "to https://sso.example/;"},
+		{status: 302, location: "/login?next=secret", want: Rejected, says: "redirected to http://t/login;"},
+		{status: 301, location: "https://t/v1/chat/completions", want: Rejected, says: "redirected to https://t/v1"},
+		{status: 308, location: "https://T:8443/", want: Rejected, says: "redirected to https://T:8443/;"},
+		{status: 301, location: "https://www.t/", want: Rejected, says: "redirected to https://www.t/;"},
+		{status: 301, host: "llm.example", location: "https://llm.example/", want: Rejected, says: "https://llm.example/;"},
+		{status: 304, want: Rejected, says: "HTTP 304"},
+		{status: 302, location: "http://a b/%zz", want: Rejected, says: "HTTP 302"},
+	} {
+		inBubble(t, test.location, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Location"] = []string{test.location}
+				w.WriteHeader(test.status)
+			})
+			if test.host != "" {
+				target.Header = http.Header{"Host": {test.host}}
+			}
+			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			endsAs(t, r, test.want, test.says)
+			if strings.Contains(r.Err.Error(), "secret") || errors.Is(r.Err, ErrLogin) != (test.want == Unauthorized) {
+				t.Errorf("%v", r.Err)
+			}
+		})
+	}
+}
+
 // answering returns a dialer of connections on which a server answers with a text, a second after they began, and
 // breaks the connection with an error; [io.EOF] closes it in good order.
 func answering(text string, end error) Dial {

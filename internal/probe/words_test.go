@@ -29,7 +29,7 @@ func redirects(to string) http.HandlerFunc {
 // reason that the hint follows.
 func TestWordsGoBeforeTheStatus(t *testing.T) {
 	reasons := []error{ErrTooLong, ErrNoTemplate, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway,
-		ErrSpeaksTLS, ErrWantsCert, ErrElsewhere, ErrNothing, ErrNoFinish}
+		ErrSpeaksTLS, ErrWantsCert, ErrLogin, ErrNothing, ErrNoFinish}
 	unfinished := tokens(3, ms).stream
 	for name, test := range map[string]struct {
 		server http.HandlerFunc
@@ -79,7 +79,7 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 			Rejected, ErrSpeaksTLS},
 		"nginx that wants a certificate": {answers(400, "text/html",
 			"<title>400 No required SSL certificate was sent</title>"), Rejected, ErrWantsCert},
-		"a login":           {redirects("https://login.example.com/authorize?state=1"), Rejected, ErrElsewhere},
+		"a login":           {redirects("https://login.example.com/authorize?state=1"), Unauthorized, ErrLogin},
 		"a redirect within": {redirects("/v2/chat/completions"), Rejected, nil},
 		"Azure's filter": {reply(400, `{"error":{"message":"The response was filtered","code":"content_filter",`+
 			`"status":400}}`), Filtered, nil},
