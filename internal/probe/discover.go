@@ -287,7 +287,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 		return nil, nil, cutBody(err, "the reply was cut")
 	}
 	if !success {
-		return resp.Header, body, badStatus(resp, body)
+		return resp.Header, body, t.badStatus(resp, body)
 	}
 	return resp.Header, body, verdict{outcome: OK}
 }

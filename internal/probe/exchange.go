@@ -161,7 +161,7 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) verdict {
 	if resp.StatusCode/100 == 2 {
 		return x.notStreamed(resp, body)
 	}
-	v = badStatus(resp, body)
+	v = x.target.Transport.badStatus(resp, body)
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 		v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
 	}

@@ -60,6 +60,11 @@ var hints = []hint{
 	{DNS, nil,
 		"check the host name in the URL, and that the resolver of this machine or pod answers"},
 
+	{Connect, failedFor(ErrProxyKey),
+		"give the proxy's user and password in that variable (http://user:password@host:port), or name the target's host " +
+			"in NO_PROXY"},
+	{Connect, failedFor(ErrProxy),
+		"check that proxy, whether it may and can reach the target, or name the target's host in NO_PROXY to go without it"},
 	{Connect, failedFor(syscall.ECONNREFUSED),
 		"nothing listens there: check host and port in the URL, and that the server runs"},
 	{Connect, failedFor(syscall.EHOSTUNREACH, syscall.ENETUNREACH),

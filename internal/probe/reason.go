@@ -33,6 +33,8 @@ var (
 	ErrEndedEarly  = errors.New("the server ended it early")
 
 	ErrInvalidHTTP   = errors.New("the answer is not valid HTTP")
+	ErrProxy         = errors.New("a proxy on the way to the server is at fault")
+	ErrProxyKey      = errors.New("a proxy on the way to the server wants credentials")
 	ErrLogin         = errors.New("a login page answered")
 	ErrCoding        = errors.New("the answer's content coding cannot be read")
 	ErrNoAnswer      = errors.New("no answer began")
@@ -61,7 +63,8 @@ func withText(err error, text string) error {
 	reasons := []error{
 		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
 		ErrWrongModel, ErrListedModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway, ErrSpeaksTLS, ErrWantsCert,
-		ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrLogin, ErrInvalidHTTP, ErrCoding, ErrNoAnswer, ErrNoPlainAnswer,
+		ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrProxy, ErrProxyKey, ErrLogin, ErrInvalidHTTP, ErrCoding,
+		ErrNoAnswer, ErrNoPlainAnswer,
 	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {

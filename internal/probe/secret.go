@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,9 +21,9 @@ var credentialWords = []string{
 	"jwt", "key", "passwd", "password", "secret", "session", "signature", "token",
 }
 
-// secrets returns what errors must not repeat: the key, and of the configured headers the values that are
-// credentials, in the parts in which a server may quote them. Ordinary values ("X-Team: search") are words that an
-// error may need.
+// secrets returns what errors must not repeat: the key, the password of a proxy, and of the configured headers the
+// values that are credentials, in the parts in which a server may quote them. Ordinary values ("X-Team: search") are
+// words that an error may need.
 func (t Target) secrets() []string {
 	list := secretParts(t.Key)
 	for name, values := range t.Header {
@@ -30,6 +32,11 @@ func (t Target) secrets() []string {
 				list = append(list, part)
 			}
 		}
+	}
+	base, err := url.Parse(t.URL)
+	if err == nil && t.Transport != nil {
+		proxy, _ := t.Transport.route.proxyOf(&http.Request{URL: base})
+		list = append(list, proxy.secrets()...)
 	}
 	return list
 }

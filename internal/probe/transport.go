@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -64,14 +63,21 @@ func NewTransport(r Route) *Transport {
 	return &Transport{route: r, lookout: newLookout()}
 }
 
-// newHTTP returns a transport of net/http that has no connection yet. Its HTTP/2 is that of golang.org/x/net: two frames
-// of a server make that of net/http wait for itself for ever (Go 1.26, http2clientConnReadLoop.processWindowUpdate).
-func (r Route) newHTTP() *http.Transport {
+// newHTTP returns a transport of net/http, through a proxy unless that is nil, that has no connection yet. Its HTTP/2 is
+// that of golang.org/x/net: two frames of a server make that of net/http wait for itself for ever (Go 1.26,
+// http2clientConnReadLoop.processWindowUpdate).
+func (r Route) newHTTP(proxy *forwardProxy) *http.Transport {
+	var through func(*http.Request) (*url.URL, error)
+	first := r // the way to whom a connection leads first
+	if proxy != nil {
+		through = http.ProxyURL(proxy.url)
+		first.ServerName = ""
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!r.HTTP2)
 	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dialer
 	via := &http.Transport{
-		Proxy:              r.proxy,
+		Proxy:              through,
 		Protocols:          protocols,
 		TLSClientConfig:    r.tlsConfig(), // for TLS through a proxy, which does not use dialer
 		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
@@ -81,8 +87,10 @@ func (r Route) newHTTP() *http.Transport {
 		MaxResponseHeaderBytes: 1 << 20,
 		WriteBufferSize:        1 << 10, // a header; what is longer is written past it
 
-		DialContext:    r.dialer(false),
-		DialTLSContext: r.dialer(true),
+		DialContext:    first.dialer(false),
+		DialTLSContext: first.dialer(true),
+
+		OnProxyConnectResponse: checkTunnel,
 	}
 	if r.HTTP2 {
 		_, _ = http2.ConfigureTransports(via) //nolint:staticcheck // fails only for the same transport again
@@ -148,32 +156,33 @@ func (r Route) handshake(ctx context.Context, socket net.Conn, host string) (*tl
 
 // send sends a request. Once its answer has been read, done is to be called; after an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
-	if t.route.HTTP2 && t.route.proxy != nil {
-		proxy, err := t.route.proxy(req)
-		if err != nil {
-			return nil, nil, fmt.Errorf("find the proxy: %w", err)
-		}
-		if proxy != nil { // net/http would use HTTP/1.1
-			return nil, nil, errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name " +
-				"the host in NO_PROXY")
-		}
+	proxy, err := t.route.proxyOf(req)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case proxy != nil && t.route.HTTP2: // net/http would use HTTP/1.1
+		return nil, nil, errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name " +
+			"the host in NO_PROXY")
 	}
-	via := t.take()
+	via := t.take(proxy)
 	resp, err = via.RoundTrip(req)
 	if err != nil {
 		via.CloseIdleConnections() // and dials that would outlive the request
+		if proxy != nil {
+			err = proxyError{*proxy, err}
+		}
 		return nil, nil, err
 	}
 	return resp, func() { t.release(via) }, nil
 }
 
-// take returns a transport for one request, with a kept connection if there is one.
-func (t *Transport) take() *http.Transport {
+// take returns a transport for one request, with a kept connection if there is one. The proxy is always the same.
+func (t *Transport) take(proxy *forwardProxy) *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last := len(t.kept) - 1
 	if last < 0 {
-		return t.route.newHTTP()
+		return t.route.newHTTP(proxy)
 	}
 	via := t.kept[last]
 	t.kept = t.kept[:last]

@@ -51,10 +51,21 @@ func interruption(ctx context.Context, doing string) (v verdict, ok bool) {
 // noAnswer returns the verdict on a request that failed with err before its answer began.
 func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	phases, during, _ := t.state()
-	v, ok := interruption(ctx, during.String())
+	through, isProxied := errors.AsType[proxyError](err)
+	doing := during.String()
+	if isProxied && during <= connecting {
+		doing = "while connecting through " + through.proxy.String()
+	}
+	v, ok := interruption(ctx, doing)
 	if ok {
 		v.sent = during == waiting
 		return v
+	}
+	if isProxied {
+		v, ok = through.proxy.blame(during, err)
+		if ok {
+			return v
+		}
 	}
 	name, unresolved := errors.AsType[*net.DNSError](err)
 	switch {
@@ -138,7 +149,12 @@ func isTLS(err error) bool {
 }
 
 // badStatus returns the verdict on a response whose status is not a success, and on what its body says.
-func badStatus(resp *http.Response, body []byte) verdict {
+func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
+	proxy, _ := t.route.proxyOf(resp.Request)
+	v, ok := proxy.answered(resp)
+	if ok {
+		return v
+	}
 	status := resp.StatusCode
 	detail := wire.Describe(body, strconv.Itoa(status))
 	reason := reasonIn(status, body)
@@ -165,7 +181,7 @@ func badStatus(resp *http.Response, body []byte) verdict {
 		detail = join(gateway+" answered, not the model server", detail)
 	}
 	text := join(fmt.Sprintf("HTTP %d", status), detail)
-	v := verdict{outcome: outcomeOf(status, body, reason), err: withReason(errors.New(text), reason)}
+	v = verdict{outcome: outcomeOf(status, body, reason), err: withReason(errors.New(text), reason)}
 	v.status = status
 	isPause := status == http.StatusServiceUnavailable || v.outcome == RateLimited || v.outcome == Overloaded
 	if isPause {

@@ -70,7 +70,9 @@ func TestRetryAfter(t *testing.T) {
 			{500, http.Header{"Retry-After": {"5"}}, 0},
 			{503, http.Header{"Retry-After": {"5"}, "Server": {"Caddy"}}, 5 * time.Second}, // it has no server left to ask
 		} {
-			if got := badStatus(&http.Response{StatusCode: test.status, Header: test.header}, nil).retry; got != test.want {
+			answer := &http.Response{StatusCode: test.status, Header: test.header}
+			got := new(Transport).badStatus(answer, nil).retry
+			if got != test.want {
 				t.Errorf("%d %v: %v, want %v", test.status, test.header, got, test.want)
 			}
 		}
