@@ -66,16 +66,16 @@ func (q Question) wholePrompt(u wire.Usage) (prompt wire.Count, apart wire.Claim
 	offWithin := max(0, least-within, within-most)
 	offBeside := max(0, least-beside, beside-most)
 	fits := lengthTolerance*min(offWithin, offBeside) <= most
+	believed := cmp.Or(expect.CacheApart, claim(q.Ask.Server.Apart))
 	switch {
 	case fits && offWithin != offBeside:
 		apart = claim(offBeside < offWithin)
 	case u.Cached.N > within: // more than the whole prompt
 		apart = wire.Always
-	case !fits && within < least && beside > most:
+	case !fits && believed == wire.Never && within < least && beside > most:
 		return wire.Count{}, ""
 	}
-	believed := cmp.Or(apart, expect.CacheApart, claim(q.Ask.Server.Apart))
-	if believed == wire.Always {
+	if cmp.Or(apart, believed) == wire.Always {
 		return wire.Tokens(beside), apart
 	}
 	return u.Prompt, apart

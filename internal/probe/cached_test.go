@@ -123,6 +123,7 @@ func TestWholePrompt(t *testing.T) {
 		"apart, against a belief":           {believing(exactly(2000), wire.Never), usage(400, 1600, 0), 2000, wire.Always},
 		"within, against a belief":          {believing(exactly(2000), wire.Always), usage(2000, 400, 0), 2000, wire.Never},
 		"neither, and the cache may be why": {exactly(2000), usage(1200, 1000, 0), 0, ""},
+		"neither, and a belief":             {believing(exactly(2000), wire.Always), usage(1200, 1000, 0), 2200, ""},
 		"longer in any case":                {exactly(2000), usage(2300, 100, 0), 2300, ""},
 		"longer in any case, and a belief":  {believing(exactly(2000), wire.Always), usage(2300, 100, 0), 2400, ""},
 
