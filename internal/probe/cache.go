@@ -65,7 +65,7 @@ func (q Question) wholePrompt(u wire.Usage) (prompt wire.Count, apart wire.Claim
 	least, most := q.promptBounds()
 	offWithin := max(0, least-within, within-most)
 	offBeside := max(0, least-beside, beside-most)
-	fits := lengthTolerance*min(offWithin, offBeside) <= most
+	fits := lengthTolerance*min(offWithin, offBeside) <= least
 	believed := cmp.Or(expect.CacheApart, claim(q.Ask.Server.Apart))
 	switch {
 	case fits && offWithin != offBeside:

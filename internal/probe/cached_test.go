@@ -131,11 +131,12 @@ func TestWholePrompt(t *testing.T) {
 		"apart, by an answer without a cache":  {after(words(250), 165, 125), usage(190, 100, 0), 290, wire.Always},
 		"a longer one before":                  {after(words(125), 290, 250), usage(165, 100, 0), 165, wire.Never},
 
-		"fewer tokens than words":   {words(250), usage(130, 160, 0), 290, wire.Always},
-		"as many tokens as words":   {words(250), usage(290, 160, 0), 290, ""},
-		"as many, and a belief":     {believing(words(250), wire.Always), usage(290, 160, 0), 450, ""},
-		"more written than counted": {words(25), usage(25, 0, 150), 25, ""},
-		"a data set":                {Question{Expect: Expectation{Words: 1000}}, usage(600, 600, 0), 1200, wire.Always},
+		"fewer tokens than words":      {words(250), usage(130, 160, 0), 290, wire.Always},
+		"fewer than words in any case": {words(1000), usage(300, 100, 0), 300, ""},
+		"as many tokens as words":      {words(250), usage(290, 160, 0), 290, ""},
+		"as many, and a belief":        {believing(words(250), wire.Always), usage(290, 160, 0), 450, ""},
+		"more written than counted":    {words(25), usage(25, 0, 150), 25, ""},
+		"a data set":                   {Question{Expect: Expectation{Words: 1000}}, usage(600, 600, 0), 1200, wire.Always},
 
 		"nothing is known":                    {Question{}, usage(1000, 300, 0), 1000, ""},
 		"more read than counted":              {Question{}, usage(16, 1984, 0), 2000, wire.Always},
