@@ -32,6 +32,7 @@ func FuzzDecode(f *testing.F) {
 		Describe(data, "")
 		ParseWords(data)
 		ParseErrorEvent(data)
+		ParseModels(data)
 		Rejected(d, data, nil)
 		before := bytes.Clone(data)
 		delta, err := d.Decode(data)
