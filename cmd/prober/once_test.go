@@ -61,7 +61,8 @@ func TestOnceGoesOnWithoutABudget(t *testing.T) {
 	t.Setenv("PROBER_TARGETS_1_NAME", "rich")
 	var out, said bytes.Buffer
 	code := run(t.Context(), []string{"once", "--prompt-tokens", "80", "--max-tokens", "2"}, &out, &said)
-	if code != exitFailed || !strings.Contains(said.String(), "poor was not probed: the token budget of the day is spent") {
+	const why = "poor was not probed: the token budget of the day is spent"
+	if code != exitFailed || !strings.Contains(said.String(), why) {
 		t.Errorf("exit code %d: %s", code, said.String())
 	}
 	if !strings.Contains(out.String(), "verdict    ok") {

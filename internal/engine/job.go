@@ -183,8 +183,8 @@ func probed(targets []config.Target) []config.Target {
 	return targets
 }
 
-// measuresAs reports whether member i of j measures what member k of o measures: results of either may stand in the same
-// series. What only decides when a probe starts and ends, or what is made of it, does not matter.
+// measuresAs reports whether member i of j measures what member k of o measures: results of either may stand in the
+// same series. What only decides when a probe starts and ends, or what is made of it, does not matter.
 func (j *Job) measuresAs(i int, o *Job, k int) bool {
 	what := func(t config.Target) config.Target {
 		t = probed([]config.Target{t})[0]

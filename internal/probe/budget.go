@@ -13,12 +13,12 @@ type Budget struct {
 }
 
 // beforeMidnight is how long before the day that is counted a request may begin that counts as one of this day: it came
-// here after a request of today, or the clock was corrected a little. A clock that is set back further begins a new day,
-// so that no two days share a budget.
+// here after a request of today, or the clock was corrected a little. A clock that is set back further begins another
+// day, so that no two days share a budget.
 const beforeMidnight = 10 * time.Second
 
-// Reserve counts tokens of a request that starts at now, and returns the day of which they are counted. ok is false, and
-// nothing is counted, if that day would have more than limit; 0 is no limit.
+// Reserve counts tokens of a request that starts at now, and returns the day of which they are counted. ok is false,
+// and nothing is counted, if that day would have more than limit; 0 is no limit.
 func (b *Budget) Reserve(now time.Time, tokens, limit int) (day time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -193,8 +193,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestScheduleDelayIsOurs holds that a probe which first asks the server what it is and which fields it takes began when
-// its slot was due, however long the server takes for that.
+// TestScheduleDelayIsOurs holds that a probe which first asks the server what it is and which fields it takes began
+// when its slot was due, however long the server takes for that.
 func TestScheduleDelayIsOurs(t *testing.T) {
 	inBubble(t, "delay", func(t *testing.T) {
 		fine := twoIn(time.Second).stream

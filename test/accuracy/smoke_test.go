@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAllFramesAreJoined measures two short streams with real processes. It says nothing of how exact the times are, but
-// holds that the arrivals of the prober are the kernel's, unless they are not meant to be.
+// TestAllFramesAreJoined measures two short streams with real processes. It says nothing of how exact the times are,
+// but holds that the arrivals of the prober are the kernel's, unless they are not meant to be.
 func TestAllFramesAreJoined(t *testing.T) {
 	var out, progress bytes.Buffer
 	args := strings.Fields("-streams 1,2 -tokens 20 -tokens-alone 10 -gap 2ms -spread 10ms -runs 1")
