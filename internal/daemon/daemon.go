@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/exporter-toolkit/web"
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -40,6 +41,7 @@ type Daemon struct {
 
 	observers *engine.Observers
 	runner    *engine.Runner
+	open      bool // the web configuration file protects nothing by now, and the log says so
 
 	mu         sync.Mutex // guards all below, and Refused, on which readiness depends as well
 	stopping   bool
@@ -124,6 +126,7 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, fail
 		case <-d.Hangups:
 			_ = d.reload(ctx) // logged
 		case <-files:
+			d.warnIfOpen()
 			d.reloadIfChanged(ctx)
 		case <-names:
 			d.runner.LookUp(ctx)
@@ -140,6 +143,18 @@ func (d *Daemon) reloadIfChanged(ctx context.Context) {
 	if len(changed) > 0 {
 		d.Log.Info("files changed", zap.Strings("files", changed))
 		_ = d.reload(ctx) // logged
+	}
+}
+
+// warnIfOpen logs if TLS and users have been removed from the web configuration file, which is read again for each
+// connection. If it cannot be read or is invalid, no connection is served.
+func (d *Daemon) warnIfOpen() {
+	path := d.Config.WebConfigFile
+	before := d.open
+	d.open = isOpen(path) && web.Validate(path) == nil
+	if d.open && !before {
+		d.Log.Warn("the web configuration file has neither TLS nor users any more: everybody who reaches the port can read "+
+			"the page and the metrics, and reload", zap.String("file", path))
 	}
 }
 

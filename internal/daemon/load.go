@@ -24,18 +24,33 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := web.Validate(c.WebConfigFile); err != nil {
-		return nil, usage.Problems{{
-			Place: fmt.Sprintf("PROBER_WEB_CONFIG_FILE=%q", c.WebConfigFile),
-			Text:  strings.Join(strings.Fields(err.Error()), " "),
-			Hint:  "see the web configuration of the Prometheus exporter-toolkit",
-		}}
+	problems := checkWebConfig(c.WebConfigFile)
+	if problems != nil {
+		return nil, problems
 	}
 	c.Reject(files.Check(c.Targets))
 	if c.MustRefuse(o.Finite) {
 		return nil, c.Problems()
 	}
 	return c, nil
+}
+
+// checkWebConfig returns what is wrong with a web configuration file; nil for none. One without TLS and users is valid
+// for the exporter-toolkit, and protects nothing.
+func checkWebConfig(path string) usage.Problems {
+	problem := usage.Problem{Place: fmt.Sprintf("PROBER_WEB_CONFIG_FILE=%q", path)}
+	err := web.Validate(path)
+	switch {
+	case err != nil:
+		problem.Text = strings.Join(strings.Fields(err.Error()), " ")
+		problem.Hint = "see the web configuration of the Prometheus exporter-toolkit"
+	case isOpen(path):
+		problem.Text = "has neither TLS nor users: everybody who reaches the port could read the page and the metrics"
+		problem.Hint = "add tls_server_config or basic_auth_users to it, or leave the setting out"
+	default:
+		return nil
+	}
+	return usage.Problems{problem}
 }
 
 // Idle returns what a sidecar runs with if its configuration is invalid: no targets, and every valid setting of the
@@ -55,7 +70,7 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 // is false if DRAIN_ENDPOINT is invalid: then nobody knows whether this is a sidecar.
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
 	c, invalid := config.LoadOwn(config.Options{Environ: environ, Overrides: flags})
-	if web.Validate(c.WebConfigFile) != nil {
+	if checkWebConfig(c.WebConfigFile) != nil {
 		c.WebConfigFile = ""
 		invalid = append(invalid, "WEB_CONFIG_FILE")
 	}

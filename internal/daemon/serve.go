@@ -101,6 +101,13 @@ func PageURL(address, webConfig string) string {
 	return u.String()
 }
 
+// isOpen reports whether a valid web configuration file protects nothing: it has neither TLS nor users. It is false for
+// no file, which nobody takes for a protection.
+func isOpen(path string) bool {
+	c := readWebConfig(path)
+	return path != "" && !c.TLSConfig.IsEnabled() && len(c.Users) == 0
+}
+
 // readWebConfig reads a web configuration file that was validated. Without a file there is neither TLS nor a login.
 func readWebConfig(path string) (c web.Config) {
 	data, _ := os.ReadFile(path)

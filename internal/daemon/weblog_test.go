@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/memconn"
 )
 
@@ -83,6 +84,42 @@ func TestServerLog(t *testing.T) {
 		expect("after a minute", zapcore.WarnLevel, 2)
 		expect("after a minute", zapcore.ErrorLevel, 2)
 		expect("in the end", zapcore.DebugLevel, 4)
+	})
+}
+
+// TestAWebConfigurationWithoutProtection holds that a file with neither TLS nor users is refused at the start, although
+// the toolkit takes it, and that there is a warning each time that a running prober has lost both.
+func TestAWebConfigurationWithoutProtection(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "web.yaml")
+	refused := func() bool {
+		_, err := Load(configured([]string{"a"}, "PROBER_WEB_CONFIG_FILE", path), engine.NewFiles())
+		text := fmt.Sprint(err)
+		return strings.Contains(text, "web.yaml") && strings.Contains(text, "neither TLS nor users")
+	}
+	open := []string{
+		"", "# nothing\n", "basic_auth_users: {}\n", "tls_server_config: {}\n", "http_server_config: {http2: true}\n",
+	}
+	for _, text := range open {
+		writeFile(t, dir, "web.yaml", text)
+		if !refused() {
+			t.Errorf("a file of %q is not refused", text)
+		}
+	}
+	writeFile(t, dir, "web.yaml", users)
+	if refused() {
+		t.Error("a file with users is refused")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_WEB_CONFIG_FILE", path)
+		for n, text := range open {
+			time.Sleep(time.Minute)
+			writeFile(t, dir, "web.yaml", text)
+			time.Sleep(time.Minute)
+			warnings := prober.logs.FilterLevelExact(zapcore.WarnLevel).FilterField(zap.String("file", path)).Len()
+			expectEqual(t, fmt.Sprintf("warnings after %q", text), warnings, n+1)
+			writeFile(t, dir, "web.yaml", users)
+		}
 	})
 }
 
