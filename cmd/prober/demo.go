@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +46,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 		},
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			signal.Ignore(syscall.SIGPIPE) // it serves on if nobody reads its output any more
 			endpoints, err := s.open(cmd.Context())
 			if err != nil {
 				return err

@@ -51,6 +51,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			mostUsed: "targets-file qps prompt prompt-tokens max-tokens model api-key-file timeout listen-address log-level",
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
+			signal.Ignore(syscall.SIGPIPE) // it serves on if nobody reads its output any more
 			load := func(files *engine.Files) (*config.Config, error) {
 				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, files)
 			}
