@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,6 +86,9 @@ func TestIdle(t *testing.T) {
 		},
 		"sidecar that cannot tell whom": {
 			err: wrong, sidecar: "on", name: "PROBER_WEB_CONFIG_FILE", value: "/none", address: "127.0.0.1:9464",
+		},
+		"sidecar that asks nobody": {
+			err: wrong, sidecar: "on", name: "PROBER_WEB_CONFIG_FILE", value: os.DevNull, address: "127.0.0.1:9464",
 		},
 	} {
 		environ := map[string]string{"PROBER_DRAIN_ENDPOINT": test.sidecar, test.name: test.value}

@@ -327,6 +327,7 @@ func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 
 // admit waits for the server of member i of j, and then lets it be probed like the others.
 func (r *Runner) admit(ctx context.Context, j *Job, i int) {
+	defer j.failures.survive("waiting for a server")
 	m, since := j.Members[i], time.Now()
 	limit := j.Targets[i].WaitForReady
 	log := r.Log.With(zap.String("target", m.Name()))
