@@ -15,6 +15,10 @@ type Warning struct {
 	Derived    bool // repeats other fields of the [Result] in words: summaries of many results count those instead
 }
 
+// unbatch names the switches of the gateways that batch an answer most often. All of them, because of a chain of
+// gateways the answer names at most one.
+const unbatch = " (nginx: proxy_buffering off; HAProxy: option http-no-delay; see docs/servers.md, Gateways)"
+
 // Error returns the text.
 func (w Warning) Error() string { return w.Text }
 
@@ -43,14 +47,19 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	}
 	// Frames that were read late together may have been a burst as well: they count for how many are together, not as
 	// proof.
-	together := len(r.Tokens) - len(r.analysis().chunks)
+	chunks := r.analysis().chunks
+	together := len(r.Tokens) - len(chunks)
 	bursts := r.Bursts()
 	switch {
 	case r.Outcome == OK && r.OnePiece():
-		add(true, "the answer arrived in one piece: something buffers")
+		add(true, "the answer arrived in one piece: something buffers"+unbatch)
 	case bursts > 0 && 2*together >= len(r.Tokens):
-		const text = "%d of %d token frames arrived together with the one before: something batches them"
+		const text = "%d of %d token frames arrived together with the one before: something batches them" + unbatch
 		add(true, text, bursts, len(r.Tokens))
+	case len(chunks) > 0 && isHeldBack(chunks[0], len(r.Tokens)):
+		const text = "the first %d of %d token frames arrived together: something holds them back, and TTFT may be late" +
+			unbatch
+		add(true, text, chunks[0].frames, len(r.Tokens))
 	}
 	if r.Outcome != OK {
 		return list
@@ -98,6 +107,13 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 		add(true, text, r.Usage.Cached.N)
 	}
 	return list
+}
+
+// isHeldBack reports whether an answer's first chunk has a quarter of its token frames: a gateway then held the first
+// token back until a buffer was full, even if it lets the others go one by one. Two frames may be one step of
+// speculative decoding.
+func isHeldBack(first chunk, frames int) bool {
+	return !first.joined && first.frames > 2 && 4*first.frames >= frames
 }
 
 // lateReads returns which numbers are means, and which are missing, because the prober read late; empty if none is.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -11,6 +12,14 @@ import (
 func TestWarningsOfLateReads(t *testing.T) {
 	late := func(frames ...int) Timeline { return inReads(2*ms, 99*ms, frames...) }
 	batched := func(frames ...int) Timeline { return inReads(20*ms, ms/20, frames...) }
+	const switches = " (nginx: proxy_buffering off; HAProxy: option http-no-delay; see docs/servers.md, Gateways)"
+	const held = " token frames arrived together: something holds them back, and TTFT may be late" + switches
+	held25 := append([]int{25}, slices.Repeat([]int{1}, 75)...)
+	held24 := append([]int{24}, slices.Repeat([]int{1}, 75)...)
+	heldLate := inReads(20*ms, ms/20, 3, 1, 1, 1, 1, 1)
+	for i := range heldLate.Tokens[:3] {
+		heldLate.Tokens[i].Delay = 99 * ms
+	}
 	halfLate := inReads(ms, 99*ms, 5, 5)
 	for i := range halfLate.Tokens[5:] {
 		halfLate.Tokens[5+i].Delay = ms / 20
@@ -24,13 +33,24 @@ func TestWarningsOfLateReads(t *testing.T) {
 	}{
 		"each read on its own":  {late(1, 1, 1, 1), "", OK, FromUsage, nil},
 		"batched by the server": {batched(1, 2, 2), "", OK, FromUsage, nil},
+		"a quarter in the first packet": {batched(held25...), "", OK, FromUsage,
+			[]string{"the first 25 of 100" + held}},
+		"less than a quarter in the first packet": {batched(held24...), "", OK, FromUsage, nil},
+		"a quarter in a later packet":             {batched(1, 1, 1, 2, 1, 1), "", OK, FromUsage, nil},
+		"a quarter in the first packet of an answer that failed": {batched(3, 1, 1, 1), "", Truncated, FromUsage,
+			[]string{"the first 3 of 6" + held}},
+		"two frames of one step": {batched(2, 1, 1, 1), "", OK, FromUsage, nil},
+		"a quarter in the first packet, read late": {heldLate, "", OK, FromUsage, []string{
+			"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
+				"no TTFT, no max gap",
+		}},
 		"mostly batched": {batched(1, 4), "", OK, FromUsage,
-			[]string{"3 of 5 token frames arrived together with the one before: something batches them"}},
+			[]string{"3 of 5 token frames arrived together with the one before: something batches them" + switches}},
 		"a burst in an answer that failed": {batched(1, 4), "", WrongLength, FromUsage,
-			[]string{"3 of 5 token frames arrived together with the one before: something batches them"}},
+			[]string{"3 of 5 token frames arrived together with the one before: something batches them" + switches}},
 		"half read on time and half late": {halfLate, "", OK, FromUsage, []string{
 			"the prober read up to 99.0 ms late, and 5 tokens together with others, so that their ITL is a mean: no max gap",
-			"4 of 10 token frames arrived together with the one before: something batches them",
+			"4 of 10 token frames arrived together with the one before: something batches them" + switches,
 		}},
 		"joined, and no frame says how many tokens it has": {late(1, 1, 3, 1), "", OK, FromNothing, []string{
 			"the prober read up to 99.0 ms late, and 3 tokens together with others: no max gap",
