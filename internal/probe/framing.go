@@ -80,7 +80,7 @@ type look struct {
 
 // framing returns how the body is framed, by its first bytes.
 func (b *openBody) framing() framing {
-	const longest = 64 << 10 // bytes that are looked at
+	const longest = 4 << 10 // bytes that are looked at; no first line of a stream is longer
 	for {
 		found, known := framingOf(b.unread)
 		if known || b.err != nil || len(b.unread) >= longest {

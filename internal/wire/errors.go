@@ -105,7 +105,7 @@ func errorFieldsIn(object []byte) *errorFields {
 	eachField(object, func(key, value []byte) {
 		field := f.field(strings.ToLower(string(key)))
 		switch {
-		case field != nil && isEmptyValue(*field):
+		case field != nil && (len(*field) == 0 || !isEmptyValue(value)):
 			*field = value
 		case field == nil && bytes.HasSuffix(key, []byte("Exception")) && value[0] == '{':
 			f.exception = string(key)

@@ -33,10 +33,18 @@ var (
 // TooLong reports whether a reply says that prompt and answer are too long for the server. It returns the limits that
 // the reply names.
 func TooLong(reply []byte) (limits Limits, ok bool) {
+	reply = start(reply)
 	contexts := tooLong.FindAllSubmatch(reply, -1)
 	inputs := tooLongInput.FindAllSubmatch(reply, -1)
 	limits = Limits{Context: largestNumber(contexts), Input: largestNumber(inputs)}
 	return limits, len(contexts)+len(inputs) > 0
+}
+
+// start returns the part of a reply in which its words are looked for. What a server sends may be megabytes, and to match
+// a pattern takes about a millisecond for each KiB at worst.
+func start(reply []byte) []byte {
+	const longest = 16 << 10 // bytes
+	return reply[:min(len(reply), longest)]
 }
 
 // largestNumber returns the largest number in the first groups of some matches; 0 if there is none.
@@ -58,7 +66,7 @@ var noTemplate = regexp.MustCompile(`(?i)template not found|must provide a chat 
 
 // NoTemplate reports whether a reply says that the model has no chat template, so that it can only be asked for
 // completions.
-func NoTemplate(reply []byte) bool { return noTemplate.Match(reply) }
+func NoTemplate(reply []byte) bool { return noTemplate.Match(start(reply)) }
 
 // What servers say of a request if the status alone is misleading.
 var (
@@ -107,28 +115,28 @@ var (
 )
 
 // WrongModel reports whether a reply says that the server does not serve the model that was asked for.
-func WrongModel(reply []byte) bool { return wrongModel.Match(reply) }
+func WrongModel(reply []byte) bool { return wrongModel.Match(start(reply)) }
 
 // WantsHeader reports whether a reply says that the request lacks a header.
-func WantsHeader(reply []byte) bool { return wantsHeader.Match(reply) }
+func WantsHeader(reply []byte) bool { return wantsHeader.Match(start(reply)) }
 
 // BadKey reports whether a reply says, with whatever status, that the server does not accept the key. Without a
 // database, LiteLLM knows only its master key, and answers 400 to all others because it cannot look them up. Gemini
 // answers 400 to a wrong key.
-func BadKey(reply []byte) bool { return badKey.Match(reply) }
+func BadKey(reply []byte) bool { return badKey.Match(start(reply)) }
 
 // NoBackend reports whether a reply says, with whatever status, that a gateway has no server left to ask. LiteLLM
 // answers 429 once all of them failed, whatever the key.
-func NoBackend(reply []byte) bool { return noBackend.Match(reply) }
+func NoBackend(reply []byte) bool { return noBackend.Match(start(reply)) }
 
 // BrokenBackend reports whether a reply says, with a status of overload, that a gateway's server broke the connection.
-func BrokenBackend(reply []byte) bool { return brokenBackend.Match(reply) }
+func BrokenBackend(reply []byte) bool { return brokenBackend.Match(start(reply)) }
 
 // Loading reports whether a reply says that the server is still loading its model.
-func Loading(reply []byte) bool { return loading.Match(reply) && !failedLoading.Match(reply) }
+func Loading(reply []byte) bool { return loading.Match(start(reply)) && !failedLoading.Match(start(reply)) }
 
 // WantsTLS reports whether a reply says that the port speaks TLS, and was asked without.
-func WantsTLS(reply []byte) bool { return plainHTTP.Match(reply) }
+func WantsTLS(reply []byte) bool { return plainHTTP.Match(start(reply)) }
 
 // WantsCertificate reports whether a reply says that the client has to show a certificate.
-func WantsCertificate(reply []byte) bool { return wantsCertificate.Match(reply) }
+func WantsCertificate(reply []byte) bool { return wantsCertificate.Match(start(reply)) }
