@@ -35,7 +35,7 @@ var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 func isReservedLabel(name string) bool {
 	own := []string{
 		"target", "model", "prompt", "group", "api", "url", "server", "timestamps", "workload", "external_url", // of targets
-		"outcome", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
+		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
 		"version", "revision", "goversion", // of the program
 		"signal", "basis", // of rules
 		"job", "instance", "le", "quantile", "severity", "alertname",

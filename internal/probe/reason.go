@@ -60,17 +60,64 @@ func withReason(err, reason error) error {
 
 // withText returns err in other words, for the same reason.
 func withText(err error, text string) error {
-	reasons := []error{
-		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone,
-		ErrWrongModel, ErrListedModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway, ErrSpeaksTLS, ErrWantsCert,
-		ErrNothing, ErrNoFinish, ErrStuck, ErrEndedEarly, ErrProxy, ErrProxyKey, ErrLogin, ErrInvalidHTTP, ErrCoding,
-		ErrNoAnswer, ErrNoPlainAnswer,
-	}
-	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
+	i := slices.IndexFunc(reasons, func(r namedReason) bool { return errors.Is(err, r.reason) })
 	if i < 0 {
 		return errors.New(text)
 	}
-	return reasoned{text, reasons[i]}
+	return reasoned{text, reasons[i].reason}
+}
+
+// A namedReason is a reason with its name as a label value.
+type namedReason struct {
+	reason error
+	name   string
+}
+
+// reasons are all reasons. The list is only read.
+var reasons = []namedReason{
+	{ErrUnlimited, "unlimited"},
+	{ErrPieces, "pieces"},
+	{ErrTooLong, "too_long"},
+	{ErrNoTemplate, "no_template"},
+	{ErrNoModel, "no_model"},
+	{ErrModelGone, "model_gone"},
+	{ErrWrongModel, "wrong_model"},
+	{ErrWantsHeader, "wants_header"},
+	{ErrNoBackend, "no_backend"},
+	{ErrLoading, "loading"},
+	{ErrGateway, "gateway"},
+	{ErrSpeaksTLS, "speaks_tls"},
+	{ErrWantsCert, "wants_cert"},
+	{ErrListedModel, "listed_model"},
+	{ErrNothing, "nothing"},
+	{ErrNoFinish, "no_finish"},
+	{ErrStuck, "stuck"},
+	{ErrEndedEarly, "ended_early"},
+	{ErrProxy, "proxy"},
+	{ErrProxyKey, "proxy_key"},
+	{ErrLogin, "login"},
+	{ErrInvalidHTTP, "invalid_http"},
+	{ErrCoding, "coding"},
+	{ErrNoAnswer, "no_answer"},
+	{ErrNoPlainAnswer, "no_plain_answer"},
+}
+
+// Reasons returns the names of all reasons that a failure may have, without the empty one.
+func Reasons() []string {
+	var names []string
+	for _, r := range reasons {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// Reason returns the name of the reason of a failure, one of [Reasons]; empty if it is not known for certain.
+func (r *Result) Reason() string {
+	i := slices.IndexFunc(reasons, func(known namedReason) bool { return errors.Is(r.Err, known.reason) })
+	if i < 0 {
+		return ""
+	}
+	return reasons[i].name
 }
 
 // reasonIn returns why a server failed or rejected a request, by its words; nil if they do not say. A server that is

@@ -2,7 +2,11 @@ package probe
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 )
@@ -73,6 +77,27 @@ func TestAModelThatIsGone(t *testing.T) {
 				t.Errorf("it is known as %q afterwards", server)
 			}
 		})
+	}
+}
+
+// TestReasonsAreLabelValues holds that each reason has a name of its own, which a failure keeps whatever else its error
+// says.
+func TestReasonsAreLabelValues(t *testing.T) {
+	names := map[string]bool{"": true}
+	for i, name := range Reasons() {
+		r := &Result{Err: withText(fmt.Errorf("HTTP 500: %w", reasons[i].reason), "in other words")}
+		if names[name] || r.Reason() != name || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "" {
+			t.Errorf("reason %q of %v is called %q", name, reasons[i].reason, r.Reason())
+		}
+		names[name] = true
+	}
+	source := must(os.ReadFile("reason.go"))
+	declared := regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New`).FindAll(source, -1)
+	equal(t, "reasons with a name", len(declared), len(reasons))
+	for _, err := range []error{nil, errors.New("HTTP 500")} {
+		if got := (&Result{Err: err}).Reason(); got != "" {
+			t.Errorf("%v has the reason %q", err, got)
+		}
 	}
 }
 

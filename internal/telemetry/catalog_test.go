@@ -8,6 +8,7 @@ import (
 	"text/template"
 
 	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 //go:embed testdata/metrics.md.tmpl
@@ -29,7 +30,7 @@ func TestMetricsPage(t *testing.T) {
 	parsed := template.Must(template.New("metrics").Funcs(template.FuncMap{"brief": brief}).Parse(metricsPage))
 	err := parsed.Execute(&page, map[string]any{
 		"Histograms": ofTarget[Histogram], "Counters": ofTarget[Counter], "Gauges": gauges, "Info": gauges[info].Labels,
-		"Prober": inScope[ScopeProber], "GenAI": inScope[ScopeGenAI],
+		"Reasons": probe.Reasons(), "Prober": inScope[ScopeProber], "GenAI": inScope[ScopeGenAI],
 		"Scale": exponentialScale, "Size": nativeBuckets,
 	})
 	if err != nil {

@@ -96,6 +96,20 @@ func timestampGauges() []Instrument {
 			Help:       "Unix time in seconds at which the last successful probe ended. No sample before the first.",
 			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastSuccess }),
 		},
+		{
+			Name:  "llm.probe.last_failure_timestamp",
+			Unit:  "s",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Labels: []Label{
+				{Name: "outcome", Values: texts(probe.Outcomes()[1:])},
+				{Name: "status", From: "HTTP status of the answer; empty if there was none"},
+				{Name: "reason", From: "why, one of [probe.Reasons]; empty if it is not known for certain"},
+			},
+			Help: "Unix time in seconds at which the last failed probe ended. The labels say how it failed. Each target has " +
+				"one series. No sample before the first failure.",
+			fromTarget: lastFailure,
+		},
 	}
 }
 
@@ -139,6 +153,13 @@ func settingGauges() []Instrument {
 				"The value is always 1.",
 			fromTarget: gaugeOf(func(targetState) float64 { return 1 }),
 		},
+	}
+}
+
+// lastFailure observes when a target last failed, and how.
+func lastFailure(s targetState, observe func(sample)) {
+	if !s.lastFailure.IsZero() {
+		observe(sample{labels: s.howItFailed, value: unixSeconds(s.lastFailure)})
 	}
 }
 

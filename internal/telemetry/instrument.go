@@ -67,7 +67,7 @@ type Label struct {
 
 // ownLabels are the values of an instrument's own labels, in their order and without info labels. They distinguish
 // the series that a target has of the instrument.
-type ownLabels [2]string
+type ownLabels [3]string
 
 // A sample is one value of a series.
 type sample struct {

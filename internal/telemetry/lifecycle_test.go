@@ -81,6 +81,29 @@ func TestTimestampsAreThoseOfTheLastTokens(t *testing.T) {
 			`url="https://llm.example:8443/v1",workload="w"} 1`)
 }
 
+// TestTheLastFailureHasItsReason holds that a target has one series of its last failure, which says how it failed, and
+// that a failure that ended before it changes nothing.
+func TestTheLastFailureHasItsReason(t *testing.T) {
+	const failed = "llm_probe_last_failure_timestamp_seconds"
+	at := func(labels string, r *probe.Result) string {
+		return failed + `{model="llama",` + labels + `,target="a"} ` + number(unixSeconds(r.Start.Add(r.Elapsed)))
+	}
+	r := afterSuccess(t)
+	r.expect(t, failed)
+	r.Record(stalled())
+	r.expect(t, failed, at(`outcome="stalled",prompt="cold",reason="",status="200"`, stalled()))
+	noBackend := with(refused(), func(r *probe.Result) {
+		r.Start = day().Add(time.Minute)
+		r.Outcome, r.Status, r.Err = probe.ServerError, 503, probe.ErrNoBackend
+	})
+	r.Record(noBackend)
+	r.Record(refused())
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = day().Add(2 * time.Minute) }))
+	r.expect(t, failed, at(`outcome="server_error",prompt="cold",reason="no_backend",status="503"`, noBackend))
+	r.setChanged(func(d *probe.Description) { d.Prompt = "warm" })
+	r.expect(t, failed)
+}
+
 func TestAnotherModelStartsNewSeries(t *testing.T) {
 	r := afterSuccess(t)
 	r.setChanged(func(d *probe.Description) { d.Model = "qwen" })

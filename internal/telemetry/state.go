@@ -3,6 +3,7 @@ package telemetry
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -16,6 +17,8 @@ type targetState struct {
 	lastProbe     time.Time
 	lastAvailable time.Time
 	lastSuccess   time.Time
+	lastFailure   time.Time
+	howItFailed   ownLabels // of the last failure: outcome, HTTP status and reason
 
 	certExpiry time.Time // earliest expiry in the server's certificate chain; zero if unknown
 	hasWorked  bool      // a probe of the target succeeded, whatever model it had then
@@ -45,16 +48,29 @@ func (s *targetState) update(r *probe.Result) {
 	if r.Available(s.hasWorked) && end.After(s.lastAvailable) {
 		s.lastAvailable = end
 	}
-	if r.Outcome == probe.OK {
+	switch {
+	case r.Outcome == probe.OK:
 		s.hasWorked = true
 		if end.After(s.lastSuccess) {
 			s.lastSuccess = end
 		}
+	case end.After(s.lastFailure):
+		s.lastFailure = end
+		s.howItFailed = failureLabels(r)
 	}
 	if !r.CertExpiry.IsZero() {
 		s.certExpiry = r.CertExpiry
 	}
 	s.target.Timestamps = cmp.Or(r.Timestamps, s.target.Timestamps)
+}
+
+// failureLabels returns the labels of a failure. The status is empty if there was none.
+func failureLabels(r *probe.Result) ownLabels {
+	status := ""
+	if r.Status > 0 {
+		status = strconv.Itoa(r.Status)
+	}
+	return ownLabels{string(r.Outcome), status, r.Reason()}
 }
 
 // objectiveNames returns the names of a target's objectives as label values.
