@@ -100,10 +100,14 @@ func (a *answer) addArrival(at stream.Timestamp, n int) {
 }
 
 // total returns the usage of the whole answer: the sum of the frames' token ids where the server did not count, and the
-// tokens of the whole prompt.
+// tokens of the whole prompt. That no token was generated is no count either if some came: gateways fill in zeros for a
+// usage that they do not know.
 func (a *answer) total() wire.Usage {
 	u := a.result.Usage
 	frames := len(a.result.Tokens)
+	if frames > 0 && u.Generated().N == 0 {
+		u.Output, u.Total = wire.Count{}, wire.Count{}
+	}
 	if !u.Generated().Known && frames > 0 && a.tokens.byIDs == frames {
 		u.Output = wire.Tokens(a.tokens.reported)
 	}
@@ -167,7 +171,8 @@ type tokenCount struct {
 // frame: not without a choice, nor if it is the answer's first usage and comes with or after the finish reason.
 func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth int) {
 	usage = d.Usage
-	if d.Early && c.estimates {
+	noCount := usage.Prompt.N == 0 // no prompt is empty: the server does not count it
+	if noCount || d.Early && c.estimates {
 		usage.Prompt = wire.Count{}
 	}
 	total := usage.Generated()
