@@ -20,11 +20,12 @@ type answer struct {
 	result   *Result
 	question Question
 
-	frames  int  // read, tokens in them or not
-	refused bool // some frame holds a refusal
-	tokens  tokenCount
-	whole   wholeText
-	text    keptText
+	frames   int  // read, tokens in them or not
+	refused  bool // some frame holds a refusal
+	answered bool // some frame holds text of the answer
+	tokens   tokenCount
+	whole    wholeText
+	text     keptText
 
 	serverErr   *wire.ServerError // the first error that the server reported in a frame
 	serverErrAt time.Duration     // when it came, since the start
@@ -58,10 +59,15 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	usage, grown := a.tokens.grow(d, r.Finish != "")
 	r.Usage = r.Usage.Merge(usage)
 	text := d.Text
-	if d.Whole {
+	switch {
+	case d.Whole:
 		text = a.whole.addition(d)
+	case len(d.Repeated) > 0 && !a.answered: // the pieces were not sent
+		text = d.Repeated
+		a.tokens.lumped = true
 	}
 	a.refused = a.refused || d.Refusal
+	a.answered = a.answered || len(text) > 0
 	r.Reasoned = r.Reasoned || len(d.Reasoning) > 0
 	isToken := grown > 0 || d.Tokens > 0 || len(text)+len(d.Reasoning) > 0
 	if !isToken {
@@ -165,6 +171,7 @@ type tokenCount struct {
 	byIDs    int  // token frames whose tokens are token ids
 	ids      int  // tokens reported by ids since usage last grew
 	reported int  // tokens reported in all frames
+	lumped   bool // a frame has what should have come in pieces
 }
 
 // grow returns the usage of a frame, and by how many generated tokens it grew, where that is evidence of tokens in this
@@ -223,7 +230,7 @@ func (c *tokenCount) source(frames int, total wire.Count, finish string) Source 
 		return FromUsage
 	case c.byUsage+c.byIDs == frames:
 		return FromIDs
-	case total.Known && isOneEach:
+	case total.Known && isOneEach && !c.lumped:
 		return FromTotal
 	}
 	return FromNothing

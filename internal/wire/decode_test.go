@@ -28,6 +28,7 @@ func meaning(d Delta) string {
 	l.add(d.Role, "role without text")
 	l.add(d.Whole, "the whole answer so far")
 	l.add(len(d.Text) > 0, "text %q", d.Text)
+	l.add(len(d.Repeated) > 0, "repeats %q", d.Repeated)
 	l.add(d.Refusal, "refused")
 	l.add(len(d.Reasoning) > 0, "reasoning %q", d.Reasoning)
 	l.add(d.Finish != "", "finish %s", d.Finish)

@@ -67,11 +67,34 @@ func readResponse(frame []byte) Delta {
 		d.Refusal = string(kind) == "refusal" && len(d.Text) > 0
 	}
 	switch string(event) {
+	case "output_text.done", "refusal.done", "function_call_arguments.done":
+		d.repeatPart(frame)
+	case "output_item.done":
+		d.repeatItem(memberOf(frame, "item"))
 	case "completed", "incomplete", "failed", "cancelled":
 		d.End = true
 		d.addResponse(memberOf(frame, "response"), event)
 	}
 	return d
+}
+
+// repeatPart adds the text of a part of the answer that is done, which a gateway may send without the pieces before it.
+func (d *Delta) repeatPart(part []byte) {
+	refusal := stringIn(memberOf(part, "refusal"))
+	d.Refusal = d.Refusal || len(refusal) > 0
+	for _, text := range [][]byte{stringIn(memberOf(part, "text")), refusal, stringIn(memberOf(part, "arguments"))} {
+		d.Repeated = appendText(d.Repeated, text)
+	}
+}
+
+// repeatItem adds the texts of an item that is done: those of a message's parts, or the arguments of a call.
+func (d *Delta) repeatItem(item []byte) {
+	switch string(stringIn(memberOf(item, "type"))) {
+	case "message":
+		eachElement(memberOf(item, "content"), d.repeatPart)
+	case "function_call":
+		d.repeatPart(item)
+	}
 }
 
 // addResponse adds what the last event says about the whole answer. The status is believed more than the event: vLLM
@@ -81,6 +104,7 @@ func (d *Delta) addResponse(response, event []byte) {
 	if isSet(failure) {
 		d.Err = readError(failure, 0)
 	}
+	eachElement(memberOf(response, "output"), d.repeatItem)
 	eachField(memberOf(response, "usage"), d.Usage.add)
 	d.setReason(event)
 	d.setFinish(memberOf(response, "status"))

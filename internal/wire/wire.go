@@ -23,6 +23,7 @@ type Delta struct {
 	Role      bool   // the frame names a role and has no text: it is not a token, whatever its usage says
 	Text      []byte // visible output, with tool calls and refusals
 	Whole     bool   // Text may be the whole answer so far: it is if it begins with all text of earlier frames
+	Repeated  []byte // text that earlier frames brought in pieces: it is news only if none of them did
 	Reasoning []byte // text that the model thought: generated tokens too, so that it counts for TTFT
 	Refusal   bool   // some of Text is a refusal
 	Finish    string // the server's finish reason, on the frame that carries it
