@@ -309,7 +309,7 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	case "ping", "pong", "heartbeat", "keepalive", "keep-alive", "keep_alive":
 		return wire.Delta{}, nil
 	}
-	delta, err := x.target.Dialect.Decode(frame.Data)
+	delta, err := x.target.Dialect.Decode(x.target.Dialect.Typed(frame.Event, frame.Data))
 	hasAnswer := len(delta.Text)+len(delta.Reasoning) > 0
 	if frame.Event == "error" && (err != nil || delta.Err == nil && !hasAnswer) {
 		return wire.Delta{Err: wire.ParseErrorEvent(frame.Data)}, nil

@@ -13,6 +13,7 @@ var anthropic = &Dialect{
 	Fields:    []Field{FieldTemperature},
 	body:      messagesBody,
 	read:      readMessages,
+	named:     true,
 	keyHeader: "x-api-key",
 	version:   "2023-06-01",
 	tokenizer: Server.messagesTokenizer,

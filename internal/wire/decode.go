@@ -45,3 +45,23 @@ func (d *Dialect) decodeObject(data []byte) Delta {
 	}
 	return delta
 }
+
+// Typed returns the data of an event with the event's name as their type, if the dialect's frames have types and these
+// data have none: the clients of Anthropic read it from either.
+func (d *Dialect) Typed(event string, data []byte) []byte {
+	usual := bytes.HasPrefix(data, []byte(`{"type":`))
+	if !d.named || event == "" || usual || !json.Valid(data) {
+		return data
+	}
+	fields, isObject := bytes.CutPrefix(bytes.TrimSpace(data), []byte("{"))
+	if !isObject || memberOf(data, "type") != nil {
+		return data
+	}
+	name, _ := json.Marshal(event) // a string always becomes JSON
+	typed := append([]byte(`{"type":`), name...)
+	fields = bytes.TrimSpace(fields)
+	if fields[0] != '}' {
+		typed = append(typed, ',')
+	}
+	return append(typed, fields...)
+}

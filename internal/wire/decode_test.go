@@ -21,6 +21,32 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+func TestTypesOfEvents(t *testing.T) {
+	for _, test := range []struct {
+		dialect           *Dialect
+		event, data, want string
+	}{
+		{anthropic, "message_stop", `{}`, `{"type":"message_stop"}`},
+		{anthropic, "message_stop", ` { } `, `{"type":"message_stop"}`},
+		{anthropic, "content_block_delta", `{"index":0}`, `{"type":"content_block_delta","index":0}`},
+		{anthropic, "content_block_delta", `{"index":0,"type":"ping"}`, `{"index":0,"type":"ping"}`},
+		{anthropic, "content_block_delta", `{"delta":{"type":"text_delta"}}`,
+			`{"type":"content_block_delta","delta":{"type":"text_delta"}}`},
+		{anthropic, `a"b`, `{"index":0}`, `{"type":"a\"b","index":0}`},
+		{anthropic, "", `{"index":0}`, `{"index":0}`},
+		{anthropic, "error", `{"index":`, `{"index":`},
+		{anthropic, "error", `[1]`, `[1]`},
+		{anthropic, "error", ``, ``},
+		{responses, "response.completed", `{"response":{}}`, `{"response":{}}`},
+		{chat, "message", `{"choices":[]}`, `{"choices":[]}`},
+	} {
+		got := string(test.dialect.Typed(test.event, []byte(test.data)))
+		if got != test.want {
+			t.Errorf("%s, event %q, %s: %s, want %s", test.dialect.Name, test.event, test.data, got, test.want)
+		}
+	}
+}
+
 // meaning returns what a delta says, in words.
 func meaning(d Delta) string {
 	var l words

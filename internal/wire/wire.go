@@ -46,6 +46,7 @@ type Dialect struct {
 	keys      map[Field]string         // its own names for some fields
 	inside    string                   // the object that holds the fields, with a dot; empty: the request itself
 	read      func(frame []byte) Delta // reads a frame that is a JSON object
+	named     bool                     // an event's name is the type of its frame, if that has none
 	keyHeader string                   // header for the API key; empty: Authorization
 	version   string                   // default of the header with the API's version; empty: there is no such header
 	tokenizer func(s Server) Tokenizer // returns the route that counts tokens; there is none if it is nil or has no path
