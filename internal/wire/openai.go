@@ -103,8 +103,9 @@ func readChunk(frame []byte) Delta {
 			eachElement(value, d.addChoice)
 		case "usage", "usage_metadata", "usageMetadata": // the last two are Gemini's, which some gateways pass on
 			eachField(value, d.Usage.add)
-		case "x_groq": // Groq has usage here, in its last frame
+		case "x_groq": // Groq has usage here, in its last frame, or why it stopped the stream
 			eachField(memberOf(value, "usage"), d.Usage.add)
+			d.Err = readError(memberOf(value, "error"), 0)
 		case "timings": // llama-server, in its last frame
 			d.Usage = d.Usage.Merge(timings(value))
 		}
