@@ -42,20 +42,35 @@ func question(maxTokens int) Question {
 	return Question{Ask: wire.Ask{Prompt: "p", MaxTokens: maxTokens, CacheSalt: "s"}}
 }
 
-// TestMemberLearns holds what a member remembers of a server's answers: fields that it rejects, at start only and not
-// where that does not help; whether it obeys the length asked; and that a server which was not up yet is asked again
-// what it is when it does not know the path or the model.
-func TestMemberLearns(t *testing.T) {
-	strict := func(w http.ResponseWriter, r *http.Request) {
+// strictServer answers a request that has none of three fields, and refuses any other for one field after another.
+func strictServer(refuse func(field string) http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		body := string(must(io.ReadAll(r.Body)))
 		for _, field := range []string{"continuous_usage_stats", "cache_salt", "min_tokens"} {
 			if strings.Contains(body, field) {
-				reply(422, fmt.Sprintf(`{"message":"[{'type': 'extra_forbidden', 'loc': ('body', '%s')}]"}`, field))(w, r)
+				refuse(field)(w, r)
 				return
 			}
 		}
 		twoIn(2*ms).stream(w, r)
 	}
+}
+
+// TestMemberLearns holds what a member remembers of a server's answers: fields that it rejects, at start only and not
+// where that does not help; whether it obeys the length asked; and that a server which was not up yet is asked again
+// what it is when it does not know the path or the model.
+func TestMemberLearns(t *testing.T) {
+	strict := strictServer(func(field string) http.HandlerFunc {
+		return reply(422, fmt.Sprintf(`{"message":"[{'type': 'extra_forbidden', 'loc': ('body', '%s')}]"}`, field))
+	})
+	inStream := strictServer(func(field string) http.HandlerFunc {
+		const refusal = `{"error":{"message":"Unrecognized argument: %s","type":"invalid_request_error","code":400}}`
+		return after(0, fmt.Sprintf(refusal, field)).stream
+	})
+	typeError := strictServer(func(field string) http.HandlerFunc {
+		return reply(500, fmt.Sprintf(`{"error":{"message":"create() got an unexpected keyword argument '%s'"}}`, field))
+	})
+	failing := reply(500, `{"error":{"message":"cache_salt, min_tokens: engine is dead"}}`)
 	exact := after(ms, counted(1)).then(ms, counted(2), limit, done).stream
 	early, clamped := after(ms, counted(1), stop, done).stream, after(ms, counted(1), limit, done).stream
 	long := tokens(3, ms).then(0, limit, usage(80, 3), done).stream
@@ -70,6 +85,11 @@ func TestMemberLearns(t *testing.T) {
 	}{
 		"rejected fields": {false, []http.HandlerFunc{strict, strict}, []Outcome{OK, OK}, 4 + 1,
 			[]wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}},
+		"fields rejected within a stream": {false, []http.HandlerFunc{inStream, inStream}, []Outcome{OK, OK}, 4 + 1,
+			[]wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}},
+		"fields that a function does not know": {false, []http.HandlerFunc{typeError, typeError}, []Outcome{OK, OK}, 4 + 1,
+			[]wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}},
+		"a failure that names fields": {false, []http.HandlerFunc{failing, exact}, []Outcome{ServerError, OK}, 0, nil},
 		"a rejection for another reason": {false, []http.HandlerFunc{ill, exact},
 			[]Outcome{Rejected, OK}, 2 + 1, nil},
 		"a rejection after an answer": {false, []http.HandlerFunc{exact, ill},

@@ -58,7 +58,14 @@ func (m *Member) restore(omitted []wire.Field) {
 	})
 }
 
-// isRefused reports whether the server rejected the request as invalid.
+// isRefused reports whether the server rejected the request as invalid: by its status, within a stream that had begun,
+// or as a failure of its own, if it is written in Python and did not know an argument.
 func isRefused(r *Result) bool {
-	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
+	switch {
+	case r.Status == http.StatusBadRequest, r.Status == http.StatusUnprocessableEntity:
+		return true
+	case r.Status == http.StatusOK:
+		return r.Outcome == Rejected
+	}
+	return r.Status >= http.StatusInternalServerError && wire.UnknownArgument(r.rejected)
 }

@@ -133,10 +133,19 @@ func NoBackend(reply []byte) bool { return noBackend.Match(start(reply)) }
 func BrokenBackend(reply []byte) bool { return brokenBackend.Match(start(reply)) }
 
 // Loading reports whether a reply says that the server is still loading its model.
-func Loading(reply []byte) bool { return loading.Match(start(reply)) && !failedLoading.Match(start(reply)) }
+func Loading(reply []byte) bool {
+	return loading.Match(start(reply)) && !failedLoading.Match(start(reply))
+}
 
 // WantsTLS reports whether a reply says that the port speaks TLS, and was asked without.
 func WantsTLS(reply []byte) bool { return plainHTTP.Match(start(reply)) }
 
 // WantsCertificate reports whether a reply says that the client has to show a certificate.
 func WantsCertificate(reply []byte) bool { return wantsCertificate.Match(start(reply)) }
+
+// UnknownArgument reports whether a reply says, with whatever status, that a function of the server does not know an
+// argument. LiteLLM and others that hand fields of a request to a function answer 500 to one that is unknown.
+func UnknownArgument(reply []byte) bool { return unknownArgument.Match(start(reply)) }
+
+// unknownArgument matches Python's TypeError, and pydantic's words for the same.
+var unknownArgument = regexp.MustCompile(`(?i)unexpected keyword argument`)
