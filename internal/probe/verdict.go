@@ -157,6 +157,10 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	}
 	status := resp.StatusCode
 	detail := wire.Describe(body, strconv.Itoa(status))
+	inHeader := wire.HeaderError(resp.Header)
+	if inHeader != nil && (detail == "" || inHeader.Message == "") { // the words of OAuth are those of the body again
+		detail = join(inHeader.Error(), detail)
+	}
 	reason := reasonIn(status, body)
 	gateway := gatewayOf(resp, body)
 	isAlone := status == http.StatusServiceUnavailable && ownFailure.MatchString(gateway)
@@ -181,7 +185,7 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 		detail = join(gateway+" answered, not the model server", detail)
 	}
 	text := join(fmt.Sprintf("HTTP %d", status), detail)
-	v = verdict{outcome: outcomeOf(status, body, reason), err: withReason(errors.New(text), reason)}
+	v = verdict{outcome: outcomeOf(status, body, inHeader, reason), err: withReason(errors.New(text), reason)}
 	v.status = status
 	isPause := status == http.StatusServiceUnavailable || v.outcome == RateLimited || v.outcome == Overloaded
 	if isPause {
@@ -264,11 +268,14 @@ func retryAfter(header http.Header) time.Duration {
 	return max(0, time.Until(at))
 }
 
-// outcomeOf returns what an answer without success means: by its status, except where its words say that this is
-// misleading.
-func outcomeOf(status int, body []byte, reason error) Outcome {
+// outcomeOf returns what an answer without success means: by its status, except where its words or those in its header
+// say that this is misleading.
+func outcomeOf(status int, body []byte, inHeader *wire.ServerError, reason error) Outcome {
 	class := wire.OtherError
 	e := wire.ParseError(body)
+	if e == nil {
+		e = inHeader
+	}
 	if e != nil && status != http.StatusPaymentRequired {
 		class = e.ClassOfWords()
 	}

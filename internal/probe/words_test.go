@@ -11,9 +11,36 @@ import (
 
 // from makes a server say who it is.
 func from(name string, server http.HandlerFunc) http.HandlerFunc {
+	return withHeader("Server", name, server)
+}
+
+// withHeader makes a server send a header as well.
+func withHeader(name, value string, server http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Server", name)
+		w.Header().Set(name, value)
 		server(w, r)
+	}
+}
+
+// TestWordsInHeaders holds that what a header alone says is shown, once.
+func TestWordsInHeaders(t *testing.T) {
+	const challenge = `Bearer error="invalid_token", error_description="The token expired"`
+	for name, test := range map[string]struct {
+		server http.HandlerFunc
+		want   Outcome
+		text   string
+	}{
+		"OAuth without a body": {withHeader("WWW-Authenticate", challenge, answers(401, "", "")), Unauthorized,
+			"HTTP 401: invalid_token: The token expired"},
+		"OAuth with a body": {withHeader("WWW-Authenticate", challenge, reply(401, `{"error":"The token expired"}`)),
+			Unauthorized, "HTTP 401: The token expired"},
+		"AWS": {withHeader("X-Amzn-ErrorType", "ThrottlingException:http://a/", reply(400, `{"message":"slow down"}`)),
+			RateLimited, "HTTP 400: ThrottlingException: slow down"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, test.server)
+			endsAs(t, target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 3}), test.want, test.text)
+		})
 	}
 }
 
@@ -85,6 +112,10 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 			`"status":400}}`), Filtered, nil},
 		"Bedrock's quota": {reply(400, `{"__type":"com.amazon#ServiceQuotaExceededException","message":"slow"}`),
 			RateLimited, nil},
+		"Bedrock's validation, in the header": {withHeader("X-Amzn-Errortype", "ValidationException",
+			reply(400, `{"message":"Malformed input request"}`)), Rejected, nil},
+		"Bedrock's rate, in a gateway's words": {reply(500, `{"detail":"An error occurred (ThrottlingException) when calling `+
+			`the ConverseStream operation: Too many requests"}`), RateLimited, nil},
 		"Google's quota": {reply(403, `{"error":{"code":403,"message":"m","status":"RESOURCE_EXHAUSTED"}}`),
 			RateLimited, nil},
 		"Moonshot's engine": {reply(429, `{"error":{"message":"m","type":"engine_overloaded_error"}}`), Overloaded, nil},

@@ -45,11 +45,17 @@ func (e *ServerError) Class() ErrorClass {
 // ClassOfWords returns whose fault an error is by the words of its type and code, which are right where a status is
 // misleading; OtherError if they do not say.
 func (e *ServerError) ClassOfWords() ErrorClass {
-	if e.vendor != OtherError {
+	switch {
+	case e.vendor != OtherError:
 		return e.vendor
+	case botoThrottled.MatchString(e.Message):
+		return RateLimit
 	}
 	return max(classIn(codePatterns, e.Code), classIn(codePatterns, e.Type))
 }
+
+// botoThrottled matches the words of AWS's client, which gateways before Bedrock pass on with the code 500.
+var botoThrottled = regexp.MustCompile(`An error occurred \((Throttl|TooManyRequests|ServiceQuota)\w*\)`)
 
 // A classPattern matches the words of a class.
 type classPattern struct {

@@ -38,6 +38,29 @@ func TestReplies(t *testing.T) {
 
 // TestDescribe holds what is shown of an answer that should have been a stream: a page by its title and text, all of it
 // by its beginning and how long it is.
+func TestErrorsInHeaders(t *testing.T) {
+	for _, test := range []struct{ name, value, want string }{
+		{"X-Amzn-Errortype", "ThrottlingException", "ThrottlingException"},
+		{"X-Amzn-Errortype", "ThrottlingException:http://internal.amazon.com/coral/", "ThrottlingException"},
+		{"X-Amzn-Errortype", "com.amazon.coral#AccessDeniedException", "AccessDeniedException"},
+		{"Www-Authenticate", `Bearer realm="a", error="invalid_token", error_description="The token expired"`,
+			"invalid_token: The token expired"},
+		{"Www-Authenticate", `Bearer error_description="The token expired"`, "The token expired"},
+		{"Www-Authenticate", `Bearer realm="a"`, ""},
+		{"X-Amzn-Errortype", "", ""},
+		{"X-Error", "ThrottlingException", ""},
+	} {
+		e := HeaderError(map[string][]string{test.name: {test.value}})
+		got := ""
+		if e != nil {
+			got = e.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: %s: %q, want %q", test.name, test.value, got, test.want)
+		}
+	}
+}
+
 func TestDescribe(t *testing.T) {
 	long := strings.Repeat("é", 400)
 	for _, test := range []struct{ body, status, want string }{

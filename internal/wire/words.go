@@ -28,6 +28,34 @@ func Describe(body []byte, status string) string {
 	return shorten(strings.Join(strings.Fields(string(body)), " "))
 }
 
+// HeaderError reads the error that a header with canonical keys names; nil if there is none. AWS puts the class of an
+// error there, and servers of OAuth 2.0 (RFC 6750) all that they say.
+func HeaderError(header map[string][]string) *ServerError {
+	for _, kind := range header["X-Amzn-Errortype"] { // with a URL in front of it, or behind
+		kind, _, _ = strings.Cut(kind, ":")
+		_, kind = cutLast(kind, "#")
+		if kind != "" {
+			return &ServerError{Type: shorten(kind)}
+		}
+	}
+	e := &ServerError{}
+	challenges := strings.Join(header["Www-Authenticate"], ", ")
+	for _, field := range bearerError.FindAllStringSubmatch(challenges, -1) {
+		if field[1] == "" {
+			e.Type = shorten(field[2])
+		} else {
+			e.Message = shorten(field[2])
+		}
+	}
+	if *e == (ServerError{}) {
+		return nil
+	}
+	return e
+}
+
+// bearerError matches a field of a challenge that says what is wrong.
+var bearerError = regexp.MustCompile(`\berror(_description)?="([^"]*)"`)
+
 // ParseErrorEvent reads the data of an event that is called an error, whatever they are.
 func ParseErrorEvent(data []byte) *ServerError {
 	e := ParseError(data)
