@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -21,7 +22,8 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 	case data[0] == '{' && json.Valid(data):
 		return d.decodeObject(data), nil
 	}
-	failure := ParseError(data)
+	lastLine := data[bytes.LastIndexByte(data, '\n')+1:] // a gateway that gives up within a frame goes on there
+	failure := cmp.Or(ParseError(data), ParseError(lastLine))
 	if failure == nil && (isProxyError(data) || IsPage(data)) {
 		failure = &ServerError{Message: Describe(data, "")}
 	}
