@@ -100,8 +100,9 @@ var messagePatterns = []classPattern{
 		`|^overloaded\b`)},
 }
 
-// modelOverloaded matches what TGI says, with the code 422, and Google.
-var modelOverloaded = regexp.MustCompile(`(?i)^(the )?model is (currently )?overloaded`)
+// modelOverloaded matches what TGI says, with the code 422, Google, and Groq, with the code 503.
+var modelOverloaded = regexp.MustCompile(`(?i)^(the )?model is (currently )?overloaded` +
+	`|^over_capacity\b|\bis (currently |temporarily )?over capacity`)
 
 // invalidType matches the types and codes of errors that are the request's fault: of OpenAI and Anthropic, of vLLM and
 // SGLang, of TGI, of AWS and Google.

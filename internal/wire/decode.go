@@ -31,6 +31,9 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 		return Delta{Err: failure}, nil
 	}
 	words := ""
+	if bytes.HasPrefix(data, []byte("data:")) {
+		words = `, but begin with another "data:": something frames the stream twice`
+	}
 	if ParseWords(data) != nil || awakeWords.Match(data) {
 		words = ": " + Describe(data, "")
 	}

@@ -49,7 +49,7 @@ func readOllama(frame []byte) Delta {
 			done = string(value) == "true"
 		case "done_reason":
 			d.setFinish(value)
-		case "prompt_eval_count", "eval_count":
+		case "prompt_eval_count", "prompt_eval_cached_count", "eval_count":
 			d.Usage.add(key, value)
 		}
 	})

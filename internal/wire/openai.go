@@ -163,7 +163,8 @@ func (d *Delta) addMessage(message []byte) {
 		switch string(key) {
 		case "content":
 			visible, inContent = contentIn(value, 0)
-		case "reasoning", "reasoning_content", "reasoning_text", "thinking", "thought", "thoughts":
+		case "reasoning", "reasoning_content", "reasoning_text", "reasoning_summary", "thinking", "thought",
+			"thoughts":
 			reasoning = firstText(reasoning, value)
 			isThought = isThought || string(key) == "thought" && string(value) == "true"
 		case "reasoning_details", "thinking_blocks", "reasoning_steps": // OpenRouter; LiteLLM; Perplexity
@@ -175,7 +176,10 @@ func (d *Delta) addMessage(message []byte) {
 			d.Text = appendText(d.Text, refusal)
 			d.Refusal = d.Refusal || len(refusal) > 0
 		case "tool_calls":
-			eachElement(value, func(call []byte) { d.addCall(memberOf(call, "function")) })
+			eachElement(value, func(call []byte) {
+				d.addCall(memberOf(call, "function"))
+				d.addCall(memberOf(call, "custom"))
+			})
 		case "function_call":
 			d.addCall(value)
 		case "usage":
@@ -206,7 +210,8 @@ func firstText(text, value []byte) []byte {
 // addCall adds the text of a function call.
 func (d *Delta) addCall(function []byte) {
 	eachField(function, func(key, value []byte) {
-		if string(key) == "name" || string(key) == "arguments" {
+		switch string(key) {
+		case "name", "arguments", "input": // the last one is a custom tool's
 			d.Text = appendText(d.Text, stringIn(value))
 		}
 	})

@@ -101,7 +101,7 @@ func (d *Delta) repeatItem(item []byte) {
 // calls every answer completed.
 func (d *Delta) addResponse(response, event []byte) {
 	failure := memberOf(response, "error")
-	if isSet(failure) {
+	if !isEmptyValue(failure) {
 		d.Err = readError(failure, 0)
 	}
 	eachElement(memberOf(response, "output"), d.repeatItem)

@@ -64,7 +64,8 @@ func (u *Usage) addCount(key, value []byte) {
 	case "total_tokens", "totalTokens", "totalTokenCount":
 		u.Total = u.Total.larger(countIn(value))
 	case "cached_tokens", "cache_read_input_tokens", "cache_read_tokens",
-		"prompt_cache_hit_tokens", // DeepSeek
+		"prompt_cache_hit_tokens",  // DeepSeek
+		"prompt_eval_cached_count", // Ollama
 		"cacheReadInputTokens", "cachedContentTokenCount":
 		u.Cached = u.Cached.larger(countIn(value))
 	case "cache_creation_input_tokens", "cache_write_input_tokens", "cache_creation_tokens", "cache_write_tokens",
