@@ -50,6 +50,9 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	if d.Err != nil && a.serverErr == nil {
 		a.serverErr, a.serverErrAt = d.Err, since
 	}
+	if r.answeredBy == "" {
+		r.answeredBy = string(d.Model)
+	}
 	if d.Finish != "" {
 		if r.Finish == "" {
 			r.FinishedAt = since

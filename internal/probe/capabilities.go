@@ -14,6 +14,7 @@ type Capabilities struct {
 	Omit        []wire.Field // fields that it rejects
 	Answered    bool         // a probe succeeded
 	Stale       bool         // it may be another server by now, and is asked again what it is
+	AnsweredBy  string       // the model that answered last, by the name in the answer
 	Doubted     bool         // a probe failed as if the server had ended: another one may be there by now
 	Prompt      wire.Count   // the tokens that it counted of the last prompt
 	Looked      time.Time    // when it was asked for its type and models last; zero: never

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -114,23 +115,30 @@ func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	m.learnFindings(found)
 }
 
-// lookAfterFailure asks the server again what it is after the first answer that follows a failure: it may have been
-// restarted with another model, and some servers take every model's name for theirs. Then the answer is of that model.
-func (m *Member) lookAfterFailure(ctx context.Context, r *Result) {
+// lookAfterChange asks the server again what it is after the first answer that follows a failure, or that another model
+// gave: it may have been restarted with another one, and some servers take every model's name for theirs. Then the
+// answer is of that model.
+func (m *Member) lookAfterChange(ctx context.Context, r *Result) {
 	mayHaveEnded := []Outcome{DNS, Connect, TLS, Timeout, Stalled, Overloaded, ServerError, Truncated, Empty}
 	if slices.Contains(mayHaveEnded, r.Outcome) {
 		m.learn(func(c *Capabilities) { c.Doubted = true })
+	}
+	if r.Outcome != OK {
 		return
 	}
-	if r.Outcome != OK || !m.Capabilities().Doubted {
-		return
+	known := m.Capabilities()
+	isNamed := r.answeredBy != "" && known.AnsweredBy != ""
+	isOther := isNamed && r.answeredBy != known.AnsweredBy && m.model == ""
+	if known.Doubted || isOther {
+		m.LookAgain(ctx, 0)
+		if m.model == "" {
+			r.Model = cmp.Or(m.Capabilities().Model, r.Model)
+		}
 	}
-	m.learn(func(c *Capabilities) { c.Doubted = false })
-	m.LookAgain(ctx, 0)
-	now := m.Capabilities().Model
-	if now != "" && m.model == "" {
-		r.Model = now
-	}
+	m.learn(func(c *Capabilities) {
+		c.AnsweredBy = cmp.Or(r.answeredBy, c.AnsweredBy)
+		c.Doubted = false
+	})
 }
 
 // sameServer reports whether type, API, version and model are as before.

@@ -153,7 +153,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	}
 	m.learnFrom(r, q)
 	m.learnWarm(q, r)
-	m.lookAfterFailure(ctx, r)
+	m.lookAfterChange(ctx, r)
 	return r
 }
 

@@ -61,6 +61,7 @@ type Result struct {
 	coding       coding      // content coding of a streamed answer
 	cacheApart   wire.Claim  // the server counts cached tokens apart from the others; empty if this answer does not show it
 	again        bool        // the server had been sent the prompt before, see [Member.again]
+	answeredBy   string      // the model that answered, as the answer names it; empty if it does not
 	gateway      wire.Server // the type that the answer's header names; the zero value if it names none
 }
 

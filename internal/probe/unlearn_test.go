@@ -203,3 +203,39 @@ func TestADayOfTheBudget(t *testing.T) {
 		})
 	}
 }
+
+// TestAnAnswerNamesAnotherModel holds that a server is asked for its model again if an answer names another one than
+// the answers before, because it was restarted between two probes. An answer that names its model otherwise than the
+// list does, as providers do, is no change.
+func TestAnAnswerNamesAnotherModel(t *testing.T) {
+	inBubble(t, "names", func(t *testing.T) {
+		asked := 0
+		var listed, named string
+		m := NewMember(serve(t, routes{
+			"/v1/models": func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				reply(200, `{"data":[{"id":"`+listed+`"}]}`)(w, r)
+			},
+			"/v1/chat/completions": func(w http.ResponseWriter, r *http.Request) {
+				after(ms, `{"model":"`+named+`","choices":[{"delta":{"content":"a"}}]}`, stop, done).stream(w, r)
+			},
+		}.ServeHTTP), "", 1)
+		for i, step := range []struct {
+			listed, named, want string
+			asked               int
+		}{
+			{"tiny", "tiny-2026-01-01", "tiny", 1},
+			{"tiny", "tiny-2026-01-01", "tiny", 1},
+			{"second", "second", "second", 2},
+			{"second", "second", "second", 2},
+			{"second", "second-fp8", "second", 3},
+			{"second", "second-fp8", "second", 3},
+		} {
+			listed, named = step.listed, step.named
+			r := m.Probe(t.Context(), question(1))
+			if r.Outcome != OK || r.Model != step.want || asked != step.asked {
+				t.Errorf("step %d: %s by %s, asked %d times, want %+v", i, r.Failure(), r.Model, asked, step)
+			}
+		}
+	})
+}

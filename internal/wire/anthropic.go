@@ -60,7 +60,9 @@ func readMessages(frame []byte) Delta {
 	switch string(stringIn(memberOf(frame, "type"))) {
 	case "message_start": // says output_tokens:1 before there is any
 		d.Early = true
-		eachField(memberOf(memberOf(frame, "message"), "usage"), d.Usage.add)
+		message := memberOf(frame, "message")
+		d.Model = stringIn(memberOf(message, "model"))
+		eachField(memberOf(message, "usage"), d.Usage.add)
 	case "content_block_start":
 		d.addBlock(memberOf(frame, "content_block"))
 	case "content_block_delta":

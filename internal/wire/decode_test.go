@@ -57,6 +57,7 @@ func meaning(d Delta) string {
 	l.add(len(d.Repeated) > 0, "repeats %q", d.Repeated)
 	l.add(d.Refusal, "refused")
 	l.add(len(d.Reasoning) > 0, "reasoning %q", d.Reasoning)
+	l.add(len(d.Model) > 0, "model %s", d.Model)
 	l.add(d.Finish != "", "finish %s", d.Finish)
 	l.add(d.Tokens != 0, "token ids: %d", d.Tokens)
 	l.add(d.Early, "early usage")

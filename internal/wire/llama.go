@@ -33,6 +33,8 @@ func readLlama(frame []byte) Delta {
 	eachField(frame, func(key, value []byte) {
 		isTrue := string(value) == "true"
 		switch string(key) {
+		case "model":
+			d.Model = stringIn(value)
 		case "content":
 			d.Choice = true
 			d.Text = stringIn(value)

@@ -37,6 +37,8 @@ func readOllama(frame []byte) Delta {
 	done := false
 	eachField(frame, func(key, value []byte) {
 		switch string(key) {
+		case "model":
+			d.Model = stringIn(value)
 		case "response":
 			d.Choice = true
 			d.Text = stringIn(value)

@@ -101,6 +101,8 @@ func readChunk(frame []byte) Delta {
 		switch string(key) {
 		case "choices":
 			eachElement(value, d.addChoice)
+		case "model":
+			d.Model = stringIn(value)
 		case "usage", "usage_metadata", "usageMetadata": // the last two are Gemini's, which some gateways pass on
 			eachField(value, d.Usage.add)
 		case "x_groq": // Groq has usage here, in its last frame, or why it stopped the stream

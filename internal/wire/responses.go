@@ -105,6 +105,7 @@ func (d *Delta) addResponse(response, event []byte) {
 		d.Err = readError(failure, 0)
 	}
 	eachElement(memberOf(response, "output"), d.repeatItem)
+	d.Model = stringIn(memberOf(response, "model"))
 	eachField(memberOf(response, "usage"), d.Usage.add)
 	d.setReason(event)
 	d.setFinish(memberOf(response, "status"))

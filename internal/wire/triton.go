@@ -44,6 +44,8 @@ func readTriton(frame []byte) Delta {
 			value = element
 		}
 		switch string(key) {
+		case "model_name":
+			d.Model = stringIn(value)
 		case "text_output":
 			d.Choice = true
 			d.Text = stringIn(value)

@@ -26,6 +26,7 @@ type Delta struct {
 	Repeated  []byte // text that earlier frames brought in pieces: it is news only if none of them did
 	Reasoning []byte // text that the model thought: generated tokens too, so that it counts for TTFT
 	Refusal   bool   // some of Text is a refusal
+	Model     []byte // the model that answers, by its own name; nil if the frame does not say
 	Finish    string // the server's finish reason, on the frame that carries it
 	Tokens    int    // number of token ids in this frame; 0 if the frame has none
 	Usage     Usage  // counts so far; the zero value if the frame carries none
