@@ -55,9 +55,9 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 			Rejected, "HTTP 400: BadRequestError: bad"},
 		"a page of nginx": {from("nginx", answers(504, "text/html", "<html><title>504 Gateway Time-out</title><h1>504 "+
 			"Gateway Time-out</h1><hr><center>nginx/1.22.1</center></html>")), 504, ServerError,
-			"HTTP 504: nginx/1.22.1 answered, not the model server: 504 Gateway Time-out"},
+			"HTTP 504: nginx/1.22.1 answered, not the model server: Gateway Time-out"},
 		"a page of nobody": {answers(502, "text/html", "<h1>502 Bad Gateway</h1>"), 502, ServerError,
-			"HTTP 502: a gateway answered, not the model server: 502 Bad Gateway"},
+			"HTTP 502: a gateway answered, not the model server: Bad Gateway"},
 		"401": {reply(401, `{"error":"Unauthorized"}`), 401, Unauthorized, "Unauthorized"},
 		"403": {reply(403, `{"error":"Forbidden"}`), 403, Unauthorized, "Forbidden"},
 		"404": {reply(404, `{"detail":"Not Found"}`), 404, Rejected, "Not Found"},

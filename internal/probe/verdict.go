@@ -165,6 +165,11 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	gateway := gatewayOf(resp, body)
 	isAlone := status == http.StatusServiceUnavailable && ownFailure.MatchString(gateway)
 	to, isRedirection := redirection(resp)
+	dropped := resp.Header.Get("X-Llm-D-Request-Dropped-Reason") // llm-d's router
+	if plainName.MatchString(dropped) {
+		detail = strings.TrimPrefix(detail+": "+dropped, ": ")
+		isAlone = isAlone || strings.HasSuffix(dropped, "no-endpoints")
+	}
 	switch {
 	case isRedirection:
 		shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // the rest may hold a secret
@@ -214,9 +219,11 @@ func gatewayOf(resp *http.Response, body []byte) string {
 		return wire.PageServer(body)
 	case isModelServer || frameworks.MatchString(server):
 		return ""
+	case wire.IsPage(body) && plainName.MatchString(server):
+		return server
 	case wire.IsPage(body):
-		return cmp.Or(server, "a gateway")
-	case len(body) == 0 && gateways.MatchString(server):
+		return "a gateway"
+	case len(body) == 0 && gateways.MatchString(server) && plainName.MatchString(server):
 		return server
 	}
 	return ""
@@ -227,6 +234,8 @@ var (
 	frameworks = regexp.MustCompile(`(?i)uvicorn|hypercorn|gunicorn|granian|werkzeug|aiohttp|python|tornado|cheroot|llama`)
 	// gateways matches those that say who they are only of their own answers.
 	gateways = regexp.MustCompile(`(?i)^(caddy|awselb|cloudflare|cloudfront)`)
+	// plainName matches a name in a header that may be shown as it is.
+	plainName = regexp.MustCompile(`^[\w./() -]{1,60}$`)
 	// ownFailure matches those whose own 503 means that they have no server left to ask.
 	ownFailure = regexp.MustCompile(`(?i)^(caddy|awselb)`)
 )

@@ -89,6 +89,14 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		"SGLang's router without a worker": {reply(503, `{"error":{"type":"Service Unavailable",`+
 			`"code":"no_available_workers","message":"No available workers (all circuits open or unhealthy)"}}`),
 			ServerError, ErrNoBackend},
+		"llm-d's router without a pod": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Llm-D-Request-Dropped-Reason", "rejected-no-endpoints")
+			answers(503, "text/plain", "inference error: ServiceUnavailable - none")(w, r)
+		}, ServerError, ErrNoBackend},
+		"llm-d's router that sheds": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Llm-D-Request-Dropped-Reason", "rejected-saturated")
+			answers(429, "text/plain", "inference error: ResourceExhausted - full")(w, r)
+		}, RateLimited, nil},
 		"Caddy without a server": {from("Caddy", answers(503, "", "")), ServerError, ErrNoBackend},
 		"a load balancer of AWS without a target": {from("awselb/2.0", answers(503, "text/html",
 			"<html><head><title>503 Service Temporarily Unavailable</title></head></html>")), ServerError, ErrNoBackend},

@@ -3,6 +3,7 @@ package wire
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // An ErrorClass is what an error says of whose fault it is. The set is closed.
@@ -51,7 +52,11 @@ func (e *ServerError) ClassOfWords() ErrorClass {
 	case botoThrottled.MatchString(e.Message):
 		return RateLimit
 	}
-	return max(classIn(codePatterns, e.Code), classIn(codePatterns, e.Type))
+	code := e.Code
+	if e.Type == "" && code == "" && !strings.Contains(e.Message, " ") {
+		code = e.Message // a text of one word is a code: {"error":"over_capacity"}
+	}
+	return max(classIn(codePatterns, code), classIn(codePatterns, e.Type))
 }
 
 // botoThrottled matches the words of AWS's client, which gateways before Bedrock pass on with the code 500.

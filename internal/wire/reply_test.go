@@ -67,9 +67,12 @@ func TestDescribe(t *testing.T) {
 		{"plain\n  words ", "", "plain words"},
 		{long, "", strings.Repeat("é", 150) + Cut + "(800 bytes)"},
 		{"<h1>\n 502   Bad Gateway</h1>" + long, "502",
-			"502 Bad Gateway " + strings.Repeat("é", 142) + Cut + "(816 bytes)"},
+			"Bad Gateway " + strings.Repeat("é", 144) + Cut + "(812 bytes)"},
 		{"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center>" +
-			"<hr><center>nginx/1.22.1</center></body></html>", "502", "502 Bad Gateway"},
+			"<hr><center>nginx/1.22.1</center></body></html>", "502", "Bad Gateway"},
+		{"<html><head><title>400 No required SSL certificate was sent</title></head><body><center><h1>400 Bad Request</h1>" +
+			"</center><center>No required SSL certificate was sent</center></body></html>", "400",
+			"No required SSL certificate was sent: Bad Request"},
 		{"<!DOCTYPE html><html><head><title>Sign\nIn</title><style>b { color: red }</style><script>if (a<b) {}</script>" +
 			"</head><!-- <p>no --><body><p>Sign in &amp; go on</p><svg><path d='M'/></svg></body>", "403",
 			"Sign In: Sign in & go on"},

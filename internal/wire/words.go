@@ -23,7 +23,7 @@ func Describe(body []byte, status string) string {
 	case e != nil:
 		return e.Beside(status)
 	case IsPage(body):
-		return pageText(body)
+		return pageText(body, status)
 	}
 	return shorten(strings.Join(strings.Fields(string(body)), " "))
 }
@@ -170,24 +170,25 @@ var (
 	anyTag   = regexp.MustCompile(`(?s)<[^>]*(>|$)`)
 )
 
-// pageText returns the title of a page and its text, without what the title says already.
-func pageText(page []byte) string {
+// pageText returns the title of a page and its text, without the status, which is said already, and without what the
+// title says.
+func pageText(page []byte, status string) string {
 	const longest = 64 << 10 // bytes
 	shown := unshown.ReplaceAll(page[:min(len(page), longest)], []byte(" "))
 	title := ""
 	match := titleTag.FindSubmatch(shown)
 	if match != nil {
-		title = plainText(match[1])
+		title = strings.TrimPrefix(plainText(match[1]), status+" ")
 	}
-	text := plainText(titleTag.ReplaceAll(shown, []byte(" ")))
-	rest, repeats := strings.CutPrefix(text, title)
-	text = strings.TrimSpace(rest)
-	if title != "" && text != "" && !repeats {
-		title += ": "
-	} else if title != "" && text != "" {
-		title += " "
+	text := strings.TrimPrefix(plainText(titleTag.ReplaceAll(shown, []byte(" "))), status+" ")
+	if title == "" {
+		return shorten(text)
 	}
-	return shorten(title + text)
+	rest := strings.Join(strings.Fields(strings.ReplaceAll(text, title, " ")), " ")
+	if rest == "" {
+		return shorten(title)
+	}
+	return shorten(title + ": " + rest)
 }
 
 // plainText returns the words of a part of a page, without its tags.
