@@ -338,6 +338,7 @@ func TestAKeyIsRotated(t *testing.T) {
 		d := &Daemon{}
 		expectReleased := func(after string) {
 			t.Helper()
+			synctest.Wait()
 			data, err := d.Files.Read(m.file("key"))
 			if err != nil || len(data) > 0 {
 				t.Errorf("after %s the content of the key file is still there: %q, %v", after, data, err)

@@ -42,7 +42,9 @@ func TestPanics(t *testing.T) {
 				d.apply("", "TARGETS_0_URL=http://a")
 				time.Sleep(time.Minute)
 				d.logs.TakeAll()
+				synctest.Wait()
 				test.breaks(d.runner.jobs[0])
+				d.runner.jobs[0].Members[0].Draining.Store(false) // as before; who probes loads it, and then sees what is broken
 				time.Sleep(time.Minute)
 				metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
 				if got := slotsByTarget(metrics)["a:80"]; got != test.slots {
