@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -61,7 +62,7 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	if err == nil || isRejection(err) {
 		path := found.Server.Version
 		if path != "" {
-			found.Version = wire.ParseVersion(evidence.Get(path))
+			found.Version = format.Clean(t.redact(wire.ParseVersion(evidence.Get(path))))
 		}
 		models, err = t.models(ctx, found.Server, evidence, err)
 	}
@@ -183,13 +184,28 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	said := wire.ParseError(list)
 	switch {
 	case !ok && said != nil:
-		v := reported(said, false)
-		v.err = fmt.Errorf("a list of models: %w", v.err)
+		v := reported(said, list, false)
+		v.err = t.scrub(fmt.Errorf("a list of models: %w", v.err), wire.Ask{})
 		return nil, v
 	case !ok && !elsewhere:
-		return nil, failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models, ""))
+		v := failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models, ""))
+		v.err = t.scrub(v.err, wire.Ask{})
+		return nil, v
 	}
-	return models, nil
+	shown := t.showable(models)
+	if len(shown) == 0 && len(models) > 0 {
+		return nil, failure(Rejected, "the models' names repeat credentials of the request: no probe would show them")
+	}
+	return shown, nil
+}
+
+// showable returns the models without those whose names repeat credentials. A name is a label and goes into requests,
+// so it can neither be shown nor be replaced.
+func (t Target) showable(models []wire.Model) []wire.Model {
+	return slices.DeleteFunc(models, func(m wire.Model) bool {
+		name := m.ID + "/" // so that a name is no secret that was cut
+		return t.redact(name) != name
+	})
 }
 
 // Ready reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
@@ -224,10 +240,11 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) 
 		return tokenizer.Read(reply), nil
 	}
 	v, _ := errors.AsType[verdict](err)
-	_, long := wire.TooLong(reply)
+	limits, long := wire.TooLong(reply)
 	switch {
 	case long || v.status == http.StatusRequestEntityTooLarge:
-		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
+		v.limits = limits
+		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, v)
 	case isRejection(err):
 		return wire.Count{}, nil
 	}

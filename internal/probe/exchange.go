@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -26,6 +28,8 @@ type exchange struct {
 	answer   *answer
 	frames   *stream.Frames // of the answer; nil until it is known to be a stream
 	result   *Result
+
+	errorFrame []byte // the beginning of the first frame with an error; nil if there was none
 }
 
 // probe asks a question. Target and question hold all that a request needs: see [Member.fill].
@@ -104,12 +108,16 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	}
 	if framing != framingOfType(resp) {
 		x.result.otherFraming = framing
-		x.result.mediaType = x.target.scrub(errors.New(cmp.Or(mediaType(resp), "missing")), x.question.Ask).Error()
+		x.result.mediaType = x.target.redact(cmp.Or(mediaType(resp), "missing"))
 	}
 	return v
 }
 
-// conclude makes the result of a verdict.
+const maxErrorBody = 64 << 10 // bytes of an error that are read
+
+const longestFinish = 100 // characters of a finish reason that are kept
+
+// conclude makes the result of a verdict. Whatever the server said in it is redacted here.
 func (x *exchange) conclude(v verdict) *Result {
 	r, ask, expect := x.result, x.question.Ask, x.question.Expect
 	if r.Elapsed == 0 {
@@ -121,6 +129,7 @@ func (x *exchange) conclude(v verdict) *Result {
 		r.CertExpiry = refusedExpiry(v.err)
 	}
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
+	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))
 	r.Phases, _, r.RejectedTimestamps = x.trace.state()
 	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
 	x.answer.settle()
@@ -132,6 +141,11 @@ func (x *exchange) conclude(v verdict) *Result {
 	}
 	r.Cache, r.again = cacheState(r.Usage, expect), expect.Again
 	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
+	for i, warning := range r.Warnings {
+		w, _ := warning.(Warning)
+		w.Text = x.target.redact(w.Text)
+		r.Warnings[i] = w
+	}
 	return r
 }
 
@@ -151,7 +165,6 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response, start *ope
 
 // whole returns the verdict on an answer that is not a stream.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) verdict {
-	const maxErrorBody = 64 << 10
 	body, err := readBody(resp, maxErrorBody)
 	v, interrupted := interruption(ctx, "while reading the answer")
 	if interrupted && err != nil {
@@ -310,6 +323,9 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 		return wire.Delta{}, nil
 	}
 	delta, err := x.target.Dialect.Decode(x.target.Dialect.Typed(frame.Event, frame.Data))
+	if x.errorFrame == nil && (delta.Err != nil || frame.Event == "error") {
+		x.errorFrame = bytes.Clone(frame.Data[:min(len(frame.Data), maxErrorBody)])
+	}
 	hasAnswer := len(delta.Text)+len(delta.Reasoning) > 0
 	if frame.Event == "error" && (err != nil || delta.Err == nil && !hasAnswer) {
 		return wire.Delta{Err: wire.ParseErrorEvent(frame.Data)}, nil

@@ -129,9 +129,12 @@ func (x *exchange) isWhole() bool {
 
 // reported returns the verdict on an error that the server wrote in its answer, or in place of it.
 func (x *exchange) reported(e *wire.ServerError) verdict {
-	v := reported(e, len(x.result.Tokens) > 0)
+	v := reported(e, x.errorFrame, len(x.result.Tokens) > 0)
 	if v.outcome == Rejected && x.result.rejected == nil {
 		x.result.rejected = []byte(e.Error())
+		if x.errorFrame != nil {
+			x.result.rejected = x.errorFrame
+		}
 	}
 	return v
 }

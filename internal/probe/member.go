@@ -267,8 +267,8 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 		if err == nil {
 			c.Tokenizes = claim(tokens.Known)
 		} else if errors.Is(err, ErrTooLong) {
-			limits, _ := wire.TooLong([]byte(err.Error()))
-			c.Limits = limits.Or(c.Limits)
+			v, _ := errors.AsType[verdict](err)
+			c.Limits = v.limits.Or(c.Limits)
 		}
 	})
 	return tokens, err

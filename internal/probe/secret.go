@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -64,15 +65,16 @@ func looksLikeCredential(part string) bool {
 		strings.ContainsFunc(part, unicode.IsDigit) && strings.ContainsFunc(part, unicode.IsLetter)
 }
 
-// scrub removes from an error what must not be shown: credentials (see [Target.secrets]) and the prompt.
+// redact replaces what must not be shown of a text that a server sent: credentials, see [Target.secrets]. Whatever a
+// server says goes through here before it is kept, and errors through [Target.scrub].
+func (t Target) redact(text string) string { return format.Redact(text, t.secrets()) }
+
+// scrub removes from an error what must not be shown: credentials and the prompt.
 func (t Target) scrub(err error, ask wire.Ask) error {
 	if err == nil {
 		return nil
 	}
-	clean := err.Error()
-	for _, secret := range t.secrets() {
-		clean = hide(clean, secret)
-	}
+	clean := t.redact(err.Error())
 	at, ok := repeat(clean, ask)
 	if ok {
 		clean = clean[:at] + "… (the rest repeats the prompt)"
@@ -113,13 +115,4 @@ func repeat(text string, ask wire.Ask) (begin int, ok bool) {
 		search(turn.Text)
 	}
 	return begin, begin < len(text)
-}
-
-// hide replaces a secret in a text, and its start where the text was cut within.
-func hide(text, secret string) string {
-	text = strings.ReplaceAll(text, secret, "***")
-	for n := min(len(secret)-1, len(text)); n >= shortestSecret; n-- {
-		text = strings.ReplaceAll(text, secret[:n]+wire.Cut, "***"+wire.Cut)
-	}
-	return text
 }

@@ -1,13 +1,18 @@
 package probe
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -32,14 +37,6 @@ func TestWhatErrorsHide(t *testing.T) {
 		if got := target.scrub(errors.New(test.text), wire.Ask{}); got.Error() != test.want {
 			t.Errorf("%s: %q: %q, want %q", test.header, test.value, got, test.want)
 		}
-	}
-}
-
-// TestALongSecretIsHiddenAtOnce, though no text can hold more than its start.
-func TestALongSecretIsHiddenAtOnce(t *testing.T) {
-	secret := "sk-verysecret" + strings.Repeat("x", 1<<20)
-	if got := hide("key sk-verysecret"+wire.Cut+"refused", secret); got != "key ***"+wire.Cut+"refused" {
-		t.Error(got)
 	}
 }
 
@@ -68,6 +65,175 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 					t.Error(err)
 				}
 			}
+		})
+	}
+}
+
+// echoes are answers to a probe that repeat a key in different places.
+func echoes(key string) map[string]string {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+	quoted := func(text string) string { return strings.Trim(fmt.Sprintf("%q", text), `"`) }
+	ended := func(reason string) string {
+		return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + quoted(reason) + `"}]}`
+	}
+	failed := `{"error":{"message":"no ` + quoted(key) + `","type":"` + quoted(key) + `","code":"` + quoted(key) + `"}}`
+	return map[string]string{
+		"finish reason":     head + "\r\n" + data(token, ended(key), done),
+		"long reason":       head + "\r\n" + data(token, ended(strings.Repeat("x", 90)+key), done),
+		"error in a frame":  head + "\r\n" + data(failed),
+		"error after one":   head + "\r\n" + data(token, failed),
+		"error in comments": head + "\r\nevent: error\n: " + key + "\n\n",
+		"error as text":     head + "\r\nevent: error\ndata: " + key + "\n\n",
+		"frame":             head + "\r\n" + data(key),
+		"event name":        head + "\r\nevent: " + key + "\ndata: " + key + "\n\n",
+		"content coding":    head + "Content-Encoding: " + key + "\r\n\r\n\x00",
+		"chunk":             head + "Transfer-Encoding: chunked\r\n\r\n" + key + "\r\n",
+		"transfer encoding": head + "Transfer-Encoding: " + key + "\r\n\r\n",
+		"length":            head + "Content-Length: " + key + "\r\n\r\n",
+		"header line":       head + key + "\r\n\r\n",
+		"protocol":          key + "/1.1 200 OK\r\n\r\n",
+		"content type":      "HTTP/1.1 200 OK\r\nContent-Type: " + key + "\r\n\r\n{}",
+		"page":              "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>" + key + "</title>",
+		"error with 200":    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + failed,
+		"status line":       "HTTP/1.1 500 " + key + "\r\nServer: " + key + "\r\nVia: " + key + "\r\n\r\n",
+		"error":             "HTTP/1.1 400 No\r\nContent-Type: application/json\r\n\r\n" + failed,
+		"error, cut":        "HTTP/1.1 400 No\r\n\r\n" + strings.Repeat("z", 285) + key,
+		"error, cut in ä":   "HTTP/1.1 400 No\r\n\r\n" + strings.Repeat("ä", 143) + key,
+		"error page":        "HTTP/1.1 502 No\r\nContent-Type: text/html\r\n\r\n<h1>" + key + "</h1>",
+		"redirect":          "HTTP/1.1 302 No\r\nLocation: http://x/" + key + "/" + "\r\nContent-Length: 0\r\n\r\n",
+		"redirect's host":   "HTTP/1.1 302 No\r\nLocation: http://" + key + ".x/\r\nContent-Length: 0\r\n\r\n",
+		"pause":             "HTTP/1.1 429 No\r\nRetry-After: " + key + "\r\nContent-Length: 0\r\n\r\n",
+	}
+}
+
+// TestNothingShowsTheKey holds that no text which is kept of an answer has the key, wherever and however the server
+// repeats it, also after it was cleaned for a page.
+func TestNothingShowsTheKey(t *testing.T) {
+	const key = "sk-Very+Secret/key=Here12345"
+	parts := []string{"sk-very+secret/key", "here12345"} // "=" separates parts of credentials
+	forms := map[string]string{
+		"as it is":             key,
+		"in upper case":        strings.ToUpper(key),
+		"percent-encoded":      url.QueryEscape(key),
+		"coloured":             "sk-Very+\x1b[0mSecret/key=Here\x1b[1m12345",
+		"with zero width":      "sk-Ve\u200bry+Secret/key=Here\u200b12345",
+		"with a broken letter": "sk-Ve\xffry+Secret/key=Here\xff12345",
+		"with control letters": "sk-Ve\x00ry+Secret/key=He\x00re12345",
+	}
+	for form, written := range forms {
+		for place, answer := range echoes(written) {
+			inBubble(t, place+" "+form, func(t *testing.T) {
+				target := newTarget(answering(answer, io.EOF))
+				target.Key = key
+				r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 1})
+				_, _, discovered := target.Discover(t.Context(), "")
+				_, counted := target.Tokenize(t.Context(), wire.Ask{Prompt: "p"})
+				shown := append(textsIn(reflect.ValueOf(*r)), r.Failure(), r.Hint(), fmt.Sprint(discovered), fmt.Sprint(counted))
+				for _, text := range shown {
+					plain, _ := url.QueryUnescape(text)
+					for _, text := range []string{text, plain, format.Clean(text), strings.ToValidUTF8(format.Clean(text), "")} {
+						for _, part := range parts {
+							if strings.Contains(strings.ToLower(text), part) {
+								t.Fatalf("%s: %q", r.Outcome, text)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// textsIn returns all texts in what a value exports, and those of its errors.
+func textsIn(v reflect.Value) []string {
+	err, isError := v.Interface().(error)
+	if isError && (v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface || !v.IsNil()) {
+		return []string{err.Error()}
+	}
+	var texts []string
+	switch v.Kind() {
+	case reflect.String:
+		return []string{v.String()}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return textsIn(v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			texts = append(texts, textsIn(v.Index(i))...)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			texts = append(append(texts, textsIn(key)...), textsIn(v.MapIndex(key))...)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				texts = append(texts, textsIn(v.Field(i))...)
+			}
+		}
+	}
+	return texts
+}
+
+// TestWhatIsFoundShowsNoKey holds it for what a server says about itself. A model whose name repeats the key is not
+// asked for; one that is named like the key's beginning is.
+func TestWhatIsFoundShowsNoKey(t *testing.T) {
+	const key = "llama-8b-secret"
+	for name, test := range map[string]struct {
+		models, version string
+		want            []wire.Model
+		wantVersion     string
+		says            string
+	}{
+		"a name":            {`{"id":"llama-8b-secret"},{"id":"m"}`, "1.2", []wire.Model{{ID: "m"}}, "1.2", ""},
+		"in a name":         {`{"id":"x/LLAMA-8b%2Dsecret:1"},{"id":"m"}`, "1.2", []wire.Model{{ID: "m"}}, "1.2", ""},
+		"in a coloured one": {`{"id":"llama-8b\u001b[0m-secret"},{"id":"m"}`, "1.2", []wire.Model{{ID: "m"}}, "1.2", ""},
+		"a beginning":       {`{"id":"llama-8b"}`, "1.2", []wire.Model{{ID: "llama-8b"}}, "1.2", ""},
+		"the only name":     {`{"id":"llama-8b-secret"}`, "1.2", nil, "1.2", "repeat credentials"},
+		"a version":         {`{"id":"m"}`, "1 llama-8b-\u200bsecret", []wire.Model{{ID: "m"}}, "1 ***", ""},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/version" {
+					reply(200, `{"version":"`+test.version+`"}`)(w, r)
+				} else {
+					reply(200, `{"object":"list","data":[`+test.models+`]}`)(w, r)
+				}
+			})
+			target.Key = key
+			target.Server = must(wire.LookupServer("vllm"))
+			found, models, err := target.Discover(t.Context(), "")
+			equal(t, "models", test.want, models)
+			equal(t, "version", test.wantVersion, found.Version)
+			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+				t.Errorf("%v, want %q", err, test.says)
+			}
+		})
+	}
+}
+
+// TestLimitsAreReadFromTheWholeText holds that how long a prompt may be is learned although the words that are shown
+// end before it: of a tokenizer, of an answer and of an error in a stream.
+func TestLimitsAreReadFromTheWholeText(t *testing.T) {
+	tooLong := `{"error":{"message":"` + strings.Repeat("I am sorry. ", 40) + `This model's maximum context length is ` +
+		`150 tokens. However, you requested 208 tokens.","code":400}}`
+	probes := func(ctx context.Context, m *Member) { m.Probe(ctx, Question{Ask: wire.Ask{Prompt: "p"}}) }
+	tokenizes := func(ctx context.Context, m *Member) { _, _ = m.Tokenize(ctx, wire.Ask{Prompt: "p"}) }
+	for name, test := range map[string]struct {
+		server http.HandlerFunc
+		ask    func(context.Context, *Member)
+	}{
+		"tokenizer": {reply(400, tooLong), tokenizes},
+		"answer":    {reply(400, tooLong), probes},
+		"stream":    {after(ms, tooLong).stream, probes},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, test.server)
+			target.Server = must(wire.LookupServer("vllm"))
+			m := NewMember(target, "m", 1)
+			test.ask(t.Context(), m)
+			equal(t, "context", 150, m.Capabilities().Context)
 		})
 	}
 }

@@ -27,6 +27,7 @@ type verdict struct {
 	err     error
 	status  int           // HTTP status, if that was not a success; else 0
 	retry   time.Duration // pause that the server asked for; 0 if it did not
+	limits  wire.Limits   // that the server named; its own words in err are shortened
 	sent    bool          // the request went out, to a server that did not answer in time
 }
 
@@ -313,12 +314,18 @@ func outcomeOf(status int, body []byte, inHeader *wire.ServerError, reason error
 }
 
 // reported returns the verdict on an error that a server wrote although its status is a success: within a stream, or in
-// place of an answer. Once a token came, the request was not at fault.
-func reported(e *wire.ServerError, hasTokens bool) verdict {
-	words := []byte(e.Error())
+// place of an answer; whole is all that the server wrote, if that may be longer than its words in e. Once a token came,
+// the request was not at fault.
+func reported(e *wire.ServerError, whole []byte, hasTokens bool) verdict {
+	words := whole
+	if words == nil {
+		words = []byte(e.Error())
+	}
 	reason := reasonIn(http.StatusOK, words)
 	class := e.Class()
 	switch {
+	case reason == ErrTooLong && class == wire.OtherError:
+		class = wire.InvalidRequest
 	case reason == ErrNoBackend, reason == ErrLoading:
 		return verdict{outcome: ServerError, err: withReason(fmt.Errorf("%w: %w", reason, e), reason)}
 	case wire.BadKey(words):
