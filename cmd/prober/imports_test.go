@@ -21,7 +21,7 @@ var imports = map[string][]string{
 	"internal/engine":    {"schedule", "prompt", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
 	"internal/schedule":  {},
 	"internal/prompt":    {"wire"},
-	"internal/telemetry": {"probe", "wire"},
+	"internal/telemetry": {"probe", "wire", "format"},
 	"internal/status":    {"probe", "report", "format", "usage"},
 	"internal/probe":     {"wire", "stream", "format"},
 	"internal/wire":      {},

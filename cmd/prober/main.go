@@ -18,6 +18,7 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // public authorities, for systems without any, as our image
 
 	"github.com/llm-prober/prober/internal/bench"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -74,7 +75,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "prober: %v\nprober: see %s --help\n", err, strings.TrimSuffix(cmd.CommandPath(), " help"))
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "prober: %v\n", err)
+	for line := range strings.Lines("prober: " + err.Error()) {
+		fmt.Fprintln(stderr, format.Clean(line)) // it may have a server's words
+	}
 	return exitFailed
 }
 

@@ -95,7 +95,7 @@ func printLengths(out io.Writer, j *engine.Job) {
 	for i, t := range j.Targets {
 		line := j.LengthLine(i)
 		if line != "" {
-			fmt.Fprintf(out, "%s: %s\n", t.Name, line)
+			fmt.Fprintln(out, format.Clean(t.Name+": "+line)) // it may have a server's words
 		}
 	}
 }

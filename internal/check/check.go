@@ -146,7 +146,7 @@ func (c *Check) lines(label string, f Finding) string {
 	if f.Name != "" {
 		text = strings.ReplaceAll(f.Name, "_", " ") + ": " + f.Text
 	}
-	all := c.wrap(label, text)
+	all := c.wrap(label, format.Clean(text)) // it may have a server's words
 	if f.Hint != "" {
 		all += c.wrap("", f.Hint)
 	}

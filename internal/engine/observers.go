@@ -123,7 +123,7 @@ func (o *Observers) logResult(r *probe.Result) {
 	o.log.Log(level, "probe", fieldsOf(r)...)
 }
 
-// lineOf returns a result as a person watches it on a terminal.
+// lineOf returns a result as a person watches it on a terminal, which shows it as it is.
 func lineOf(r *probe.Result) string {
 	line := fmt.Sprintf("%s %s after %s", r.Target, r.Outcome, format.Duration(r.Elapsed))
 	if ttft, ok := r.TTFT(); ok {
@@ -135,7 +135,7 @@ func lineOf(r *probe.Result) string {
 	if r.Outcome != probe.OK {
 		line += fmt.Sprintf(": %v", r.Err)
 	}
-	return line
+	return format.Clean(line)
 }
 
 // fieldsOf returns a result as fields of the log.

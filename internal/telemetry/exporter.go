@@ -16,6 +16,8 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // newExporters returns the exporters that the OTEL_* variables ask for; nil for a signal that is off.
@@ -54,6 +56,41 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 		return nil, errRedirected
 	}
 	return http.ProxyFromEnvironment(r)
+}
+
+// withoutHeaders returns an error of the exporters without the values of the headers that go out with each export: a
+// collector may repeat them.
+func withoutHeaders(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := format.Redact(err.Error(), headerSecrets())
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
+}
+
+// headerSecrets returns the words of the values of OTEL_EXPORTER_OTLP_HEADERS, and of its like for one signal, as they
+// are written and as they are sent. Short words are no secrets.
+func headerSecrets() []string {
+	const shortest = 6 // bytes
+	var secrets []string
+	for _, signal := range []string{"", "METRICS_", "TRACES_", "LOGS_"} {
+		for pair := range strings.SplitSeq(os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"HEADERS"), ",") {
+			_, value, _ := strings.Cut(pair, "=")
+			sent, err := url.PathUnescape(value)
+			if err != nil {
+				sent = value
+			}
+			for _, word := range append(strings.Fields(value), strings.Fields(sent)...) {
+				if len(word) >= shortest && !strings.EqualFold(word, "Bearer") {
+					secrets = append(secrets, word)
+				}
+			}
+		}
+	}
+	return secrets
 }
 
 // The protocols of OTLP.

@@ -59,7 +59,7 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 	r := newRecorder(o, otlp)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		r.Add(ExportFailures, 1)
-		o.OnError(err)
+		o.OnError(withoutHeaders(err))
 	}))
 	if metrics != nil {
 		reader := sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithProducer(otlp))
@@ -114,5 +114,5 @@ func (r *Recorder) Shutdown(ctx context.Context) error {
 		}
 	}
 	running.Wait()
-	return errors.Join(metrics, traces)
+	return withoutHeaders(errors.Join(metrics, traces))
 }

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -126,6 +127,40 @@ func TestHangingCollector(t *testing.T) {
 	}
 	if err := r.Shutdown(ctx); err == nil {
 		t.Error("shut down in order")
+	}
+}
+
+// TestFailedExportsShowNoHeader holds that what is sent with each export is not reported, however a collector repeats
+// it.
+func TestFailedExportsShowNoHeader(t *testing.T) {
+	for name, env := range map[string]map[string]string{
+		"for all":  {"OTEL_EXPORTER_OTLP_HEADERS": "x-team=search,api-key=otlp%2Fplanted%3D1"},
+		"a bearer": {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20otlp/planted=1"},
+		"one for each signal": {
+			"OTEL_EXPORTER_OTLP_METRICS_HEADERS": "a=otlp/planted=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "a=otlp/planted=1",
+		},
+		"with none": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusUnauthorized)
+				fmt.Fprintf(w, "no %v %q \x1b[1mOTLP/plan\x1b[0mted=1 otlp%%2fplanted%%3d1", r.Header, "otlp/planted=1")
+			}))
+			defer echo.Close()
+			r, reported := newExporting(t, echo.URL, env)
+			fill(r)
+			shut := r.Shutdown(t.Context())
+			errs := append(reported(), shut)
+			if len(errs) < 3 {
+				t.Errorf("%d errors, want one for each signal and at the end", len(errs))
+			}
+			for _, err := range errs {
+				text := strings.ToLower(format.Clean(fmt.Sprint(err)))
+				if strings.Contains(text, "planted") != (len(env) == 0) {
+					t.Errorf("%v", err)
+				}
+			}
+		})
 	}
 }
 
