@@ -35,4 +35,5 @@ func Notes(c probe.Capabilities) []string {
 }
 
 // leavesOpenNote is logged as well, once for each server.
-const leavesOpenNote = "keeps its connections open after the end of answers: none of them can be used again (connection: reuse)"
+const leavesOpenNote = "keeps its connections open after the end of answers: none of them can be used again " +
+	"(connection: reuse)"

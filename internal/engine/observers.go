@@ -158,7 +158,7 @@ func fieldsOf(r *probe.Result) []zap.Field {
 		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
 	}
 	for _, w := range r.Warnings {
-		fields = append(fields, zap.String("warning", w.Error()))
+		fields = append(fields, zap.String("warning", w.Text))
 	}
 	return fields
 }

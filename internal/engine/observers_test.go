@@ -79,7 +79,7 @@ func TestLiveLog(t *testing.T) {
 	}
 	failed := &probe.Result{
 		Target: "a", Outcome: probe.Overloaded, Elapsed: time.Millisecond, Err: errors.New("HTTP 503"), Status: 503,
-		Warnings: []error{errors.New("odd")},
+		Warnings: []probe.Warning{{Text: "odd"}},
 	}
 	for _, test := range []struct {
 		live bool

@@ -131,12 +131,23 @@ func (r *Runner) LookUp(ctx context.Context) {
 // Targets returns how many targets are probed.
 func (r *Runner) Targets() int { return len(r.targets) }
 
-// Stop ends all probing. No more probes begin. It waits for those under way, and cancels them after limit.
+// Stop ends all probing. No more probes begin. It waits for those under way, cancels them after limit, and leaves
+// behind what has not ended five seconds later.
 func (r *Runner) Stop(limit time.Duration) {
+	const patience = 5 * time.Second
 	r.stop()
 	defer r.drop()
 	defer time.AfterFunc(limit, r.drop).Stop()
-	r.running.Wait()
+	ended := make(chan struct{})
+	go func() {
+		r.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(limit + patience):
+		r.Log.Error("some probes did not end and are left behind")
+	}
 	for _, j := range r.jobs {
 		j.Close()
 	}

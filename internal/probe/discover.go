@@ -256,8 +256,8 @@ const (
 	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
 )
 
-// metadata sends a request that is not a probe, and returns the header and the body of the reply. A rejection is returned
-// with the error, which does not repeat about.
+// metadata sends a request that is not a probe, and returns the header and the body of the reply. A rejection is
+// returned with the error, which does not repeat about.
 func (t Target) metadata(
 	ctx context.Context, method, path string, body []byte, about wire.Ask,
 ) (http.Header, []byte, error) {

@@ -141,10 +141,8 @@ func (x *exchange) conclude(v verdict) *Result {
 	}
 	r.Cache, r.again = cacheState(r.Usage, expect), expect.Again
 	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
-	for i, warning := range r.Warnings {
-		w, _ := warning.(Warning)
-		w.Text = x.target.redact(w.Text)
-		r.Warnings[i] = w
+	for i := range r.Warnings {
+		r.Warnings[i].Text = x.target.redact(r.Warnings[i].Text)
 	}
 	return r
 }
@@ -194,7 +192,7 @@ func (x *exchange) notStreamed(resp *http.Response, body []byte) verdict {
 	switch {
 	case wire.MayBeAnswer(body):
 		return failure(NotStreamed, "%s: %d bytes, which look like an answer", instead, len(body))
-	case reason == ErrNoBackend, reason == ErrLoading:
+	case isServerless(reason):
 		text := join(instead, join(reason.Error(), wire.Describe(body, "")))
 		return verdict{outcome: ServerError, err: withReason(errors.New(text), reason)}
 	case len(body) == 0:

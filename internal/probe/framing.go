@@ -25,8 +25,8 @@ func (f framing) String() string {
 	return [...]string{"no stream", "an event stream", "lines of JSON"}[f]
 }
 
-// framingOf returns how a body is framed, by its first bytes; known is false if more are needed. A JSON text alone is no
-// stream, but the whole answer or an error: there must be a second line.
+// framingOf returns how a body is framed, by its first bytes; known is false if more are needed. A JSON text alone is
+// no stream, but the whole answer or an error: there must be a second line.
 func framingOf(start []byte) (f framing, known bool) {
 	mark := []byte("\xef\xbb\xbf") // byte order mark
 	if bytes.HasPrefix(mark, start) {

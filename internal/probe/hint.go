@@ -251,8 +251,8 @@ var hints = []hint{
 		"check the weights, quantization and sampling settings"},
 }
 
-const stuckHint = "the server, or a proxy in front of it, breaks HTTP in a way that hangs the client: look at what changed " +
-	"there, and try the other PROBER_HTTP_VERSION (--http-version)"
+const stuckHint = "the server, or a proxy in front of it, breaks HTTP in a way that hangs the client: look at what " +
+	"changed there, and try the other PROBER_HTTP_VERSION (--http-version)"
 
 const raise = "if that is normal here, raise PROBER_TIMEOUT (--timeout)"
 

@@ -50,7 +50,7 @@ type Result struct {
 	CertExpiry time.Time // when the server's certificates expire, see [chainExpiry]; zero without TLS
 	TraceID    string    // 32 hex digits; also sent as traceparent
 	SpanID     string    // 16 hex digits; the span that traceparent names
-	Warnings   []error   // what is unreliable about the numbers
+	Warnings   []Warning // what is unreliable about the numbers
 	Stack      []byte    // where the prober itself failed, which says nothing about the server; nil if it did not
 
 	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.
@@ -59,7 +59,7 @@ type Result struct {
 	mediaType    string      // the answer's type, if otherFraming is set
 	otherFraming framing     // how the answer is framed, if its type does not say so; else notFramed
 	coding       coding      // content coding of a streamed answer
-	cacheApart   wire.Claim  // the server counts cached tokens apart from the others; empty if this answer does not show it
+	cacheApart   wire.Claim  // the server counts cached tokens apart from the others; empty: not shown
 	again        bool        // the server had been sent the prompt before, see [Member.again]
 	answeredBy   string      // the model that answered, as the answer names it; empty if it does not
 	gateway      wire.Server // the type that the answer's header names; the zero value if it names none

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -116,8 +115,7 @@ func measurements(r *Result) (lines []string) {
 	if r.Source != FromNothing {
 		say("by %s", r.Source)
 	}
-	for _, w := range r.Warnings {
-		warning, _ := errors.AsType[Warning](w)
+	for _, warning := range r.Warnings {
 		if !warning.Derived {
 			say("warning: %s", warning.Text)
 		}

@@ -183,10 +183,10 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	case reason == nil && gateway != "":
 		reason = ErrGateway
 	}
-	switch reason {
-	case ErrNoBackend, ErrLoading:
+	switch {
+	case isServerless(reason):
 		detail = join(reason.Error(), detail)
-	case ErrGateway:
+	case errors.Is(reason, ErrGateway):
 		gateway = cmp.Or(gateway, "a gateway")
 		detail = join(gateway+" answered, not the model server", detail)
 	}
@@ -278,6 +278,11 @@ func retryAfter(header http.Header) time.Duration {
 	return max(0, time.Until(at))
 }
 
+// isServerless reports whether a reason is that no model server can answer, whatever the status says of load.
+func isServerless(reason error) bool {
+	return errors.Is(reason, ErrNoBackend) || errors.Is(reason, ErrLoading)
+}
+
 // outcomeOf returns what an answer without success means: by its status, except where its words or those in its header
 // say that this is misleading.
 func outcomeOf(status int, body []byte, inHeader *wire.ServerError, reason error) Outcome {
@@ -290,9 +295,9 @@ func outcomeOf(status int, body []byte, inHeader *wire.ServerError, reason error
 		class = e.ClassOfWords()
 	}
 	switch {
-	case wire.BadKey(body), reason == ErrLogin:
+	case wire.BadKey(body), errors.Is(reason, ErrLogin):
 		return Unauthorized
-	case reason == ErrNoBackend, reason == ErrLoading, wire.BrokenBackend(body):
+	case isServerless(reason), wire.BrokenBackend(body):
 		return ServerError
 	case class == wire.ContentFilter:
 		return Filtered
@@ -324,9 +329,9 @@ func reported(e *wire.ServerError, whole []byte, hasTokens bool) verdict {
 	reason := reasonIn(http.StatusOK, words)
 	class := e.Class()
 	switch {
-	case reason == ErrTooLong && class == wire.OtherError:
+	case errors.Is(reason, ErrTooLong) && class == wire.OtherError:
 		class = wire.InvalidRequest
-	case reason == ErrNoBackend, reason == ErrLoading:
+	case isServerless(reason):
 		return verdict{outcome: ServerError, err: withReason(fmt.Errorf("%w: %w", reason, e), reason)}
 	case wire.BadKey(words):
 		class = wire.BadCredentials

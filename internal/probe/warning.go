@@ -15,36 +15,56 @@ type Warning struct {
 	Derived    bool // repeats other fields of the [Result] in words: summaries of many results count those instead
 }
 
+// String returns the text.
+func (w Warning) String() string { return w.Text }
+
 // unbatch names the switches of the gateways that batch an answer most often. All of them, because of a chain of
 // gateways the answer names at most one.
 const unbatch = " (nginx: proxy_buffering off; HAProxy: option http-no-delay; see docs/servers.md, Gateways)"
 
-// Error returns the text.
-func (w Warning) Error() string { return w.Text }
+// A warningList collects the warnings of a result.
+type warningList []Warning
+
+func (l *warningList) add(derived bool, format string, args ...any) {
+	*l = append(*l, Warning{Kind: format, Text: fmt.Sprintf(format, args...), Derived: derived})
+}
 
 // warnings returns what is unreliable about a result, of maxTokens asked for a prompt of promptTokens; 0: any number.
-func warnings(r *Result, maxTokens, promptTokens int) []error {
-	var list []error
-	add := func(derived bool, format string, args ...any) {
-		list = append(list, Warning{Kind: format, Text: fmt.Sprintf(format, args...), Derived: derived})
-	}
+func warnings(r *Result, maxTokens, promptTokens int) []Warning {
+	var list warningList
 	late := lateReads(r)
 	if late != "" {
-		add(true, "%s", late)
+		list.add(true, "%s", late)
 	}
+	list.addAboutHTTP(r)
+	if errors.Is(r.Err, ErrUnlimited) {
+		const text = "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived"
+		list.add(false, text, ErrUnlimited)
+	}
+	list.addAboutBatches(r)
+	if r.Outcome == OK {
+		list.addAboutEnd(r)
+		list.addAboutCounts(r, maxTokens, promptTokens)
+	}
+	return list
+}
+
+// addAboutHTTP adds what is wrong with the header of an answer that was read all the same.
+func (l *warningList) addAboutHTTP(r *Result) {
 	if r.otherFraming != notFramed && len(r.Tokens) > 0 {
 		const text = "the answer's Content-Type is %s, but its body is %s, and was read as that: set the header right, " +
 			"since other clients may go by it"
-		add(false, text, r.mediaType, r.otherFraming)
+		l.add(false, text, r.mediaType, r.otherFraming)
 	}
 	if r.coding != identity {
-		add(false, "the answer is compressed (%s), although identity was asked for: its tokens arrive no earlier than the "+
-			"compressor lets them go", r.coding)
+		const text = "the answer is compressed (%s), although identity was asked for: its tokens arrive no earlier than " +
+			"the compressor lets them go"
+		l.add(false, text, r.coding)
 	}
-	if errors.Is(r.Err, ErrUnlimited) {
-		const text = "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived"
-		add(false, text, ErrUnlimited)
-	}
+}
+
+// addAboutBatches adds that something between engine and prober collects token frames.
+func (l *warningList) addAboutBatches(r *Result) {
 	// Frames that were read late together may have been a burst as well: they count for how many are together, not as
 	// proof.
 	chunks := r.analysis().chunks
@@ -52,61 +72,65 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	bursts := r.Bursts()
 	switch {
 	case r.Outcome == OK && r.OnePiece():
-		add(true, "the answer arrived in one piece: something buffers"+unbatch)
+		l.add(true, "the answer arrived in one piece: something buffers"+unbatch)
 	case bursts > 0 && 2*together >= len(r.Tokens):
 		const text = "%d of %d token frames arrived together with the one before: something batches them" + unbatch
-		add(true, text, bursts, len(r.Tokens))
+		l.add(true, text, bursts, len(r.Tokens))
 	case len(chunks) > 0 && isHeldBack(chunks[0], len(r.Tokens)):
 		const text = "the first %d of %d token frames arrived together: something holds them back, and TTFT may be late" +
 			unbatch
-		add(true, text, chunks[0].frames, len(r.Tokens))
+		l.add(true, text, chunks[0].frames, len(r.Tokens))
 	}
-	if r.Outcome != OK {
-		return list
-	}
+}
+
+// addAboutEnd adds what was unusual about the end of a whole answer.
+func (l *warningList) addAboutEnd(r *Result) {
 	switch r.closing {
 	case leftOpen:
-		add(false, "the server kept the connection open after the answer's end: clients stop reading there, and so did "+
+		l.add(false, "the server kept the connection open after the answer's end: clients stop reading there, and so did "+
 			"the probe")
 	case cutAfterEnd:
-		add(false, "the connection broke after the answer's end: a proxy or the server does not finish its answers")
+		l.add(false, "the connection broke after the answer's end: a proxy or the server does not finish its answers")
 	case endMissing:
-		add(false, "the answer gave its finish reason, but neither its end nor that of the connection came in time: "+
+		l.add(false, "the answer gave its finish reason, but neither its end nor that of the connection came in time: "+
 			"it counts as complete")
 	}
 	if wire.EndingOf(r.Finish) == wire.UnknownEnd {
-		add(false, "no known server gives the finish reason %q: it is taken for the end of a whole answer", r.Finish)
+		l.add(false, "no known server gives the finish reason %q: it is taken for the end of a whole answer", r.Finish)
 	}
+}
+
+// addAboutCounts adds which tokens of a whole answer are missing, unknown or other than asked.
+func (l *warningList) addAboutCounts(r *Result, maxTokens, promptTokens int) {
 	output := r.Usage.Generated()
 	prompt := r.Usage.Prompt
 	switch {
 	case r.OtherLength:
-		add(false, "the server counts %d tokens of prompt, asked %d (%+d): no time of this probe is recorded, and the "+
-			"prompt is calibrated again",
-			prompt.N, promptTokens, prompt.N-promptTokens)
+		const text = "the server counts %d tokens of prompt, asked %d (%+d): no time of this probe is recorded, and the " +
+			"prompt is calibrated again"
+		l.add(false, text, prompt.N, promptTokens, prompt.N-promptTokens)
 	case prompt.Known && promptTokens > 0 && prompt.N != promptTokens:
-		add(false, "the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
+		l.add(false, "the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
 	}
 	if r.Reasoned && r.FirstAnswerAt == 0 {
-		add(false, "no text of an answer came, only reasoning: no TTFAT")
+		l.add(false, "no text of an answer came, only reasoning: no TTFAT")
 	}
 	switch {
 	case !output.Known:
-		add(true, "the server did not say how many tokens it generated: no TPOT, no ITL")
+		l.add(true, "the server did not say how many tokens it generated: no TPOT, no ITL")
 	case output.N != maxTokens:
-		add(false, "%s generated, asked %d", format.Count(output.N, "token"), maxTokens)
+		l.add(false, "%s generated, asked %d", format.Count(output.N, "token"), maxTokens)
 	}
 	if output.Known && r.Source == FromNothing && !r.OnePiece() {
-		add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
+		l.add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
 	}
 	if r.Hidden {
-		add(true, "some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
+		l.add(true, "some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
 	if r.Cache == CacheContaminated {
 		const text = "cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt"
-		add(true, text, r.Usage.Cached.N)
+		l.add(true, text, r.Usage.Cached.N)
 	}
-	return list
 }
 
 // isHeldBack reports whether an answer's first chunk has a quarter of its token frames: a gateway then held the first

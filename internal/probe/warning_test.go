@@ -75,8 +75,8 @@ func TestWarningsOfLateReads(t *testing.T) {
 			Usage: wire.Usage{Output: wire.Tokens(n)},
 		}
 		var got []string
-		for _, err := range warnings(r, n, 0) {
-			got = append(got, err.Error())
+		for _, warning := range warnings(r, n, 0) {
+			got = append(got, warning.Text)
 		}
 		equal(t, name, test.want, got)
 	}
@@ -93,8 +93,8 @@ func TestWarningOfAFinishReason(t *testing.T) {
 			Timeline: inReads(20*ms, ms/20, 1),
 		}
 		var got []string
-		for _, err := range warnings(r, 1, 0) {
-			got = append(got, err.Error())
+		for _, warning := range warnings(r, 1, 0) {
+			got = append(got, warning.Text)
 		}
 		equal(t, reason, want, got)
 	}
@@ -110,7 +110,7 @@ func TestAnAnswerOfReasoningAlone(t *testing.T) {
 		r := serve(t, server.stream).Probe(t.Context(), wire.Ask{MaxTokens: 2})
 		endsAs(t, r, OK, "")
 		const said = "no text of an answer came, only reasoning: no TTFAT"
-		equal(t, "warnings", []error{Warning{Kind: said, Text: said}}, r.Warnings)
+		equal(t, "warnings", []Warning{{Kind: said, Text: said}}, r.Warnings)
 		equal(t, "reasoning", wire.Count{}, r.Usage.Reasoning)
 	})
 }

@@ -125,7 +125,7 @@ func JSONOf(r *probe.Result) ResultJSON {
 	}
 	j.addFrames(r)
 	for _, w := range r.Warnings {
-		j.Warnings = append(j.Warnings, w.Error())
+		j.Warnings = append(j.Warnings, w.Text)
 	}
 	if r.Err != nil {
 		j.Error = textOrNull(r.Err.Error())

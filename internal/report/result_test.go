@@ -22,7 +22,7 @@ func TestResultJSON(t *testing.T) {
 		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage, Timestamps: probe.ByKernel,
 		TraceID: "abc", Elapsed: time.Second,
 		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(5)},
-		Warnings: []error{errors.New("warned")},
+		Warnings: []probe.Warning{{Text: "warned"}},
 		Timeline: probe.Timeline{
 			Start:  start,
 			Phases: probe.Phases{Connect: 10 * ms, Wrote: 30 * ms, Header: 50 * ms},

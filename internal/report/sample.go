@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,9 +75,8 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 	for _, o := range objectives {
 		s.Judged = append(s.Judged, Judge(o, r))
 	}
-	for _, w := range r.Warnings {
-		warning, ok := errors.AsType[probe.Warning](w)
-		if ok && !warning.Derived {
+	for _, warning := range r.Warnings {
+		if !warning.Derived {
 			s.Warnings = append(s.Warnings, warning)
 		}
 	}

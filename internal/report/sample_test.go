@@ -19,7 +19,7 @@ func TestSampleOf(t *testing.T) {
 	r := answered(3, 2)
 	r.Round, r.Start, r.Due = 7, noon(), noon().Add(-3*time.Second)
 	r.Timeline.Tokens[2].Read, r.Timeline.Tokens[2].At = r.Timeline.Tokens[1].Read, r.Timeline.Tokens[1].At
-	r.Warnings = []error{probe.Warning{Text: "warning"}, probe.Warning{Derived: true}}
+	r.Warnings = []probe.Warning{{Text: "warning"}, {Derived: true}}
 	gap := r.Timeline.Tokens[1].At - r.Timeline.Tokens[0].At
 	r.FinishedAt = 0
 	want := Sample{

@@ -74,8 +74,8 @@ func TestWaterfall(t *testing.T) {
 		frame, next := &batched.Tokens[i], batched.Tokens[i+1]
 		frame.Read, frame.At = next.Read, next.At
 	}
-	batched.Warnings = []error{
-		errors.New("12 of 25 token frames arrived together with the one before: something batches them"),
+	batched.Warnings = []probe.Warning{
+		{Text: "12 of 25 token frames arrived together with the one before: something batches them"},
 	}
 
 	empty := answered(1, 1)
@@ -87,7 +87,7 @@ func TestWaterfall(t *testing.T) {
 	silent.Usage, silent.Source = wire.Usage{}, probe.FromNothing
 	silent.Phases.Reused = true
 	silent.Phases.DNS, silent.Phases.Connect, silent.Phases.TLS = 0, 0, 0
-	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
+	silent.Warnings = []probe.Warning{{Text: "the server did not say how many tokens it generated: no TPOT, no ITL"}}
 
 	late := answered(50, 1)
 	late.Timestamps = probe.ByKernel
@@ -98,8 +98,8 @@ func TestWaterfall(t *testing.T) {
 		frame := &late.Tokens[i]
 		frame.Read, frame.At, frame.Delay = 43, late.Timeline.Tokens[42].At, 180*ms
 	}
-	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others, " +
-		"so that their ITL is a mean: no max gap")}
+	late.Warnings = []probe.Warning{{Text: "the prober read up to 180ms late, and 3 tokens together with others, " +
+		"so that their ITL is a mean: no max gap"}}
 
 	for name, r := range map[string]*probe.Result{
 		"late": late, "ok": answered(100, 1), "batched": batched, "stalled": stalled(), "unauthorized": unauthorized(),
@@ -128,7 +128,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 	r := unauthorized()
 	r.Err, r.Target, r.Model, r.Prompt, r.TraceID = errors.New(hostile), hostile, hostile, hostile, hostile
 	r.API, r.Finish = hostile, hostile
-	r.Warnings = []error{errors.New(hostile)}
+	r.Warnings = []probe.Warning{{Text: hostile}}
 	c := comparison(hostile, hostile+"b", 10)
 	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
 	s := Summary{Target: hostile, Load: hostile, Warnings: []string{hostile}}

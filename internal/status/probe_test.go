@@ -2,7 +2,6 @@ package status
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -28,7 +27,7 @@ func TestProbePage(t *testing.T) {
 		record(success("a", 90*ms, 100*ms))
 		usual := record(success("a", 110*ms, 120*ms, 130*ms, 140*ms))
 		gap := phased("a")
-		gap.Warnings = []error{errors.New("the reader was late")}
+		gap.Warnings = []probe.Warning{{Text: "the reader was late"}}
 		record(gap)
 		failed := record(stalled("a"))
 		readLate := record(late("a", 500*ms, 600*ms, 1500*ms, 2000*ms))

@@ -40,7 +40,7 @@ func TooLong(reply []byte) (limits Limits, ok bool) {
 	return limits, len(contexts)+len(inputs) > 0
 }
 
-// start returns the part of a reply in which its words are looked for. What a server sends may be megabytes, and to match
+// start returns the part of a reply in which its words are looked for. A server may send megabytes, and to match
 // a pattern takes about a millisecond for each KiB at worst.
 func start(reply []byte) []byte {
 	const longest = 16 << 10 // bytes
