@@ -29,6 +29,16 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 			"Welcome to nginx"},
 		"plain JSON": {reply(200, `{"choices":[{"message":{"content":"hi"}}]}`), 200, NotStreamed,
 			"application/json instead of a stream: 42 bytes, which look like an answer"},
+		"plain JSON with the type of a stream": {
+			answers(200, "text/event-stream", `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`+"\n"), 200,
+			NotStreamed, "one JSON text instead of a stream",
+		},
+		"an error that Python wrote": {answers(200, "text/event-stream", "data: {'error': {'message': 'boom'}}\n\n"), 200,
+			Malformed, "'boom'"},
+		"a message as the only frame": {answers(200, "text/event-stream", data(`{"message":"Internal server error"}`)), 200,
+			ServerError, "Internal server error"},
+		"an event with an error's status": {answers(400, "text/event-stream", data(`{"error":{"message":"no",`+
+			`"code":"content_filter"}}`)), 400, Filtered, "HTTP 400: content_filter: no"},
 		"another API's answer": {reply(200, `{"output":{"text":"hi"}}`), 200, NotStreamed, "24 bytes, which look like"},
 		"JSON that says little": {reply(200, `{"status":"maintenance","until":"14:00"}`), 200, NotStreamed,
 			`instead of a stream: {"status":"maintenance","until":"14:00"}`},

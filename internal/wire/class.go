@@ -82,12 +82,12 @@ func classIn(patterns []classPattern, text string) ErrorClass {
 var codePatterns = []classPattern{
 	{ContentFilter, regexp.MustCompile(`(?i)content_?(filter|policy|moderation|blocked)|responsible_?ai|moderation` +
 		`|data_?inspection_?failed|prohibited_?content|sensitive|safety|guardrail|prompt_?(blocked|shield)|^1301$`)},
-	{RateLimit, regexp.MustCompile(`(?i)rate_?-?limit|too_?-? ?many_?-? ?requests|quota|throttl|resource_?exhausted` +
+	{RateLimit, regexp.MustCompile(`(?i)rate_?-?limit|too_?-? ?many_?-? ?requests|quota|throttl|resource.{0,20}exhausted|request_?limit_?exceeded` +
 		`|insufficient_?(balance|funds|credits?)|^limit_(requests|burst)|usage_?limit|arrearage|billing` +
 		`|^(1113|1302|1303|1305|1308)$`)}, // the numbers are Zhipu's
 	{BadCredentials, regexp.MustCompile(`(?i)unauthori[sz]ed|unauthenticated|authentication|authorization_?error` +
 		`|(invalid|incorrect|missing|expired)_?-?(x-)?(api)?_?-?(key|token)\b|api_?key_?(invalid|expired|missing)` +
-		`|permission_?(denied|error)|access_?denied|forbidden|unrecognized_?client|invalid_?signature`)},
+		`|permission_?(denied|error)|access_?denied|auth_?failure|forbidden|unrecognized_?client|invalid_?signature`)},
 	{Overload, regexp.MustCompile(`(?i)overloaded|overload_?error|server_?busy|over_?capacity|capacity_?exceeded` +
 		`|^unavailable$`)},
 }
@@ -113,7 +113,7 @@ var modelOverloaded = regexp.MustCompile(`(?i)^(the )?model is (currently )?over
 // SGLang, of TGI, of AWS and Google.
 var invalidType = regexp.MustCompile(`^(validation|template_error|missing_template_variable|tool_error)$` +
 	`|(?i)^bad_?request(error)?$|^invalid_?request|^invalid_?argument$|^not_?found(_?error)?$|^validationexception$` +
-	`|context_?length|exceed_context|string_above_max|^model_not_found$|unsupported_(value|parameter)`)
+	`|^invalid_?param|context_?length|exceed_context|string_above_max|^model_not_found$|unsupported_(value|parameter)`)
 
 // tgiFailure matches the messages of TGI's own failures. On its OpenAI APIs it gives them the code 422, as all others.
 var tgiFailure = regexp.MustCompile("^(Request failed during generation|Incomplete generation|" +

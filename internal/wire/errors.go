@@ -41,11 +41,26 @@ func (e *ServerError) Beside(status string) string {
 //
 // A code of success, a value without content and an error object beside the text of an answer are none.
 func ParseError(data []byte) *ServerError {
-	data = bytes.TrimSpace(data)
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	data = eventData(data)
 	if !json.Valid(data) {
 		return nil
 	}
 	return parseError(data, 0)
+}
+
+// eventData returns the data of a whole event, which some servers send with an error's status; anything else as it is.
+func eventData(body []byte) []byte {
+	for line := range bytes.Lines(body) {
+		value, isData := bytes.CutPrefix(line, []byte("data:"))
+		switch {
+		case isData:
+			return bytes.TrimSpace(value)
+		case !bytes.HasPrefix(line, []byte("event:")):
+			return body
+		}
+	}
+	return body
 }
 
 // deepestError is how many objects and lists may lie around an error.
@@ -82,6 +97,8 @@ func parseError(data []byte, depth int) *ServerError {
 		return own
 	case !isEmptyValue(f.Detail):
 		return f.nested(f.Detail, depth)
+	case own.Type == "" && failureWords.MatchString(own.Message): // a message alone
+		return own
 	}
 	return nil
 }
@@ -103,14 +120,23 @@ type errorFields struct {
 func errorFieldsIn(object []byte) *errorFields {
 	f := &errorFields{}
 	eachField(object, func(key, value []byte) {
-		field := f.field(strings.ToLower(string(key)))
+		name := strings.ToLower(string(key))
+		field := f.field(name)
+		if field == &f.Message && value[0] == '{' && strings.Contains(name, "err") { // Tencent
+			field = &f.Error
+		}
 		switch {
 		case field != nil && (len(*field) == 0 || !isEmptyValue(value)):
 			*field = value
 		case field == nil && bytes.HasSuffix(key, []byte("Exception")) && value[0] == '{':
 			f.exception = string(key)
 			f.exceptionBody = value
-		case string(key) == "choices":
+		case name == "response" && value[0] == '{': // Tencent
+			nested := errorFieldsIn(value)
+			if !isEmptyValue(nested.Error) {
+				f.Error = nested.Error
+			}
+		case name == "choices":
 			failed := memberOf(firstElement(value), "error")
 			if !isEmptyValue(failed) {
 				f.choiceError = failed
@@ -139,7 +165,7 @@ func (f *errorFields) field(key string) *json.RawMessage {
 		return &f.ErrorType
 	case "__type":
 		return &f.AWSType
-	case "object":
+	case "object", "event":
 		return &f.Object
 	case "code":
 		return &f.Code
@@ -177,6 +203,9 @@ func (f *errorFields) serverError() *ServerError {
 		Type:    cmp.Or(textOf(f.Type), textOf(f.ErrorType), textOf(f.AWSType)),
 		Code:    f.code(),
 		Message: cmp.Or(textOf(f.Message), textOf(f.Description), textOf(f.Title)),
+	}
+	if e.Message == "" && !isEmptyValue(f.Message) && !MayBeAnswer(f.Message) { // Mistral
+		e.Message = string(f.Message)
 	}
 	if textOf(f.Title) != "" && textOf(f.Detail) != "" { // RFC 9457
 		e.Message = textOf(f.Title) + ": " + textOf(f.Detail)

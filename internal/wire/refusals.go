@@ -72,8 +72,8 @@ func NoTemplate(reply []byte) bool { return noTemplate.Match(start(reply)) }
 var (
 	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found` +
 		`|not a valid model|unknown model|no such model|\bmodel\b.{0,200}(does not exist|not found)`)
-	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                               // Portkey
-	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db|API key not valid`) // LiteLLM, Gemini
+	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                                                          // Portkey
+	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db|API key not valid|incorrect API key provided`) // LiteLLM, Gemini, xAI
 
 	// noBackend matches what gateways say if they have no server to ask. Words of a server that has too much to do do
 	// not match: Envoy also says "upstream connect error" for an overflow.

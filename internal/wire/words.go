@@ -72,7 +72,8 @@ func ParseErrorEvent(data []byte) *ServerError {
 // words that may be a part of an answer.
 func ParseWords(text []byte) *ServerError {
 	text = bytes.TrimSpace(text)
-	isCutJSON := bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(`"error`)) && !MayBeAnswer(text)
+	namesError := bytes.Contains(text, []byte(`"error`)) || bytes.Contains(text, []byte("'error"))
+	isCutJSON := bytes.HasPrefix(text, []byte("{")) && namesError && !MayBeAnswer(text) // or as Python writes it
 	isWords := len(text) > 0 && text[0] != '{' && text[0] != '[' && failureWords.Match(text)
 	if isCutJSON || isWords || IsPage(text) || isProxyError(text) {
 		return &ServerError{Message: Describe(text, "")}
@@ -80,22 +81,15 @@ func ParseWords(text []byte) *ServerError {
 	return nil
 }
 
-// ParseBody reads the error in a body with a status of success that should have been a stream: an error object, a short
-// text that complains, or an object whose message does. It returns nil for anything else, such as a page.
+// ParseBody reads the error in a body with a status of success that should have been a stream: an error object, or a
+// short text that complains. It returns nil for anything else, such as a page.
 func ParseBody(body []byte) *ServerError {
 	const longestText = 300 // bytes; more may be an answer
 	e := ParseError(body)
 	if e == nil && len(body) <= longestText && !IsPage(body) {
 		e = ParseWords(body)
 	}
-	if e != nil {
-		return e
-	}
-	alone := messageAlone(body)
-	if alone != nil && failureWords.MatchString(alone.Message) {
-		return alone
-	}
-	return nil
+	return e
 }
 
 // messageAlone reads an object that has a message, and nothing else that says that it is an error; nil for others.
@@ -114,8 +108,8 @@ func messageAlone(body []byte) *ServerError {
 // MayBeAnswer reports whether a text has keys under which APIs write an answer, so that it must not be shown.
 func MayBeAnswer(text []byte) bool { return answerKeys.Match(text) }
 
-var answerKeys = regexp.MustCompile(`"(choices|content|output|output_text|text|text_output|generated_text|response` +
-	`|completion|candidates|parts|delta|token|reasoning\w*|thinking)"\s*:`)
+var answerKeys = regexp.MustCompile(`["'](choices|content|output|output_text|text|text_output|generated_text|response` +
+	`|completion|candidates|parts|delta|token|reasoning\w*|thinking)["']\s*:`)
 
 // isProxyError reports whether a text is one with which a router or a proxy ends a stream.
 func isProxyError(data []byte) bool {
