@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -238,7 +239,11 @@ func cutLast(s, separator string) (before, after string) {
 
 // orText returns e, with the start of the object as its message if e has no words.
 func (e *ServerError) orText(object []byte) *ServerError {
-	if e.Type == "" && e.Code == "" && e.Message == "" {
+	switch {
+	case e.Type != "" || e.Code != "" || e.Message != "":
+	case MayBeAnswer(object):
+		e.Message = fmt.Sprintf("%d bytes", len(object))
+	default:
 		e.Message = shorten(string(object))
 	}
 	return e

@@ -81,6 +81,8 @@ func TestDescribe(t *testing.T) {
 		{`{"error":{"message":"m","type":"t","code":404}}`, "400", "t: 404: m"},
 		{`{"message":"no Route matched with those values"}`, "404", "no Route matched with those values"},
 		{"{}", "401", "{}"},
+		{`{"choices":[{"message":{"content":"x"}}]}`, "500", "41 bytes"},
+		{`{"error":{"partial":{"content":"x"}}}`, "500", "27 bytes"},
 	} {
 		if got := Describe([]byte(test.body), test.status); got != test.want {
 			t.Errorf("%s is described as %q, want %q", test.body, got, test.want)
