@@ -169,10 +169,12 @@ func TestErrorsOfTheModelList(t *testing.T) {
 		says   string
 		reason error
 	}{
-		"a key, with 200":     {reply(200, `{"error":"Unauthorized"}`), Unauthorized, "Unauthorized", nil},
-		"a quota, with 200":   {reply(200, `{"code":429,"message":"slow down"}`), RateLimited, "429: slow down", nil},
-		"a typed 401":         {answers(401, "text/event-stream", `{"error":"no key"}`), Unauthorized, "HTTP 401: no key", nil},
-		"no server, with 503": {answers(503, "text/plain", "no healthy upstream"), ServerError, "no server left", ErrNoBackend},
+		"a key, with 200":   {reply(200, `{"error":"Unauthorized"}`), Unauthorized, "Unauthorized", nil},
+		"a quota, with 200": {reply(200, `{"code":429,"message":"slow down"}`), RateLimited, "429: slow down", nil},
+		"a typed 401": {answers(401, "text/event-stream", `{"error":"no key"}`), Unauthorized,
+			"HTTP 401: no key", nil},
+		"no server, with 503": {answers(503, "text/plain", "no healthy upstream"), ServerError,
+			"no server left", ErrNoBackend},
 		"a page": {answers(200, "text/html", "<title>Sign in</title><style>b{}</style>"), NotStreamed,
 			"instead of a stream: Sign in", nil},
 	} {

@@ -83,8 +83,8 @@ func appendBounded(kept, line []byte) []byte {
 }
 
 // Unfielded returns the lines of an event stream so far that belong to no field of the standard, without JSON texts of
-// a single line, which are frames. Servers and proxies write the text of an error there, or a whole page. At most 64 KiB
-// are kept. The result is valid until the next call of [Frames.Next].
+// a single line, which are frames. Servers and proxies write the text of an error there, or a whole page. At most
+// 64 KiB are kept. The result is valid until the next call of [Frames.Next].
 func (s *Frames) Unfielded() []byte {
 	if s.lines || len(s.line) == 0 || isField(s.line) {
 		return s.unfielded

@@ -82,9 +82,9 @@ func classIn(patterns []classPattern, text string) ErrorClass {
 var codePatterns = []classPattern{
 	{ContentFilter, regexp.MustCompile(`(?i)content_?(filter|policy|moderation|blocked)|responsible_?ai|moderation` +
 		`|data_?inspection_?failed|prohibited_?content|sensitive|safety|guardrail|prompt_?(blocked|shield)|^1301$`)},
-	{RateLimit, regexp.MustCompile(`(?i)rate_?-?limit|too_?-? ?many_?-? ?requests|quota|throttl|resource.{0,20}exhausted|request_?limit_?exceeded` +
-		`|insufficient_?(balance|funds|credits?)|^limit_(requests|burst)|usage_?limit|arrearage|billing` +
-		`|^(1113|1302|1303|1305|1308)$`)}, // the numbers are Zhipu's
+	{RateLimit, regexp.MustCompile(`(?i)rate_?-?limit|too_?-? ?many_?-? ?requests|quota|throttl|resource.{0,20}exhausted` +
+		`|request_?limit_?exceeded|insufficient_?(balance|funds|credits?)|^limit_(requests|burst)|usage_?limit|arrearage` +
+		`|billing|^(1113|1302|1303|1305|1308)$`)}, // the numbers are Zhipu's
 	{BadCredentials, regexp.MustCompile(`(?i)unauthori[sz]ed|unauthenticated|authentication|authorization_?error` +
 		`|(invalid|incorrect|missing|expired)_?-?(x-)?(api)?_?-?(key|token)\b|api_?key_?(invalid|expired|missing)` +
 		`|permission_?(denied|error)|access_?denied|auth_?failure|forbidden|unrecognized_?client|invalid_?signature`)},

@@ -40,8 +40,8 @@ func TooLong(reply []byte) (limits Limits, ok bool) {
 	return limits, len(contexts)+len(inputs) > 0
 }
 
-// start returns the part of a reply in which its words are looked for. A server may send megabytes, and to match
-// a pattern takes about a millisecond for each KiB at worst.
+// start returns the part of a reply in which its words are looked for. What a server sends may be megabytes, and to
+// match a pattern takes about a millisecond for each KiB at worst.
 func start(reply []byte) []byte {
 	const longest = 16 << 10 // bytes
 	return reply[:min(len(reply), longest)]
@@ -72,15 +72,17 @@ func NoTemplate(reply []byte) bool { return noTemplate.Match(start(reply)) }
 var (
 	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found` +
 		`|not a valid model|unknown model|no such model|\bmodel\b.{0,200}(does not exist|not found)`)
-	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)                                                          // Portkey
-	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db|API key not valid|incorrect API key provided`) // LiteLLM, Gemini, xAI
+	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)              // Portkey
+	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db` + // LiteLLM
+		`|API key not valid|incorrect API key provided`) // Gemini; xAI
 
 	// noBackend matches what gateways say if they have no server to ask. Words of a server that has too much to do do
 	// not match: Envoy also says "upstream connect error" for an overflow.
 	noBackend = regexp.MustCompile(`(?i)all_deployments_in_cooldown|no deployments? available for` + // LiteLLM
 		`|litellm\.\w+:.{0,120}(cannot connect to host|connection error)` +
 		`|no server is available to handle this request` + // HAProxy
-		`|no healthy (upstream|backend|endpoint|server|worker|replica|instance|host|target|provider|deployment)s?` + // Envoy; many
+		`|no healthy (upstream|backend|endpoint|server|worker|replica|instance)s?` + // Envoy; many
+		`|no healthy (host|target|provider|deployment)s?` +
 		`|upstream connect error.{0,120}(connection failure|connection timeout|connection refused)` + // Envoy
 		`|no[ _]available[ _](server|worker|backend|upstream|endpoint|replica|instance|channel|provider|node)s?` + // Traefik
 		`|no (server|worker|backend|upstream|endpoint|replica|instance|model|channel|deployment|pod)s? (is |are )?available` +

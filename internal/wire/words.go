@@ -13,8 +13,8 @@ import (
 // This file reads the words of a server that are no error object: texts, pages of gateways, and messages.
 
 // Describe returns what a server said in an answer that should have been a stream, for a text that has the HTTP status
-// already, if there is one: its error object, its message, the text of its page, else the start of what it sent. Of what
-// may be an answer, that is only its length.
+// already, if there is one: its error object, its message, the text of its page, else the start of what it sent. What
+// may be an answer is only described by its length.
 func Describe(body []byte, status string) string {
 	e := ParseError(body)
 	if e == nil {
