@@ -222,7 +222,9 @@ func framingOfType(resp *http.Response) framing {
 func mediaType(resp *http.Response) string {
 	first, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ",")
 	name, _, _ := strings.Cut(first, ";")
-	return strings.ToLower(strings.TrimSpace(name))
+	const longest = 100 // bytes
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name[:min(len(name), longest)]
 }
 
 // read reads the answer's frames to its end: that of the protocol, or that of the body if it comes first. An error in

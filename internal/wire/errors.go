@@ -253,7 +253,11 @@ func (e *ServerError) orText(object []byte) *ServerError {
 // none.
 func (f *errorFields) nested(value json.RawMessage, depth int) *ServerError {
 	outer := f.serverError()
-	if string(value) == "true" {
+	switch {
+	case string(value) == "true":
+		return outer
+	case isNumber(string(value)) && outer.Message != "":
+		outer.Code = cmp.Or(outer.Code, string(value))
 		return outer
 	}
 	inner := readError(value, depth)
@@ -354,7 +358,11 @@ func isFailureCode(code string) bool { return code != "" && !isSuccess(code) }
 
 // isSuccess reports whether a code or a message says that nothing is wrong. An empty one does as well.
 func isSuccess(s string) bool {
-	words := []string{"", "0", "200", "ok", "success", "succeeded", "successful", "none", "null", "no error", "normal"}
+	isHTTP := len(s) == 3 && s[0] == '2' && isNumber(s)
+	if isHTTP || strings.Trim(s, "0") == "" {
+		return true
+	}
+	words := []string{"ok", "success", "succeeded", "successful", "none", "null", "no error", "normal"}
 	return slices.Contains(words, strings.ToLower(s))
 }
 
