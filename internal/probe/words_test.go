@@ -124,6 +124,8 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 			reply(400, `{"message":"Malformed input request"}`)), Rejected, nil},
 		"Bedrock's rate, in a gateway's words": {reply(500, `{"detail":"An error occurred (ThrottlingException) when calling `+
 			`the ConverseStream operation: Too many requests"}`), RateLimited, nil},
+		"a filter, as an event": {answers(400, "text/event-stream", "event: error\ndata: "+
+			`{"error":{"message":"no","code":"content_filter"}}`+"\n\ndata: [DONE]\n\n"), Filtered, nil},
 		"Google's quota": {reply(403, `{"error":{"code":403,"message":"m","status":"RESOURCE_EXHAUSTED"}}`),
 			RateLimited, nil},
 		"Moonshot's engine": {reply(429, `{"error":{"message":"m","type":"engine_overloaded_error"}}`), Overloaded, nil},
