@@ -222,3 +222,36 @@ func TestBurst(t *testing.T) {
 		}
 	}
 }
+
+// TestServerTTFTNeedsTheEndOfTheRequest holds that server TTFT is a sample only if it is known to 5% when the request
+// had been written, together with when the token arrived.
+func TestServerTTFTNeedsTheEndOfTheRequest(t *testing.T) {
+	for _, test := range []struct {
+		until, notBefore time.Duration // the request was written at 10 ms or until then; no token had come by then
+		want             bool
+	}{
+		{until: 10 * ms, want: true},
+		{until: 15 * ms, want: true}, // 5 of 100 ms
+		{until: 15*ms + time.Microsecond},
+		{until: 13 * ms, notBefore: 108 * ms, want: true},
+		{until: 13*ms + time.Microsecond, notBefore: 108 * ms},
+		{until: 0, want: true}, // as of a probe that was recorded before
+	} {
+		line := Timeline{
+			Phases: Phases{Wrote: 10 * ms, WroteUntil: test.until, Header: 12 * ms},
+			Tokens: []Arrival{{At: 110 * ms, Read: 1, Kernel: true}, {At: 200 * ms, Read: 2, Kernel: true}},
+		}
+		if test.notBefore > 0 { // the timestamp was rejected
+			line.Tokens[0].Kernel = false
+			line.Tokens[0].NotBefore = test.notBefore
+		}
+		d, ok := line.ServerTTFT()
+		if d != 100*ms || ok != test.want {
+			t.Errorf("until %v, not before %v: %v, %t", test.until, test.notBefore, d, ok)
+		}
+		_, ok = line.TTFT()
+		if !ok {
+			t.Errorf("until %v: no TTFT", test.until)
+		}
+	}
+}

@@ -30,6 +30,7 @@ type Timeline struct {
 type Phases struct {
 	DNS, Connect, TLS time.Duration // lengths
 	Wrote             time.Duration // last request byte written, since Start; 0 if it never was
+	WroteUntil        time.Duration // it may have been as late as this; 0 if it never was
 	Header            time.Duration // response header read, since Start; 0 if it never was
 	Reused            bool          // the connection served an earlier probe
 }
@@ -85,13 +86,14 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 }
 
 // ServerTTFT returns the first token frame's arrival since the last request byte was written. ok is false as for TTFT,
-// and if the token came before that.
+// if the token came before that, and if one of the two moments is too uncertain.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 	if t.OtherLength || len(t.Tokens) == 0 || t.Phases.Wrote == 0 {
 		return 0, false
 	}
 	d = t.Tokens[0].At - t.Phases.Wrote
-	return d, t.analysis().sure(d, 0)
+	blurred := max(0, t.Phases.WroteUntil-t.Phases.Wrote)
+	return d, t.analysis().sure(d, 0) && (t.analysis().uncertainty(0)+blurred)*maxUncertainty <= d
 }
 
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known: nothing of an answer in one

@@ -71,6 +71,7 @@ func (t *trace) context(ctx context.Context) context.Context {
 			if i.Err == nil {
 				t.now = waiting
 				t.phases.Wrote = at.Sub(t.start)
+				t.phases.WroteUntil = t.phases.Wrote
 			}
 		},
 	})
@@ -103,6 +104,11 @@ func (t *trace) gotHeader() responseConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.phases.Header = t.conn.body.Header().At.Sub(t.start)
+	sent := t.conn.body.Sent()
+	if t.phases.Wrote > 0 && sent.From.After(t.start) { // WroteRequest comes late, or before the last bytes
+		t.phases.Wrote = sent.From.Sub(t.start)
+		t.phases.WroteUntil = sent.Until.Sub(t.start)
+	}
 	return t.conn
 }
 

@@ -26,8 +26,9 @@ type Timestamp struct {
 // may read at a time.
 type Conn struct {
 	net.Conn
-	receive func(p []byte) (receipt, error) // reads with the kernel's timestamps; nil where there are none
-	clock   *clock                          // converts these timestamps
+	receive  func(p []byte) (receipt, error)   // reads with the kernel's timestamps; nil where there are none
+	transmit func(p []byte) (int, Sent, error) // writes, and knows the last attempt; nil where receive is
+	clock    *clock                            // converts these timestamps
 
 	// What the reads so far left for the next one. Only Read uses it.
 	evidence   evidence
@@ -37,6 +38,7 @@ type Conn struct {
 
 	mu            sync.Mutex
 	last          Timestamp // of the bytes that Read returned last
+	sent          Sent      // of the bytes that Write wrote last
 	watch         watch
 	lookAt        time.Time // when a read that waits is interrupted for a look; zero if it is not
 	ownerDeadline time.Time // read deadline of whoever uses the connection; zero for none
@@ -49,6 +51,7 @@ func NewConn(c net.Conn) *Conn {
 	socket := newSocket(c)
 	if socket != nil {
 		conn.receive = socket.read
+		conn.transmit = socket.write
 	}
 	return conn
 }
@@ -75,6 +78,31 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 		c.evidence.foundNothing(r)
 	}
+}
+
+// Write does what [net.Conn] says, and notes when the last byte was written.
+func (c *Conn) Write(p []byte) (n int, err error) {
+	var sent Sent
+	if c.transmit != nil && len(p) > 0 {
+		n, sent, err = c.transmit(p)
+	} else {
+		sent.From = time.Now()
+		n, err = c.Conn.Write(p)
+		sent.Until = time.Now()
+	}
+	if n > 0 {
+		c.mu.Lock()
+		c.sent = sent
+		c.mu.Unlock()
+	}
+	return n, err
+}
+
+// Sent returns when the bytes that Write wrote last went to the kernel.
+func (c *Conn) Sent() Sent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent
 }
 
 // timestamp returns the arrival of what a read brought into a buffer of room bytes.

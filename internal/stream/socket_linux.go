@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A socket is read with the kernel's timestamps. One goroutine reads at a time.
+// A socket is read with the kernel's timestamps, and written attempt by attempt. One goroutine reads at a time.
 type socket struct {
 	conn net.Conn
 	raw  syscall.RawConn
@@ -93,6 +93,41 @@ func (s *socket) tryOnce(fd uintptr) bool {
 			return true
 		}
 	}
+}
+
+// write writes all of p, and returns when the last attempt that wrote anything began and ended. One goroutine writes at
+// a time.
+func (s *socket) write(p []byte) (n int, sent Sent, err error) {
+	var failed error
+	waited := s.raw.Write(func(fd uintptr) bool {
+		for n < len(p) {
+			began := time.Now()
+			more, err := syscall.Write(int(fd), p[n:])
+			ended := time.Now()
+			switch {
+			case errors.Is(err, syscall.EINTR):
+			case errors.Is(err, syscall.EAGAIN):
+				return false
+			case err != nil:
+				failed = err
+				return true
+			default:
+				n += more
+				sent = Sent{From: began, Until: ended}
+			}
+		}
+		return true
+	})
+	switch {
+	case waited != nil: // closed, or a deadline
+		return n, sent, waited
+	case failed != nil:
+		return n, sent, &net.OpError{
+			Op: "write", Net: s.conn.LocalAddr().Network(), Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(),
+			Err: os.NewSyscallError("write", failed),
+		}
+	}
+	return n, sent, nil
 }
 
 // count asks the kernel how much this connection has received so far. All counts are of one moment, since the kernel

@@ -11,5 +11,7 @@ func newSocket(net.Conn) *socket { return nil }
 
 func (*socket) read([]byte) (receipt, error) { panic("no socket") }
 
+func (*socket) write([]byte) (int, Sent, error) { panic("no socket") }
+
 // EnableTimestamps does nothing where the kernel gives no timestamps.
 func EnableTimestamps() {}

@@ -13,8 +13,10 @@ type BodyTracker struct {
 	net.Conn
 	socket  *Conn
 	framing framing
+	ending  *requestEnd // where requests end; nil for HTTP/1.1, where nothing is written after one
 
 	mu       sync.Mutex
+	sent     Sent      // the end of the last request
 	header   Timestamp // of the read that completed the response header
 	arrivals []arrival
 	current  int   // index in arrivals of the one that was asked for last
@@ -35,6 +37,7 @@ func Track(conn net.Conn, socket *Conn, isHTTP2 bool) *BodyTracker {
 	t := &BodyTracker{Conn: conn, socket: socket, framing: &http1{}}
 	if isHTTP2 {
 		t.framing = &http2{}
+		t.ending = &requestEnd{}
 	}
 	return t
 }
@@ -49,6 +52,25 @@ func (t *BodyTracker) Read(p []byte) (int, error) {
 		t.note(p[:n], t.socket.Last())
 	}
 	return n, err
+}
+
+// Write writes to the tracked connection.
+func (t *BodyTracker) Write(p []byte) (int, error) {
+	mayEnd := t.ending == nil || t.ending.in(p)
+	n, err := t.Conn.Write(p)
+	if mayEnd && n > 0 {
+		t.mu.Lock()
+		t.sent = t.socket.Sent()
+		t.mu.Unlock()
+	}
+	return n, err
+}
+
+// Sent returns when the last request ended. It is known once the request has been written whole.
+func (t *BodyTracker) Sent() Sent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sent
 }
 
 // note parses bytes that came with a read of the socket.
