@@ -101,7 +101,7 @@ func (a *answer) addArrival(at stream.Timestamp, n int) {
 		r.Timestamps = ByKernel
 	}
 	r.Timestamps = cmp.Or(r.Timestamps, ByUser) // single timestamps of the kernel may be refused
-	arrival := Arrival{At: at.At.Sub(r.Start), Read: uint32(at.Read), N: n, Kernel: at.Kernel, Delay: at.Delay}
+	arrival := Arrival{At: at.At.Sub(r.Start), Read: uint32(at.Read), N: n, Kernel: at.Kernel, Delay: at.Delay + at.Hidden}
 	if !at.NotBefore.IsZero() {
 		arrival.NotBefore = max(0, at.NotBefore.Sub(r.Start))
 	}

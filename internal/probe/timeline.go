@@ -48,7 +48,7 @@ func (p Phases) Wait() (d time.Duration, ok bool) {
 // An Arrival is one token frame. Frames completed by one read share one At, unless several calls were needed for it.
 type Arrival struct {
 	At     time.Duration
-	Delay  time.Duration // from the kernel's timestamp until the bytes were read; 0 unless Kernel
+	Delay  time.Duration // how long the bytes lay unread, at most; 0 unless Kernel
 	N      int           // generated tokens in the frame; 0 if they cannot be attributed
 	Read   uint32        // number of the socket read that completed the frame
 	Kernel bool          // At is the kernel's timestamp, not the time of the read

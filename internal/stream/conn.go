@@ -15,6 +15,10 @@ type Timestamp struct {
 	Kernel bool          // At is the kernel's timestamp
 	Delay  time.Duration // from the kernel's timestamp until the bytes were read; 0 unless Kernel
 
+	// Hidden is how much longer the first of several packets may have waited than Delay, which is that of the last. It is
+	// 0 if there was one packet, or if they were read at once.
+	Hidden time.Duration
+
 	// NotBefore is a moment at which none of the bytes of this arrival had been received, so that all of them came
 	// between it and At. It equals At if they came in one packet. It is zero if nothing is known, as where the kernel
 	// gives no timestamps. So if it is set and Kernel is not, the kernel's timestamp was rejected.
@@ -116,11 +120,18 @@ func (c *Conn) timestamp(r receipt, room int) Timestamp {
 		s = c.clock.reject(r.at)
 	}
 	s.NotBefore = notBefore
+	if s.Kernel && c.evidence.several && s.Delay > late && !notBefore.IsZero() {
+		s.Hidden = max(0, s.At.Sub(notBefore))
+	}
 	if s.Kernel && (onePacket || notBefore.After(s.At)) {
 		s.NotBefore = s.At
 	}
 	return s
 }
+
+// late is how long the last packet of a read may have waited before the read was late, so that the others may have come
+// much earlier: ten times what a reader takes to wake up.
+const late = 250 * time.Microsecond
 
 // suspiciousDelay is how long bytes lie unread before they may have waited for a packet that was missing.
 const suspiciousDelay = time.Millisecond

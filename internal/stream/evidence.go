@@ -29,6 +29,7 @@ type evidence struct {
 	empty   time.Time // the latest moment at which the socket is known to have been empty
 	read    uint64    // bytes so far
 	packets uint32    // packets that had been received when the socket was known to be empty
+	several bool      // the last read brought more than one packet, and nothing came after it
 }
 
 // foundNothing notes an attempt to read that brought no bytes.
@@ -47,6 +48,7 @@ func (e *evidence) add(r receipt, room int) (notBefore time.Time, onePacket bool
 	if r.n < room {
 		e.empty = r.began
 	}
+	e.several = r.counted && r.packets-e.packets > 1 && r.bytes == e.read
 	if !r.counted {
 		return notBefore, false
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"net"
 	"testing"
 	"time"
 )
@@ -71,6 +72,40 @@ func TestEvidence(t *testing.T) {
 			if onePacket != r.onePacket {
 				t.Errorf("%s, read %d: one packet is %t", name, i, onePacket)
 			}
+		}
+	}
+}
+
+// TestALateReadOfSeveralPacketsMayHaveHiddenTheFirst holds that the delay of such a read, which is that of the last
+// packet, says how much longer the first may have waited: since the socket was empty.
+func TestALateReadOfSeveralPacketsMayHaveHiddenTheFirst(t *testing.T) {
+	const ms = time.Millisecond
+	for name, test := range map[string]struct {
+		delay   time.Duration // of the last packet; the socket was found empty 5 ms before the read
+		packets uint32
+		bytes   uint64
+		hidden  bool
+	}{
+		"several, read late":           {ms, 2, 10, true},
+		"several, read at once":        {ms / 8, 2, 10, false},
+		"one":                          {2 * ms, 1, 10, false},
+		"one, and another was counted": {2 * ms, 2, 20, false},
+		"not counted":                  {2 * ms, 0, 0, false},
+	} {
+		near, _ := net.Pipe()
+		c := NewConn(near)
+		c.clock.last = -time.Hour
+		at := time.Now()
+		got := c.timestamp(receipt{
+			n: 10, kernel: at.UnixNano() - int64(test.delay), empty: at.Add(-5 * ms), began: at, at: at,
+			counted: test.packets > 0, packets: test.packets, bytes: test.bytes,
+		}, 100)
+		want := time.Duration(0)
+		if test.hidden {
+			want = 5*ms - got.Delay
+		}
+		if !got.Kernel || got.Hidden != want {
+			t.Errorf("%s: %v hidden, want %v: %+v", name, got.Hidden, want, got)
 		}
 	}
 }
