@@ -19,7 +19,8 @@ func (m *Member) Prepare(ctx context.Context) error {
 	}
 	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
-	if err != nil && !m.Configured() && (v.outcome != Rejected || errors.Is(err, ErrNoModel)) {
+	mayAnswer := v.outcome == Rejected || errors.Is(err, ErrLogin) // probes, though not this request
+	if err != nil && !m.Configured() && (!mayAnswer || errors.Is(err, ErrNoModel)) {
 		return err
 	}
 	if found.NoModel && known.Dialect != nil { // what was known of it is right again once it has a model

@@ -117,6 +117,22 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// TestAListThatRedirectsStopsNoProbe holds that a gateway which sends GET /v1/models to a website is probed all the
+// same.
+func TestAListThatRedirectsStopsNoProbe(t *testing.T) {
+	inBubble(t, "redirect", func(t *testing.T) {
+		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				http.Redirect(w, r, "https://docs.example/", http.StatusFound)
+				return
+			}
+			twoTokens.stream(w, r)
+		})
+		target.Dialect = nil
+		endsAs(t, NewMember(target, "", 1).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}}), OK, "")
+	})
+}
+
 // answering returns a dialer of connections on which a server answers with a text, a second after they began, and
 // breaks the connection with an error; [io.EOF] closes it in good order.
 func answering(text string, end error) Dial {
