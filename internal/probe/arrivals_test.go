@@ -136,7 +136,7 @@ func awaitKernelTimestamps(t *testing.T) {
 	t.Helper()
 	stream.EnableTimestamps()
 	server := onSockets(t, false, twoTokens.stream, nil)
-	for range 100 {
+	for began := time.Now(); time.Since(began) < kerneltest.Patience; {
 		if at(server.URL, Route{}).ask(t).Timestamps == ByKernel {
 			return
 		}
