@@ -61,10 +61,10 @@ func (m *Member) restore(omitted []wire.Field) {
 // isRefused reports whether the server rejected the request as invalid: by its status, within a stream that had begun,
 // or as a failure of its own, if it is written in Python and did not know an argument.
 func isRefused(r *Result) bool {
-	switch {
-	case r.Status == http.StatusBadRequest, r.Status == http.StatusUnprocessableEntity:
+	switch r.Status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return true
-	case r.Status == http.StatusOK:
+	case http.StatusOK:
 		return r.Outcome == Rejected
 	}
 	return r.Status >= http.StatusInternalServerError && wire.UnknownArgument(r.rejected)

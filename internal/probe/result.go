@@ -65,8 +65,8 @@ type Result struct {
 	gateway      wire.Server // the type that the answer's header names; the zero value if it names none
 }
 
-// A closing is what became of an answer's body after its last frame. It says something about the connection, and nothing
-// about the answer.
+// A closing is what became of an answer's body after its last frame. It says something about the connection, and
+// nothing about the answer.
 type closing int
 
 const (

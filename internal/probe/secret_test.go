@@ -146,7 +146,7 @@ func TestNothingShowsTheKey(t *testing.T) {
 
 // textsIn returns all texts in what a value exports, and those of its errors.
 func textsIn(v reflect.Value) []string {
-	err, isError := v.Interface().(error)
+	err, isError := reflect.TypeAssert[error](v)
 	if isError && (v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface || !v.IsNil()) {
 		return []string{err.Error()}
 	}

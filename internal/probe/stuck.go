@@ -22,9 +22,9 @@ const (
 // full reports whether so many requests are left behind that no more may be sent.
 func (s *stuckCount) full() bool { return s.n.Load() >= mostStuck }
 
-// bounded calls do, which is a request that ends with ctx, and waits for it. ok is false if it did not return soon after
-// ctx was done, and all that it works with belongs to it from then on; or if it was not called, because too many are
-// left behind already. A panic of do is one of the caller.
+// bounded calls do, which is a request that ends with ctx, and waits for it. ok is false if it did not return soon
+// after ctx was done, and all that it works with belongs to it from then on; or if it was not called, because too many
+// are left behind already. A panic of do is one of the caller.
 func (s *stuckCount) bounded(ctx context.Context, do func()) (ok bool) {
 	if s.full() {
 		return false

@@ -63,8 +63,8 @@ func NewTransport(r Route) *Transport {
 	return &Transport{route: r, lookout: newLookout()}
 }
 
-// newHTTP returns a transport of net/http, through a proxy unless that is nil, that has no connection yet. Its HTTP/2 is
-// that of golang.org/x/net: two frames of a server make that of net/http wait for itself for ever (Go 1.26,
+// newHTTP returns a transport of net/http, through a proxy unless that is nil, that has no connection yet. Its HTTP/2
+// is that of golang.org/x/net: two frames of a server make that of net/http wait for itself for ever (Go 1.26,
 // http2clientConnReadLoop.processWindowUpdate).
 func (r Route) newHTTP(proxy *forwardProxy) *http.Transport {
 	var through func(*http.Request) (*url.URL, error)
