@@ -46,8 +46,11 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 var assumedDialect, _ = wire.Lookup("openai-chat")
 
 // Discover asks the server for its models (none if it does not say) and, where they are not configured, finds its type
-// and the best dialect: with an error, what to assume. A given model is used, whatever the server lists.
+// and the best dialect: with an error, what to assume. A given model is used, whatever the server lists. All requests
+// together take no longer than a probe may.
 func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failure(Timeout, "no answer within %v", t.Timeout))
+	defer cancel()
 	server, evidence, err := t.evidence(ctx)
 	found = Findings{Dialect: t.Dialect, Server: server, Model: model}
 	v, _ := errors.AsType[verdict](err)
