@@ -104,7 +104,7 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	x.frames = body.frames(framing)
 	v = x.read(ctx, x.frames.Next, body)
 	if x.frames.Mislabeled() {
-		framing = eventStream + jsonLines - framing
+		framing = framing.other()
 	}
 	if framing != framingOfType(resp) {
 		x.result.otherFraming = framing

@@ -25,6 +25,14 @@ func (f framing) String() string {
 	return [...]string{"no stream", "an event stream", "lines of JSON"}[f]
 }
 
+// other returns the other way in which a stream may be framed.
+func (f framing) other() framing {
+	if f == eventStream {
+		return jsonLines
+	}
+	return eventStream
+}
+
 // framingOf returns how a body is framed, by its first bytes; known is false if more are needed. A JSON text alone is
 // no stream, but the whole answer or an error: there must be a second line.
 func framingOf(start []byte) (f framing, known bool) {
