@@ -15,11 +15,12 @@ import (
 	"io"
 )
 
-// MaxFrame is the size of the largest frame, in bytes: vLLM's first may hold all token ids of the prompt.
-const MaxFrame = 16 << 20
+// MaxFrame is the size of the largest frame, in bytes. The first of vLLM may hold all token ids of the prompt: half a
+// million have room. A probe holds up to three frames of this size.
+const MaxFrame = 4 << 20
 
 // ErrTooLong is returned for a frame, or a comment line, longer than [MaxFrame].
-var ErrTooLong = errors.New("frame is longer than 16 MiB")
+var ErrTooLong = errors.New("frame is longer than 4 MiB")
 
 // A Frame is one unit of a streamed answer.
 type Frame struct {
