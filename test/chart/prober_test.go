@@ -60,7 +60,10 @@ func files(t *testing.T, all []object, container map[string]any) map[string]stri
 			targets = text
 		}
 	}
-	held := map[string]string{"/etc/prober/web/web-config.yaml": "", "/etc/prober/targets/targets.yaml": targets}
+	held := map[string]string{
+		"/etc/prober/web/web-config.yaml":  "basic_auth_users: {somebody: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}",
+		"/etc/prober/targets/targets.yaml": targets,
+	}
 	for _, name := range file.FindAllString(targets, -1) {
 		mounted := slices.ContainsFunc(mappings(container, "volumeMounts"), func(mount map[string]any) bool {
 			return mount["mountPath"] == path.Dir(name)
