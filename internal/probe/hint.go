@@ -183,13 +183,19 @@ var hints = []hint{
 			"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"},
 
 	{ServerError, failedFor(ErrNoBackend),
-		"the gateway has no server left to ask: check the model servers behind it, and how it finds them"},
+		"the gateway has no server left to ask: check the model servers behind it, and how it finds them; HAProxy says the " +
+			"same when its queue is full (maxconn, timeout queue)"},
 	{ServerError, failedFor(ErrLoading),
 		"wait until the server has loaded its model; if that takes longer than usual, check its log, and whether it is " +
 			"restarted again and again"},
+	{ServerError, withStatus(504, 524),
+		"a proxy's own limit of time ended before the server answered (Envoy: 15 s by default, nginx: 60 s, Cloudflare: " +
+			"100 s): check the server's load, or raise that limit (timeout of the route, proxy_read_timeout)"},
+	{ServerError, withStatus(525, 526),
+		"Cloudflare got no TLS connection to the server behind it: check that server's certificate"},
 	{ServerError, failedFor(ErrGateway),
 		"a proxy got no answer from the server behind it: check that server"},
-	{ServerError, withStatus(502, 504),
+	{ServerError, withStatus(502),
 		"a proxy got no answer from the server behind it: check that server"},
 	{ServerError, withStatus(408),
 		"the server gave up waiting for a free replica: check its queue and its number of replicas"},

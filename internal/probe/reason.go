@@ -126,9 +126,9 @@ func reasonIn(status int, reply []byte) error {
 	isRejection := status >= 400 && status < 500 && status != http.StatusTooManyRequests
 	_, long := wire.TooLong(reply)
 	switch {
-	case wire.NoBackend(reply):
+	case wire.NoBackend(reply), slices.Contains(cloudflareNoBackend, status):
 		return ErrNoBackend
-	case wire.BrokenBackend(reply):
+	case wire.BrokenBackend(reply), slices.Contains(cloudflareNoAnswer, status):
 		return ErrGateway
 	case !isRejection && wire.Loading(reply):
 		return ErrLoading
@@ -151,6 +151,13 @@ func reasonIn(status int, reply []byte) error {
 	}
 	return nil
 }
+
+// The statuses that only Cloudflare has: for a server that it does not reach or find, and for one that it got no answer
+// from. The lists are only read.
+var (
+	cloudflareNoBackend = []int{521, 522, 523, 530}
+	cloudflareNoAnswer  = []int{520, 524, 525, 526, 527}
+)
 
 // explainNotFound adds to a 404 what was not found, where that is certain: a server that has answered before no longer
 // serves the model, and one that lists no model serves none. Host, path and key are right then.

@@ -226,6 +226,8 @@ func gatewayOf(resp *http.Response, body []byte) string {
 		return "a gateway"
 	case len(body) == 0 && gateways.MatchString(server) && plainName.MatchString(server):
 		return server
+	case len(body) == 0 && envoys.MatchString(server) && resp.Header.Get("X-Envoy-Upstream-Service-Time") == "":
+		return server
 	}
 	return ""
 }
@@ -235,6 +237,8 @@ var (
 	frameworks = regexp.MustCompile(`(?i)uvicorn|hypercorn|gunicorn|granian|werkzeug|aiohttp|python|tornado|cheroot|llama`)
 	// gateways matches those that say who they are only of their own answers.
 	gateways = regexp.MustCompile(`(?i)^(caddy|awselb|cloudflare|cloudfront)`)
+	// envoys matches those that name themselves in all answers, and how long the server took in its answers only.
+	envoys = regexp.MustCompile(`(?i)^(istio-)?envoy$`)
 	// plainName matches a name in a header that may be shown as it is.
 	plainName = regexp.MustCompile(`^[\w./() -]{1,60}$`)
 	// ownFailure matches those whose own 503 means that they have no server left to ask.

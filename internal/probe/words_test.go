@@ -97,7 +97,15 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 			w.Header().Set("X-Llm-D-Request-Dropped-Reason", "rejected-saturated")
 			answers(429, "text/plain", "inference error: ResourceExhausted - full")(w, r)
 		}, RateLimited, nil},
-		"Caddy without a server": {from("Caddy", answers(503, "", "")), ServerError, ErrNoBackend},
+		"Caddy without a server":  {from("Caddy", answers(503, "", "")), ServerError, ErrNoBackend},
+		"Envoy without a cluster": {from("envoy", answers(503, "", "")), Overloaded, ErrGateway},
+		"a server behind Envoy": {from("envoy", withHeader("X-Envoy-Upstream-Service-Time", "3", answers(503, "", ""))),
+			Overloaded, nil},
+		"Cloudflare before a dead server":  {answers(521, "text/plain", "error code: 521"), ServerError, ErrNoBackend},
+		"Cloudflare without a word":        {answers(522, "", ""), ServerError, ErrNoBackend},
+		"Cloudflare without a tunnel":      {answers(530, "text/plain", "error code: 1033"), ServerError, ErrNoBackend},
+		"Cloudflare before a slow server":  {answers(524, "text/plain", "error code: 524"), ServerError, ErrGateway},
+		"Cloudflare before another server": {answers(526, "", ""), ServerError, ErrGateway},
 		"a load balancer of AWS without a target": {from("awselb/2.0", answers(503, "text/html",
 			"<html><head><title>503 Service Temporarily Unavailable</title></head></html>")), ServerError, ErrNoBackend},
 		"nginx's limit": {from("nginx", answers(503, "text/html", "<html><title>503 Service Temporarily Unavailable</title>"+
