@@ -73,6 +73,12 @@ func TestDescribe(t *testing.T) {
 		{"<html><head><title>400 No required SSL certificate was sent</title></head><body><center><h1>400 Bad Request</h1>" +
 			"</center><center>No required SSL certificate was sent</center></body></html>", "400",
 			"No required SSL certificate was sent: Bad Request"},
+		{"<!DOCTYPE html><html><head><title>503 Backend fetch failed</title></head><body><h1>Error 503 Backend fetch failed" +
+			"</h1><p>Backend fetch failed</p><h3>Guru Meditation:</h3><p>XID: 5</p></body></html>", "503",
+			"Backend fetch failed: Guru Meditation: XID: 5"},
+		{"<html><title>HTTP Status 404 – Not Found</title><h1>HTTP Status 404 – Not Found</h1></html>", "404", "Not Found"},
+		{"<html><title>Error 500 Server Error</title><h2>HTTP ERROR 500</h2></html>", "500", "Server Error"},
+		{"<html><title>502</title><p>A server of 200 died</p></html>", "502", "A server of 200 died"},
 		{"<!DOCTYPE html><html><head><title>Sign\nIn</title><style>b { color: red }</style><script>if (a<b) {}</script>" +
 			"</head><!-- <p>no --><body><p>Sign in &amp; go on</p><svg><path d='M'/></svg></body>", "403",
 			"Sign In: Sign in & go on"},

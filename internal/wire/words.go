@@ -165,6 +165,9 @@ var unshown = regexp.MustCompile(`(?is)<script\b.*?(</script[^>]*>|$)|<style\b.*
 var (
 	titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title[^>]*>`)
 	anyTag   = regexp.MustCompile(`(?s)<[^>]*(>|$)`)
+
+	// leadingStatus matches a status at the start of a page's words: "502", "Error 503", "HTTP Status 404 –".
+	leadingStatus = regexp.MustCompile(`(?i)^(?:(?:http|error|status|code)[ :-]+)*(\d{3})\b[ :|–—-]*`)
 )
 
 // pageText returns the title of a page and its text, without the status, which is said already, and without what the
@@ -175,17 +178,27 @@ func pageText(page []byte, status string) string {
 	title := ""
 	match := titleTag.FindSubmatch(shown)
 	if match != nil {
-		title = strings.TrimPrefix(plainText(match[1]), status+" ")
+		title = withoutStatus(plainText(match[1]), status)
 	}
-	text := strings.TrimPrefix(plainText(titleTag.ReplaceAll(shown, []byte(" "))), status+" ")
+	text := withoutStatus(plainText(titleTag.ReplaceAll(shown, []byte(" "))), status)
 	if title == "" {
 		return shorten(text)
 	}
 	rest := strings.Join(strings.Fields(strings.ReplaceAll(text, title, " ")), " ")
+	rest = strings.TrimLeft(rest, ":. ")
 	if rest == "" {
 		return shorten(title)
 	}
 	return shorten(title + ": " + rest)
+}
+
+// withoutStatus returns the words of a page without the status at their start, if it is that.
+func withoutStatus(text, status string) string {
+	match := leadingStatus.FindStringSubmatch(text)
+	if match == nil || match[1] != status {
+		return text
+	}
+	return text[len(match[0]):]
 }
 
 // plainText returns the words of a part of a page, without its tags.
