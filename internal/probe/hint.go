@@ -129,6 +129,7 @@ var hints = []hint{
 	{Unauthorized, nil,
 		"check the API key (PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
 
+	{RateLimited, failedFor(ErrNoCredit), creditHint},
 	{RateLimited, failedFor(ErrGateway),
 		"a gateway in front of the server limits the rate: lower PROBER_QPS (--qps) or exempt the probes there"},
 	{RateLimited, nil,
@@ -139,8 +140,10 @@ var hints = []hint{
 	{Overloaded, nil,
 		"other clients are rejected as well; check the server's queue and its number of replicas"},
 
-	{Rejected, withStatus(402),
-		"the account of this API key has run out of credit"},
+	{Rejected, failedFor(ErrNoCredit), creditHint},
+	{Rejected, failedFor(ErrLongHeader),
+		"the request's header is too long for the server or a proxy: shorten the API key or the headers " +
+			"(PROBER_TARGETS_n_HEADERS), or raise the limit there; the prompt is not the matter"},
 	{Rejected, failedFor(ErrModelGone),
 		"it answered before: check that the engine's workers run and have loaded the model, and that nothing was " +
 			"renamed or removed on the way to them"},
@@ -259,6 +262,9 @@ var hints = []hint{
 
 const stuckHint = "the server, or a proxy in front of it, breaks HTTP in a way that hangs the client: look at what " +
 	"changed there, and try the other PROBER_HTTP_VERSION (--http-version)"
+
+const creditHint = "the account of this API key has run out of credit, or has a limit of its own: check its balance " +
+	"and billing; the length of prompts is not the matter"
 
 const raise = "if that is normal here, raise PROBER_TIMEOUT (--timeout)"
 

@@ -21,6 +21,8 @@ var (
 
 	ErrWrongModel  = errors.New("the server does not serve the model that was asked for")
 	ErrWantsHeader = errors.New("the server wants another header")
+	ErrLongHeader  = errors.New("the header of the request is too long")
+	ErrNoCredit    = errors.New("the account has no credit left")
 	ErrNoBackend   = errors.New("the gateway has no server left to ask")
 	ErrLoading     = errors.New("the server is still loading its model")
 	ErrGateway     = errors.New("a gateway answered, not the model server")
@@ -83,6 +85,8 @@ var reasons = []namedReason{
 	{ErrModelGone, "model_gone"},
 	{ErrWrongModel, "wrong_model"},
 	{ErrWantsHeader, "wants_header"},
+	{ErrLongHeader, "long_header"},
+	{ErrNoCredit, "no_credit"},
 	{ErrNoBackend, "no_backend"},
 	{ErrLoading, "loading"},
 	{ErrGateway, "gateway"},
@@ -132,6 +136,10 @@ func reasonIn(status int, reply []byte) error {
 		return ErrGateway
 	case !isRejection && wire.Loading(reply):
 		return ErrLoading
+	case status == http.StatusPaymentRequired, wire.NoCredit(reply):
+		return ErrNoCredit
+	case status == http.StatusRequestHeaderFieldsTooLarge:
+		return ErrLongHeader
 	case long:
 		return ErrTooLong
 	}
@@ -141,6 +149,7 @@ func reasonIn(status int, reply []byte) error {
 	}{
 		{wire.NoTemplate, ErrNoTemplate},
 		{wire.WrongModel, ErrWrongModel},
+		{wire.LongHeader, ErrLongHeader},
 		{wire.WantsHeader, ErrWantsHeader},
 		{wire.WantsTLS, ErrSpeaksTLS},
 		{wire.WantsCertificate, ErrWantsCert},

@@ -337,12 +337,17 @@ func reported(e *wire.ServerError, whole []byte, hasTokens bool) verdict {
 		class = wire.InvalidRequest
 	case isServerless(reason):
 		return verdict{outcome: ServerError, err: withReason(fmt.Errorf("%w: %w", reason, e), reason)}
+	case e.Code == strconv.Itoa(http.StatusPaymentRequired): // as with that status
+		return verdict{outcome: Rejected, err: withReason(e, ErrNoCredit)}
 	case wire.BadKey(words):
 		class = wire.BadCredentials
 	}
 	switch class {
 	case wire.RateLimit:
-		return verdict{outcome: RateLimited, err: e}
+		if !errors.Is(reason, ErrNoCredit) {
+			reason = nil
+		}
+		return verdict{outcome: RateLimited, err: withReason(e, reason)}
 	case wire.BadCredentials:
 		return verdict{outcome: Unauthorized, err: e}
 	case wire.ContentFilter:

@@ -56,7 +56,7 @@ func redirects(to string) http.HandlerFunc {
 // reason that the hint follows.
 func TestWordsGoBeforeTheStatus(t *testing.T) {
 	reasons := []error{ErrTooLong, ErrNoTemplate, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrLoading, ErrGateway,
-		ErrSpeaksTLS, ErrWantsCert, ErrLogin, ErrNothing, ErrNoFinish}
+		ErrSpeaksTLS, ErrWantsCert, ErrLogin, ErrNothing, ErrNoFinish, ErrLongHeader, ErrNoCredit}
 	unfinished := tokens(3, ms).stream
 	for name, test := range map[string]struct {
 		server http.HandlerFunc
@@ -137,7 +137,24 @@ func TestWordsGoBeforeTheStatus(t *testing.T) {
 		"Google's quota": {reply(403, `{"error":{"code":403,"message":"m","status":"RESOURCE_EXHAUSTED"}}`),
 			RateLimited, nil},
 		"Moonshot's engine": {reply(429, `{"error":{"message":"m","type":"engine_overloaded_error"}}`), Overloaded, nil},
-		"no balance":        {reply(402, `{"error":{"message":"m","type":"insufficient_balance"}}`), Rejected, nil},
+		"no balance":        {reply(402, `{"error":{"message":"m","type":"insufficient_balance"}}`), Rejected, ErrNoCredit},
+		"402 alone":         {answers(402, "", ""), Rejected, ErrNoCredit},
+		"OpenRouter's": {reply(402, `{"error":{"message":"This request requires more credits","code":402}}`),
+			Rejected, ErrNoCredit},
+		"Anthropic's balance": {reply(400, `{"type":"error","error":{"type":"invalid_request_error","message":`+
+			`"Your credit balance is too low to access the Anthropic API."}}`), Rejected, ErrNoCredit},
+		"OpenAI's balance": {reply(429, `{"error":{"message":"You exceeded your current quota, please check your `+
+			`plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`), RateLimited, ErrNoCredit},
+		"a balance within a stream": {after(ms, role, `{"error":{"message":"m","type":"insufficient_quota"}}`).stream,
+			RateLimited, ErrNoCredit},
+		"402 after tokens": {tokens(2, ms).then(ms, `{"error":{"message":"Insufficient credits","code":402}}`).stream,
+			Rejected, ErrNoCredit},
+		"nginx and a long header": {answers(400, "text/html", "<title>400 Request Header Or Cookie Too Large</title>"+
+			"<center><h1>400 Bad Request</h1></center><center>Request Header Or Cookie Too Large</center>"),
+			Rejected, ErrLongHeader},
+		"Apache and a long header": {answers(400, "text/html", "<title>400 Bad Request</title>"+
+			"<p>Size of a request header field exceeds server limit.</p>"), Rejected, ErrLongHeader},
+		"a long header": {answers(431, "", ""), Rejected, ErrLongHeader},
 		"Portkey without its header": {reply(400,
 			`{"status":"failure","message":"Either x-portkey-config or x-portkey-provider header is required"}`),
 			Rejected, ErrWantsHeader},

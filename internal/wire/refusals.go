@@ -72,6 +72,12 @@ func NoTemplate(reply []byte) bool { return noTemplate.Match(start(reply)) }
 var (
 	wrongModel = regexp.MustCompile(`(?i)invalid model name|server is pinned to|model[ _]not[ _]found` +
 		`|not a valid model|unknown model|no such model|\bmodel\b.{0,200}(does not exist|not found)`)
+	longHeader = regexp.MustCompile(`(?i)request header( field)?s?( or cookie)?( fields?)? (is |are )?too (large|long)` +
+		`|size of a request header field exceeds`) // Apache
+	noCredit = regexp.MustCompile(`(?i)credit balance is too low` + // Anthropic
+		`|exceeded your current quota, please check your plan|billing_?(hard_limit|not_active)` + // OpenAI
+		`|insufficient[_ ](quota|balance|funds|credits?)|\bmore credits\b|(run )?out of credits?\b` + // OpenRouter
+		`|\barrearage\b|requires? payment|payment required`)
 	wantsHeader = regexp.MustCompile(`(?i)\bheader is required`)              // Portkey
 	badKey      = regexp.MustCompile(`no_db_connection|(?i)no connected db` + // LiteLLM
 		`|API key not valid|incorrect API key provided`) // Gemini; xAI
@@ -121,6 +127,12 @@ func WrongModel(reply []byte) bool { return wrongModel.Match(start(reply)) }
 
 // WantsHeader reports whether a reply says that the request lacks a header.
 func WantsHeader(reply []byte) bool { return wantsHeader.Match(start(reply)) }
+
+// LongHeader reports whether a reply says that the header of the request is too long, and not its body.
+func LongHeader(reply []byte) bool { return longHeader.Match(start(reply)) }
+
+// NoCredit reports whether a reply says that the account of the key has nothing left to pay with.
+func NoCredit(reply []byte) bool { return noCredit.Match(start(reply)) }
 
 // BadKey reports whether a reply says, with whatever status, that the server does not accept the key. Without a
 // database, LiteLLM knows only its master key, and answers 400 to all others because it cannot look them up. Gemini
