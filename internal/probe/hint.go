@@ -87,6 +87,7 @@ var hints = []hint{
 		"the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"},
 	{TLS, failedAs[tls.RecordHeaderError](nil),
 		"the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"},
+	{TLS, failedFor(ErrHTTPVersion), versionHint},
 	{TLS, nil,
 		"check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) and, if " +
 			"the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"},
@@ -134,6 +135,9 @@ var hints = []hint{
 		"a gateway in front of the server limits the rate: lower PROBER_QPS (--qps) or exempt the probes there"},
 	{RateLimited, nil,
 		"lower PROBER_QPS (--qps) or raise the quota of this key"},
+	{Overloaded, failedFor(ErrRefusedStream),
+		"the server, or a proxy in front of it, refuses more work for now: check its load, and its limits of streams and " +
+			"requests of HTTP/2"},
 	{Overloaded, failedFor(ErrGateway),
 		"a gateway answered, not the model server: its rate limit, maintenance, or no server left to ask; its log says " +
 			"which"},
@@ -156,6 +160,7 @@ var hints = []hint{
 	{Rejected, failedFor(ErrTooLong),
 		"prompt and answer together are longer than the model's context: lower PROBER_PROMPT_TOKENS " +
 			"(--prompt-tokens) or PROBER_MAX_TOKENS (--max-tokens)"},
+	{Rejected, failedFor(ErrHTTPVersion), versionHint},
 	{Rejected, failedFor(ErrSpeaksTLS),
 		"the port speaks TLS: use https:// in the URL"},
 	{Rejected, failedFor(ErrWantsCert),
@@ -222,6 +227,7 @@ var hints = []hint{
 	{Truncated, nil,
 		"something closed the connection too early: check for a restart or crash of the server, or a read or " +
 			"idle timeout in a proxy in front of it"},
+	{Malformed, failedFor(ErrHTTPVersion), versionHint},
 	{Malformed, failedFor(ErrSpeaksTLS),
 		"the port speaks TLS: use https:// in the URL, or the port for HTTP"},
 	{Malformed, failedFor(ErrCoding),
@@ -231,8 +237,8 @@ var hints = []hint{
 		"check that the port is the server's; if it is, a framework or a proxy breaks the rules of HTTP, for example " +
 			"by setting a header that the other one sets as well (Transfer-Encoding, Content-Length)"},
 	{Malformed, nil,
-		"check PROBER_TARGETS_n_API (--api): the server seems to speak another API, or a proxy rewrites the " +
-			"stream"},
+		"the stream has data that are not of this API: something between server and prober writes into it, or the server " +
+			"speaks another one (PROBER_TARGETS_n_API, --api)"},
 	{NotStreamed, nil,
 		"a proxy or login page answered, the path is wrong, or the server does not stream: check the URL"},
 	{Empty, allOf(fromServer("llama-cpp-python"), failedFor(ErrNothing)),
@@ -262,6 +268,9 @@ var hints = []hint{
 
 const stuckHint = "the server, or a proxy in front of it, breaks HTTP in a way that hangs the client: look at what " +
 	"changed there, and try the other PROBER_HTTP_VERSION (--http-version)"
+
+const versionHint = "the server does not speak this version of HTTP there: set the other PROBER_HTTP_VERSION " +
+	"(--http-version 1.1 or 2)"
 
 const creditHint = "the account of this API key has run out of credit, or has a limit of its own: check its balance " +
 	"and billing; the length of prompts is not the matter"

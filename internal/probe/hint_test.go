@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 func TestEveryFailureHasAHint(t *testing.T) {
@@ -82,6 +84,11 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{with(Truncated, ErrNoPlainAnswer), "use https://"},
 		{with(Truncated, ErrNoAnswer), "closed the connection too early"},
 		{with(Malformed, ErrInvalidHTTP), "sets as well"},
+		{with(Malformed, ErrHTTPVersion), "--http-version"},
+		{with(TLS, ErrHTTPVersion), "--http-version"},
+		{with(Rejected, ErrHTTPVersion), "--http-version"},
+		{with(Overloaded, ErrRefusedStream), "limits of streams"},
+		{with(Malformed, wire.ErrMalformed), "writes into it"},
 		{with(Malformed, ErrSpeaksTLS), "use https://"},
 		{with(Empty, ErrNothing), "longer than the server's context"},
 		{&Result{Outcome: Empty, Server: "llama-cpp-python", Err: ErrNothing}, "--n_ctx"},

@@ -35,6 +35,8 @@ var (
 	ErrEndedEarly  = errors.New("the server ended it early")
 
 	ErrInvalidHTTP   = errors.New("the answer is not valid HTTP")
+	ErrHTTPVersion   = errors.New("the server speaks another version of HTTP")
+	ErrRefusedStream = errors.New("the server refuses the stream of HTTP/2")
 	ErrProxy         = errors.New("a proxy on the way to the server is at fault")
 	ErrProxyKey      = errors.New("a proxy on the way to the server wants credentials")
 	ErrLogin         = errors.New("a login page answered")
@@ -101,6 +103,8 @@ var reasons = []namedReason{
 	{ErrProxyKey, "proxy_key"},
 	{ErrLogin, "login"},
 	{ErrInvalidHTTP, "invalid_http"},
+	{ErrHTTPVersion, "http_version"},
+	{ErrRefusedStream, "refused_stream"},
 	{ErrCoding, "coding"},
 	{ErrNoAnswer, "no_answer"},
 	{ErrNoPlainAnswer, "no_plain_answer"},

@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -199,6 +200,29 @@ func TestTLSFails(t *testing.T) {
 		{of13.URL, trusting(of13), "certificate required"},
 	} {
 		endsAs(t, at(test.url, Route{TLS: test.config}).ask(t), TLS, test.says)
+	}
+}
+
+// TestAServerOfAnotherHTTPVersion holds that it is told from other failures, over TLS and without.
+func TestAServerOfAnotherHTTPVersion(t *testing.T) {
+	secure, plain := onSockets(t, true, twoTokens.stream, nil), onSockets(t, false, twoTokens.stream, nil)
+	silent := memconn.Listen(memconn.Buffer)
+	memconn.ServeOn(t, &http.Server{Handler: http.NotFoundHandler()},
+		tls.NewListener(silent, &tls.Config{Certificates: secure.TLS.Certificates, MinVersion: tls.VersionTLS12}))
+	config := trusting(secure)
+	for _, test := range []struct {
+		url   string
+		route Route
+		want  Outcome
+		says  string
+	}{
+		{secure.URL, Route{HTTP2: true, TLS: config}, TLS, "no application protocol"},
+		{"https://example.com", Route{HTTP2: true, TLS: config, Dial: silent.Dial}, TLS, "no h2 in its ALPN"},
+		{plain.URL, Route{HTTP2: true}, Malformed, "not valid HTTP"},
+	} {
+		r := at(test.url, test.route).ask(t)
+		endsAs(t, r, test.want, test.says)
+		equal(t, test.says, "http_version", r.Reason())
 	}
 }
 

@@ -73,7 +73,15 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	case unresolved:
 		return failure(DNS, "resolve %s: %s", name.Name, name.Err)
 	case during == handshaking || isTLS(err):
-		return failure(TLS, "TLS handshake: %w", err)
+		v = failure(TLS, "TLS handshake: %w", err)
+		if noProtocol.MatchString(err.Error()) {
+			v.err = withReason(v.err, ErrHTTPVersion)
+		}
+		return v
+	case wantsHTTP1.MatchString(err.Error()):
+		return verdict{outcome: Rejected, err: withReason(err, ErrHTTPVersion)}
+	case refusesStream.MatchString(err.Error()):
+		return verdict{outcome: Overloaded, err: withReason(fmt.Errorf("%w: %w", ErrRefusedStream, err), ErrRefusedStream)}
 	case during >= writing && !isBroken(err):
 		return invalidHTTP(err)
 	case during <= writing:
@@ -106,8 +114,11 @@ func cutBody(err error, what string) verdict {
 func invalidHTTP(err error) verdict {
 	cause := strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ")
 	reason := ErrInvalidHTTP
-	if strings.Contains(cause, `"\x15\x03`) {
+	switch {
+	case strings.Contains(cause, `"\x15\x03`):
 		reason = ErrSpeaksTLS
+	case otherVersion.MatchString(cause):
+		reason = ErrHTTPVersion
 	}
 	return verdict{outcome: Malformed, err: reasoned{"the answer is not valid HTTP: " + cause, reason}}
 }
@@ -132,6 +143,15 @@ var (
 	isHTTP2     = regexp.MustCompile(`http2: |stream error: |connection error: `)
 	brokenRules = regexp.MustCompile(`connection error: |(PROTOCOL|COMPRESSION|FRAME_SIZE|FLOW_CONTROL)_ERROR|` +
 		`frame too large|header list`)
+
+	// What says that a server speaks another version of HTTP, or wants it: in the handshake, in its first bytes, and in
+	// its own words.
+	noProtocol   = regexp.MustCompile(`no application protocol|no h2 in its ALPN`)
+	otherVersion = regexp.MustCompile(`looked like an HTTP/1\.1 header|malformed HTTP response "\\x00\\x00`)
+	wantsHTTP1   = regexp.MustCompile(`HTTP_1_1_REQUIRED`)
+
+	// refusesStream matches the codes with which a server takes no more work.
+	refusesStream = regexp.MustCompile(`REFUSED_STREAM|ENHANCE_YOUR_CALM`)
 )
 
 // isTLS reports whether TLS failed, also after the client's part of the handshake: crypto/tls returns a "remote error"
