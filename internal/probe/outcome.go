@@ -9,7 +9,7 @@ type Outcome string
 const (
 	OK           Outcome = "ok"
 	DNS          Outcome = "dns"          // the name could not be resolved
-	Connect      Outcome = "connect"      // no connection: refused, unreachable, reset before the request was out
+	Connect      Outcome = "connect"      // no connection: refused or unreachable, or a kept one that had been closed
 	TLS          Outcome = "tls"          // the handshake or the certificate
 	Timeout      Outcome = "timeout"      // the whole probe's limit
 	Stalled      Outcome = "stalled"      // after the first token, no token frame for the stall limit
@@ -19,7 +19,7 @@ const (
 	Rejected     Outcome = "rejected"     // other 4xx, or a validation error inside the stream
 	ServerError  Outcome = "server_error" // other 5xx, 408 and 424, or an error inside the stream
 	Filtered     Outcome = "filtered"     // finish reason content_filter, or a refusal
-	Truncated    Outcome = "truncated"    // the answer ended without its end
+	Truncated    Outcome = "truncated"    // the connection or the answer ended without the answer's end
 	Malformed    Outcome = "malformed"    // a frame that cannot be decoded
 	NotStreamed  Outcome = "not_streamed" // JSON or a proxy's page instead of a stream
 	Empty        Outcome = "empty"        // a clean end without a single token

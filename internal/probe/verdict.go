@@ -84,11 +84,12 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 		return verdict{outcome: Overloaded, err: withReason(fmt.Errorf("%w: %w", ErrRefusedStream, err), ErrRefusedStream)}
 	case during >= writing && !isBroken(err):
 		return invalidHTTP(err)
-	case during <= writing:
+	case during < writing && !isMade(err):
 		return failure(Connect, "%w", err)
 	case phases.Reused:
 		return failure(Connect, "the server closed the reused connection")
 	}
+	// A server that closes at once may do so before the request is out or after: that is one outcome.
 	v = failure(Truncated, "the connection broke before the answer: %w", err)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		v = failure(Truncated, "the connection was closed before the answer")
@@ -99,6 +100,12 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	}
 	v.err = withReason(v.err, reason)
 	return v
+}
+
+// isMade reports whether a connection failed that had been made: HTTP/2 begins to write before a request does.
+func isMade(err error) bool {
+	failed, ok := errors.AsType[*net.OpError](err)
+	return ok && (failed.Op == "write" || failed.Op == "read")
 }
 
 // cutBody returns the verdict on an answer whose body could not be read to its end, because of err.

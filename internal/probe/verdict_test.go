@@ -234,3 +234,45 @@ func TestAnswersThatBreakHTTP(t *testing.T) {
 		})
 	}
 }
+
+// TestAConnectionThatClosesAtOnce holds that it has one outcome, whether the request was out or not.
+func TestAConnectionThatClosesAtOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		whileWriting error // nil: the request goes out
+		http2        bool
+	}{
+		"closed after the request": {nil, false},
+		"closed while it is sent":  {io.EOF, false},
+		"reset while it is sent":   {syscall.ECONNRESET, false},
+		"broken while it is sent":  {syscall.EPIPE, false},
+		"HTTP/2, reset before it":  {syscall.ECONNRESET, true},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := newTarget(func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go func() {
+					_, _ = io.Copy(io.Discard, io.LimitReader(far, 1))
+					_ = far.Close()
+				}()
+				return unwritable{breakingConn{near, io.EOF}, test.whileWriting}, nil
+			})
+			target.Transport.route.HTTP2 = test.http2
+			r := target.Probe(t.Context(), wire.Ask{Prompt: strings.Repeat("p", 8<<10), MaxTokens: 1})
+			endsAs(t, r, Truncated, "before the answer")
+			equal(t, "reason", "no_plain_answer", r.Reason())
+		})
+	}
+}
+
+// An unwritable connection breaks with an error where something is written; not if that is nil.
+type unwritable struct {
+	net.Conn
+	err error
+}
+
+func (c unwritable) Write(p []byte) (int, error) {
+	if c.err == nil {
+		return c.Conn.Write(p)
+	}
+	return 0, &net.OpError{Op: "write", Net: "tcp", Err: c.err}
+}
