@@ -165,8 +165,8 @@ func (d *Delta) addMessage(message []byte) {
 		switch string(key) {
 		case "content":
 			visible, inContent = contentIn(value, 0)
-		case "reasoning", "reasoning_content", "reasoning_text", "reasoning_summary", "thinking", "thought",
-			"thoughts":
+		case "reasoning", "reasoning_content", "reasoning_text", "reasoning_summary", "reasoningContent",
+			"thinking", "thinking_content", "thought", "thoughts":
 			reasoning = firstText(reasoning, value)
 			isThought = isThought || string(key) == "thought" && string(value) == "true"
 		case "reasoning_details", "thinking_blocks", "reasoning_steps": // OpenRouter; LiteLLM; Perplexity
@@ -222,7 +222,7 @@ func (d *Delta) addCall(function []byte) {
 // contentIn returns the texts in a content: a string, a part, or a list of these. Thinking may be nested in it: Mistral
 // has {"type":"thinking","thinking":[{"type":"text","text":…}]}, Databricks
 // {"type":"reasoning","summary":[{"text":…}]}, OpenRouter {"type":"reasoning.text","text":…}, Gemini
-// {"text":…,"thought":true}. What is nested deeper than any server nests it is ignored: each level is read once more.
+// {"text":…,"thought":true}, Amazon Bedrock {"reasoningContent":{"reasoningText":{"text":…}}}. What is nested deeper than any server nests it is ignored: each level is read once more.
 func contentIn(value []byte, depth int) (visible, thinking []byte) {
 	const deepest = 6
 	if len(value) == 0 || depth > deepest {
@@ -245,7 +245,8 @@ func contentIn(value []byte, depth int) (visible, thinking []byte) {
 			text, thought := contentIn(value, depth+1)
 			visible = appendText(visible, text)
 			thinking = appendText(thinking, thought)
-		case "summary", "thinking", "reasoning", "thought":
+		case "summary", "thinking", "reasoning", "reasoning_content", "reasoningContent", "reasoningText", "think",
+			"thought":
 			text, thought := contentIn(value, depth+1)
 			thinking = appendText(appendText(thinking, text), thought)
 			isThought = isThought || string(key) == "thought" && string(value) == "true"
@@ -259,7 +260,7 @@ func contentIn(value []byte, depth int) (visible, thinking []byte) {
 
 // isThoughtType reports whether the type of a part is that of reasoning.
 func isThoughtType(name []byte) bool {
-	return bytes.HasPrefix(name, []byte("reasoning")) || bytes.HasPrefix(name, []byte("thinking")) ||
+	return bytes.HasPrefix(name, []byte("reasoning")) || bytes.HasPrefix(name, []byte("think")) ||
 		bytes.HasPrefix(name, []byte("thought"))
 }
 
