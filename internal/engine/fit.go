@@ -141,7 +141,7 @@ func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Resul
 func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
 	start, m := time.Now(), j.Members[i]
 	unreached := m.Introduce(ctx)
-	if unreached != nil && !m.Configured() {
+	if unreached != nil && !m.MayAnswer(unreached) {
 		return m.Failed(start, unreached), ""
 	}
 	var broken error // why the tokenizer did not count; nil: there is none

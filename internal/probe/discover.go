@@ -35,6 +35,11 @@ func isRejection(err error) bool {
 	return v.outcome == Rejected || v.outcome == Unauthorized
 }
 
+// isOfPort reports whether a request failed for how it reached the port, so that no other request can do better.
+func isOfPort(err error) bool {
+	return errors.Is(err, ErrSpeaksTLS) || errors.Is(err, ErrWantsCert) || errors.Is(err, ErrHTTPVersion)
+}
+
 // Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent. Sent says that the last of
 // them was not answered in time.
 func (r *Result) Undiscovered() (sent, ok bool) {
@@ -58,7 +63,8 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	if found.Dialect == nil {
 		found.Dialect = cmp.Or(found.Server.Dialect, assumedDialect)
 	}
-	if err != nil && found.Server.Name == "" && t.Dialect == nil {
+	isUnknown := found.Server.Name == "" && t.Dialect == nil
+	if isOfPort(err) || err != nil && isUnknown {
 		return found, nil, err
 	}
 	t.Dialect = found.Dialect

@@ -20,7 +20,8 @@ func (m *Member) Prepare(ctx context.Context) error {
 	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
 	mayAnswer := v.outcome == Rejected || errors.Is(err, ErrLogin) // probes, though not this request
-	if err != nil && !m.Configured() && (!mayAnswer || errors.Is(err, ErrNoModel)) {
+	isCertain := !mayAnswer || isOfPort(err) || errors.Is(err, ErrNoModel)
+	if err != nil && isCertain && !m.MayAnswer(err) {
 		return err
 	}
 	if found.NoModel && known.Dialect != nil { // what was known of it is right again once it has a model
@@ -34,6 +35,10 @@ func (m *Member) Prepare(ctx context.Context) error {
 // Configured reports whether a probe needs to ask the server nothing before.
 func (m *Member) Configured() bool { return m.target.Dialect != nil && m.model != "" }
 
+// MayAnswer reports whether a probe may be answered although the server could not be asked what it is: a probe needs
+// nothing of that, and the error is not one that it would get as well.
+func (m *Member) MayAnswer(err error) bool { return m.Configured() && !isOfPort(err) }
+
 // Introduce finds out what the server is, where that is not known, and where all that a probe needs is configured,
 // too, once. The error says that it does not answer.
 func (m *Member) Introduce(ctx context.Context) error {
@@ -42,7 +47,7 @@ func (m *Member) Introduce(ctx context.Context) error {
 		return m.Prepare(ctx)
 	}
 	_, err := m.Discover(ctx)
-	if isRejection(err) {
+	if isRejection(err) && !isOfPort(err) {
 		return nil
 	}
 	return err

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -214,6 +215,47 @@ func TestErrorsOfTheModelList(t *testing.T) {
 				t.Errorf("%v, want the reason %v", r.Err, test.reason)
 			}
 		})
+	}
+}
+
+// TestAPortThatEveryRequestFindsWrong holds that no probe is sent once a reply has said so: a server that does not read
+// it may reset the connection before its own words arrive.
+func TestAPortThatEveryRequestFindsWrong(t *testing.T) {
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		reason error
+	}{
+		"TLS":           {400, "Client sent an HTTP request to an HTTPS server.\n", ErrSpeaksTLS},
+		"a certificate": {400, "<html><title>400 No required SSL certificate was sent</title></html>", ErrWantsCert},
+	} {
+		for _, model := range []string{"", "m"} {
+			for _, dialect := range []*wire.Dialect{nil, assumedDialect} {
+				inBubble(t, fmt.Sprintf("%s, model %q, API %t", name, model, dialect != nil), func(t *testing.T) {
+					probes := 0
+					target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+						if r.Method == http.MethodPost {
+							probes++
+						}
+						answers(test.status, "text/html", test.body)(w, r)
+					})
+					target.Dialect = dialect
+					m := NewMember(target, model, 1)
+					err := m.Introduce(t.Context())
+					if !errors.Is(err, test.reason) || m.MayAnswer(err) {
+						t.Errorf("introduced: %v, want %v", err, test.reason)
+					}
+					if m.Configured() {
+						return // and not asked before a probe
+					}
+					r := m.Probe(t.Context(), question(2))
+					endsAs(t, r, Rejected, "/v1/models")
+					if probes > 0 || !errors.Is(r.Err, test.reason) || strings.Contains(r.Hint(), "lists no models") {
+						t.Errorf("%d probes; %v: %s", probes, r.Err, r.Hint())
+					}
+				})
+			}
+		}
 	}
 }
 
