@@ -135,6 +135,12 @@ func TestChunks(t *testing.T) {
 		"all of an answer in two packets, of which the first is read late": {
 			change(change(inReads(0, 50*ms, 3, 3), later(3, ms/2)), notBefore(1, 400*ms)),
 			"TPOT 166.666µs, E2EL 500.5ms, ITL 3×166.666µs, 4 coalesced, 6 joined, 6 output"},
+		"all of an answer at once, the first part read late": {
+			change(change(inReads(0, 50*ms, 3, 1, 1), later(3, ms/50)), later(4, ms/50)),
+			"E2EL 500.04ms, 2 coalesced, 3 joined, 5 output"},
+		"all of an answer at once, the last part read late": {
+			change(inReads(0, 50*ms, 1, 5), later(1, ms/50)),
+			"TTFT 500ms, E2EL 500.02ms, 4 coalesced, 5 joined, 6 output"},
 		"the last in one packet with what came behind it": {
 			change(change(inReads(20*ms, 15*ms, 1, 1, 1, 1), behind(3)), notBefore(4, 580*ms)),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, max gap 20ms, gaps 3×20ms, ITL 3×20ms, 4 output"},

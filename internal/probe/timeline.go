@@ -100,7 +100,7 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 // piece.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		if t.OtherLength || t.analysis().onePiece {
+		if t.OtherLength || t.analysis().atOnce {
 			return
 		}
 		windows := t.analysis().windows
@@ -122,7 +122,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
 		a := t.analysis()
-		if t.OtherLength || t.Taint != "" || a.onePiece || !t.attributed() {
+		if t.OtherLength || t.Taint != "" || a.atOnce || !t.attributed() {
 			return
 		}
 		for _, c := range a.chunks {
@@ -149,7 +149,7 @@ func (t *Timeline) attributed() bool {
 // n > n₁ and there is more than one chunk, and for an answer in one piece.
 func (t *Timeline) timePerToken(n int) (d time.Duration, ok bool) {
 	a := t.analysis()
-	if t.OtherLength || len(a.chunks) < 2 || a.onePiece {
+	if t.OtherLength || len(a.chunks) < 2 || a.atOnce {
 		return 0, false
 	}
 	first := a.chunks[0].leastTokens()
@@ -168,7 +168,7 @@ func (t *Timeline) timePerToken(n int) (d time.Duration, ok bool) {
 // that it can have been. ok is false if there is none, if it may have been shorter by more than 1/20, and for an answer
 // in one piece that did not break off.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
-	hasGap := len(t.Tokens) > 1 && !t.analysis().onePiece
+	hasGap := len(t.Tokens) > 1 && !t.analysis().atOnce
 	if t.OtherLength || !hasGap && t.Open == 0 {
 		return 0, false
 	}
@@ -296,13 +296,13 @@ const (
 // Taints returns every taint.
 func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 
-// taint returns why there is no ITL, if late reads are the reason.
+// taint returns why there is no ITL, if late reads are the reason: they are not for an answer in one piece.
 func (t *Timeline) taint() Taint {
 	tokens := 0
 	for _, a := range t.Tokens {
 		tokens += max(1, a.N)
 	}
-	if t.JoinedTokens()*maxUncertainty <= tokens*(maxUncertainty-1) {
+	if t.analysis().onePiece || t.JoinedTokens()*maxUncertainty <= tokens*(maxUncertainty-1) {
 		return ""
 	}
 	latest, _ := t.MaxReadDelay()

@@ -147,6 +147,9 @@ func lateReads(r *Result) string {
 		return ""
 	}
 	joined := r.JoinedTokens()
+	if r.OnePiece() {
+		joined = 0
+	}
 	missing := missingSamples(r)
 	if joined == 0 && len(missing) == 0 {
 		return ""
@@ -156,7 +159,7 @@ func lateReads(r *Result) string {
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}
-	hasITL := r.Taint == "" && r.Source != FromNothing
+	hasITL := r.Taint == "" && r.Source != FromNothing && !r.analysis().atOnce
 	if joined > 0 && hasITL {
 		text += ", so that their ITL is a mean"
 	}
@@ -173,7 +176,7 @@ func missingSamples(r *Result) []string {
 	if len(r.Tokens) > 0 && !hasTTFT {
 		missing = append(missing, "no TTFT")
 	}
-	if r.Taint != "" {
+	if r.Taint != "" || r.analysis().atOnce && !r.OnePiece() {
 		missing = append(missing, "no ITL")
 	}
 	_, hasMaxGap := r.MaxGap()

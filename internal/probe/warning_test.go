@@ -24,6 +24,11 @@ func TestWarningsOfLateReads(t *testing.T) {
 	for i := range halfLate.Tokens[5:] {
 		halfLate.Tokens[5+i].Delay = ms / 20
 	}
+	headed := func(t Timeline) Timeline {
+		t.Phases.Header = t.Tokens[0].At - ms
+		return t
+	}
+	const onePiece = "the answer arrived in one piece: something buffers" + switches
 	for name, test := range map[string]struct {
 		line    Timeline
 		taint   Taint
@@ -64,6 +69,10 @@ func TestWarningsOfLateReads(t *testing.T) {
 				"no TTFT, no max gap"}},
 		"all joined": {late(10), TaintCoalesced, OK, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 10 tokens together with others: no TTFT, no ITL, no max gap"}},
+		"in one piece":                            {inReads(0, ms/20, 10), "", OK, FromUsage, []string{onePiece}},
+		"in one piece, read a bit late":           {headed(inReads(0, ms/2, 10)), "", OK, FromUsage, []string{onePiece}},
+		"in one piece after the first, read late": {inReads(ms/100, 99*ms, 1, 9), "", OK, FromUsage, []string{onePiece}},
+		"in two parts, read a bit late":           {headed(inReads(ms/100, ms/2, 5, 5)), "", OK, FromUsage, []string{onePiece}},
 		"stalled": {late(1, 3), "", Stalled, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
 				"no max gap"}},

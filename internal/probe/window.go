@@ -1,9 +1,6 @@
 package probe
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
 const maxUncertainty = 20
@@ -14,7 +11,8 @@ type analysis struct {
 	late     lateness
 	chunks   []chunk
 	windows  []window // of each token frame
-	onePiece bool     // all frames came at once, although they were read on time: something had collected them
+	atOnce   bool     // the frames came closer together than any engine makes them
+	onePiece bool     // and no late read explains that: something had collected them
 }
 
 // analyse returns the analysis of a timeline whose phases, token frames and burst are complete.
@@ -22,7 +20,7 @@ func analyse(t *Timeline) *analysis {
 	a := &analysis{late: t.lateness()}
 	a.chunks = chunksOf(t.Tokens, a.late, t.Burst, t.earliest())
 	a.windows = t.windows(a.late)
-	a.onePiece = isOnePiece(t.Tokens, a.chunks)
+	a.judgePace(t.Tokens)
 	return a
 }
 
@@ -30,21 +28,29 @@ func analyse(t *Timeline) *analysis {
 // third of a millisecond for a token.
 const quickestFrame = 100 * time.Microsecond
 
-// isOnePiece reports whether several frames came so close to each other that no engine made them one by one. Frames
-// that were read late together may have come one by one.
-func isOnePiece(frames []Arrival, chunks []chunk) bool {
-	isJoined := func(c chunk) bool { return c.joined }
-	if len(frames) < 2 || slices.ContainsFunc(chunks, isJoined) {
-		return false
+// judgePace finds whether several frames came so close to each other that no engine made them one by one. If those at
+// the beginning were read late together, by more than an engine takes for all, they may have come one by one: then the
+// pace is that of the others.
+func (a *analysis) judgePace(frames []Arrival) {
+	last := len(frames) - 1
+	if last < 1 {
+		return
 	}
-	whole := frames[len(frames)-1].At - frames[0].At
-	return whole < time.Duration(len(frames)-1)*quickestFrame
+	least := func(gaps int) time.Duration { return time.Duration(gaps) * quickestFrame }
+	isBlurred := a.chunks[0].joined && a.late.latest >= least(last)
+	from := 0
+	if isBlurred && len(a.chunks) > 1 {
+		from = a.chunks[0].last()
+	}
+	a.atOnce = frames[last].At-frames[from].At < least(last-from)
+	a.onePiece = a.atOnce && !isBlurred
 }
 
 // A lateness says which reads of a timeline were late.
 type lateness struct {
-	after time.Duration // a read is late if its bytes lay unread for longer
-	any   bool          // some read was late
+	after  time.Duration // a read is late if its bytes lay unread for longer
+	latest time.Duration // the longest that bytes lay unread
+	any    bool          // some read was late
 }
 
 // lateness returns how long bytes may lie unread before their read is late: a twentieth of the mean time between two
@@ -52,7 +58,7 @@ type lateness struct {
 func (t *Timeline) lateness() lateness {
 	after := max(250*time.Microsecond, t.meanReadGap()/maxUncertainty)
 	latest, _ := t.MaxReadDelay()
-	return lateness{after: after, any: latest > after}
+	return lateness{after: after, latest: latest, any: latest > after}
 }
 
 // read reports whether the read of a was late, so that what it found may have come at different times.
