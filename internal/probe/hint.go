@@ -182,7 +182,8 @@ var hints = []hint{
 		"the prompt is too long for the server or a proxy: raise the limit there, or lower PROBER_PROMPT_TOKENS " +
 			"(--prompt-tokens)"},
 	{Rejected, func(r *Result) bool { return r.Status >= 300 && r.Status < 400 },
-		"probes do not follow redirects: use the URL that the server redirects to"},
+		"probes do not follow redirects, not even on the same host: configure where the message says it leads, as the URL " +
+			"and, where only the path differs, as PROBER_TARGETS_n_PATH"},
 	{Rejected, undiscovered(false),
 		"the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
 			"where API and model are given (--api, --model) it is probed anyway"},

@@ -102,7 +102,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(Rejected, 405), "--api"},
 		{status(Rejected, 413), "--prompt-tokens"},
 		{&Result{Outcome: Unauthorized, Status: 302, Err: ErrLogin}, "login page"},
-		{status(Rejected, 302), "do not follow redirects"},
+		{status(Rejected, 302), "PROBER_TARGETS_n_PATH"},
 		{&Result{Outcome: Rejected, Status: 400, Credentials: CredentialsNone}, "context"},
 		{with(Rejected, ErrTooLong), "longer than the model's context"},
 		{&Result{Outcome: Rejected, Status: 422, Err: ErrNoTemplate}, "openai-completions"},

@@ -202,7 +202,7 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	case isRedirection:
 		shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // the rest may hold a secret
 		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", shown.String())
-		if isElsewhere(to, resp.Request) {
+		if isElsewhere(to, resp.Request) || isLogin(to.Path) && !isLogin(resp.Request.URL.Path) {
 			reason = ErrLogin
 		}
 	case reason == nil && isAlone:
@@ -288,6 +288,11 @@ func isElsewhere(to *url.URL, req *http.Request) bool {
 	asked := url.URL{Host: req.Host}
 	return name(to.Hostname()) != name(req.URL.Hostname()) && name(to.Hostname()) != name(asked.Hostname())
 }
+
+// isLogin reports whether a path is that of a page to log in, by one of its parts.
+func isLogin(path string) bool { return loginPath.MatchString(path) }
+
+var loginPath = regexp.MustCompile(`(?i)(^|/)(log[_-]?in|sign[_-]?in|sso|saml2?|oidc|oauth2?|authorize|auth)(/|\.|$)`)
 
 // retryAfter returns the pause that a server asks for; 0 if it does not: seconds, a date (RFC 9110, section 10.2.3) or
 // milliseconds.

@@ -79,11 +79,13 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// TestRedirects holds that a redirect to another host is that of a login page, and that no secret in it is shown.
+// TestRedirects holds that a redirect to another host, or to a path to log in, is that of a login page, and that no
+// secret in it is shown.
 func TestRedirects(t *testing.T) {
 	for _, test := range []struct {
 		status   int
 		host     string // a configured header
+		path     string // a configured one
 		location string
 		want     Outcome
 		says     string
@@ -92,7 +94,14 @@ func TestRedirects(t *testing.T) {
 			says: "HTTP 302: redirected to https://login.example/oauth; probes do not follow redirects"},
 		{status: 303, location: "//login.example", want: Unauthorized, says: "redirected to http://login.example;"},
 		{status: 307, location: "https://user:secret@sso.example/", want: Unauthorized, says: "to https://sso.example/;"},
-		{status: 302, location: "/login?next=secret", want: Rejected, says: "redirected to http://t/login;"},
+		{status: 302, location: "/login?next=secret", want: Unauthorized, says: "redirected to http://t/login;"},
+		{status: 307, location: "/oauth2/start?rd=secret", want: Unauthorized, says: "redirected to http://t/oauth2/start;"},
+		{status: 303, location: "/ui/Sign_In", want: Unauthorized, says: "redirected to http://t/ui/Sign_In;"},
+		{status: 302, location: "https://t/auth/realms/a", want: Unauthorized, says: "to https://t/auth/realms/a;"},
+		{status: 302, location: "/login.php", want: Unauthorized, says: "redirected to http://t/login.php;"},
+		{status: 308, location: "/v1/chat/completions/", want: Rejected, says: "to http://t/v1/chat/completions/;"},
+		{status: 307, location: "/authors/logins", want: Rejected, says: "redirected to http://t/authors/logins;"},
+		{status: 308, path: "/auth/chat", location: "/auth/chat/", want: Rejected, says: "to http://t/auth/chat/;"},
 		{status: 301, location: "https://t/v1/chat/completions", want: Rejected, says: "redirected to https://t/v1"},
 		{status: 308, location: "https://T:8443/", want: Rejected, says: "redirected to https://T:8443/;"},
 		{status: 301, location: "https://www.t/", want: Rejected, says: "redirected to https://www.t/;"},
@@ -105,6 +114,7 @@ func TestRedirects(t *testing.T) {
 				w.Header()["Location"] = []string{test.location}
 				w.WriteHeader(test.status)
 			})
+			target.Path = test.path
 			if test.host != "" {
 				target.Header = http.Header{"Host": {test.host}}
 			}
