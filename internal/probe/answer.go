@@ -23,6 +23,7 @@ type answer struct {
 	frames   int  // read, tokens in them or not
 	refused  bool // some frame holds a refusal
 	answered bool // some frame holds text of the answer
+	ended    bool // the protocol's end came
 	tokens   tokenCount
 	whole    wholeText
 	text     keptText
@@ -47,6 +48,7 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	r := a.result
 	since := at.At.Sub(r.Start)
 	a.frames++
+	a.ended = a.ended || d.End
 	if d.Err != nil && a.serverErr == nil {
 		a.serverErr, a.serverErrAt = d.Err, since
 	}

@@ -36,6 +36,9 @@ func (x *exchange) complete() verdict {
 		return failure(Empty, "%w", ErrNothing)
 	case len(r.Tokens) == 0:
 		return failure(Empty, "stream ended without a token")
+	case r.Finish == "" && x.answer.ended && !x.target.Dialect.Endless:
+		const text = "stream ended after %d token frames %w, although its end ([DONE] or the like) came"
+		return failure(Truncated, text, len(r.Tokens), ErrNoFinish)
 	case r.Finish == "" && !x.target.Dialect.Endless:
 		return failure(Truncated, "stream ended after %d token frames %w", len(r.Tokens), ErrNoFinish)
 	}

@@ -259,6 +259,21 @@ func TestAPortThatEveryRequestFindsWrong(t *testing.T) {
 	}
 }
 
+// TestAnEndWithoutAFinishReason holds that the text says whether the protocol's end came.
+func TestAnEndWithoutAFinishReason(t *testing.T) {
+	const says = "after 2 token frames without a finish reason"
+	for want, server := range map[string]script{
+		says: tokens(2, ms),
+		says + ", although its end ([DONE] or the like) came": tokens(2, ms).then(ms, done),
+	} {
+		inBubble(t, want, func(t *testing.T) {
+			r := serve(t, server.stream).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 3})
+			endsAs(t, r, Truncated, want)
+			equal(t, "text", "stream ended "+want, r.Err.Error())
+		})
+	}
+}
+
 // TestAListedModelThatIsNotServed holds that nobody is told to take the model of the list if that was done.
 func TestAListedModelThatIsNotServed(t *testing.T) {
 	for _, model := range []string{"", "unknown"} {
