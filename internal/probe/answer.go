@@ -24,9 +24,11 @@ type answer struct {
 	refused  bool // some frame holds a refusal
 	answered bool // some frame holds text of the answer
 	ended    bool // the protocol's end came
-	tokens   tokenCount
-	whole    wholeText
-	text     keptText
+
+	unstreamed bool // some frame is the answer to a request without streaming
+	tokens     tokenCount
+	whole      wholeText
+	text       keptText
 
 	serverErr   *wire.ServerError // the first error that the server reported in a frame
 	serverErrAt time.Duration     // when it came, since the start
@@ -49,6 +51,7 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	since := at.At.Sub(r.Start)
 	a.frames++
 	a.ended = a.ended || d.End
+	a.unstreamed = a.unstreamed || d.Unstreamed
 	if d.Err != nil && a.serverErr == nil {
 		a.serverErr, a.serverErrAt = d.Err, since
 	}

@@ -26,7 +26,7 @@ func (x *exchange) complete() verdict {
 		return failure(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
 	case ending == wire.Failed:
 		return failure(ServerError, "server gave up (finish reason %q)", r.Finish)
-	case x.answer.frames == 1 && len(r.Tokens) == 0 && x.frames != nil && x.frames.Mislabeled():
+	case x.answer.frames == 1 && (len(r.Tokens) == 0 || x.answer.unstreamed) && x.frames != nil && x.frames.Mislabeled():
 		return failure(NotStreamed, "the body is one JSON text instead of a stream")
 	case x.answer.frames == 0 && x.answer.unfielded > 0:
 		return failure(Empty, "stream ended without an event: %d bytes of it are no event", x.answer.unfielded)

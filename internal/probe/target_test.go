@@ -33,6 +33,10 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 			answers(200, "text/event-stream", `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`+"\n"), 200,
 			NotStreamed, "one JSON text instead of a stream",
 		},
+		"a whole message as an event": {answers(200, "text/event-stream", data(
+			`{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`, done)), 200, OK, ""},
+		"a whole message without a reason": {answers(200, "text/event-stream", data(
+			`{"choices":[{"message":{"content":"hi"}}]}`)), 200, Truncated, "after 1 token frames"},
 		"an error that Python wrote": {answers(200, "text/event-stream", "data: {'error': {'message': 'boom'}}\n\n"), 200,
 			Malformed, "'boom'"},
 		"a message as the only frame": {answers(200, "text/event-stream", data(`{"message":"Internal server error"}`)), 200,

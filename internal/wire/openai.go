@@ -118,13 +118,16 @@ func readChunk(frame []byte) Delta {
 // addChoice adds a choice of a chunk.
 func (d *Delta) addChoice(choice []byte) {
 	d.Choice = true
-	hasRole := false
-	var thought []byte
+	hasRole, hasDelta := false, false
+	var thought, message []byte
 	eachField(choice, func(key, value []byte) {
 		switch string(key) {
 		case "delta":
 			hasRole = memberOf(value, "role") != nil
+			hasDelta = isSet(value)
 			d.addMessage(value)
+		case "message": // of a request without streaming, which some proxies send as one event
+			message = value
 		case "text": // completions
 			d.Text = appendText(d.Text, stringIn(value))
 		case "reasoning", "reasoning_content": // completions of OpenRouter
@@ -137,6 +140,10 @@ func (d *Delta) addChoice(choice []byte) {
 			d.setFinish(value)
 		}
 	})
+	if !hasDelta && isSet(message) {
+		d.addMessage(message)
+		d.Unstreamed = true
+	}
 	if len(d.Reasoning) == 0 {
 		d.Reasoning = thought
 	}

@@ -19,19 +19,20 @@ var ErrMalformed = errors.New("malformed frame")
 
 // A Delta is what one frame said. Its texts lie in the frame's data, and are valid as long as that is.
 type Delta struct {
-	Choice    bool   // the frame carries a choice, so that a growing usage proves a token
-	Role      bool   // the frame names a role and has no text: it is not a token, whatever its usage says
-	Text      []byte // visible output, with tool calls and refusals
-	Whole     bool   // Text may be the whole answer so far: it is if it begins with all text of earlier frames
-	Repeated  []byte // text that earlier frames brought in pieces: it is news only if none of them did
-	Reasoning []byte // text that the model thought: generated tokens too, so that it counts for TTFT
-	Refusal   bool   // some of Text is a refusal
-	Model     []byte // the model that answers, by its own name; nil if the frame does not say
-	Finish    string // the server's finish reason, on the frame that carries it
-	Tokens    int    // number of token ids in this frame; 0 if the frame has none
-	Usage     Usage  // counts so far; the zero value if the frame carries none
-	Early     bool   // Usage was sent before the server had read the prompt: see [Server.Estimates]
-	End       bool   // the frame is the protocol's end of the answer: clients read no further
+	Choice     bool   // the frame carries a choice, so that a growing usage proves a token
+	Role       bool   // the frame names a role and has no text: it is not a token, whatever its usage says
+	Text       []byte // visible output, with tool calls and refusals
+	Whole      bool   // Text may be the whole answer so far: it is if it begins with all text of earlier frames
+	Repeated   []byte // text that earlier frames brought in pieces: it is news only if none of them did
+	Unstreamed bool   // the frame is the answer to a request without streaming
+	Reasoning  []byte // text that the model thought: generated tokens too, so that it counts for TTFT
+	Refusal    bool   // some of Text is a refusal
+	Model      []byte // the model that answers, by its own name; nil if the frame does not say
+	Finish     string // the server's finish reason, on the frame that carries it
+	Tokens     int    // number of token ids in this frame; 0 if the frame has none
+	Usage      Usage  // counts so far; the zero value if the frame carries none
+	Early      bool   // Usage was sent before the server had read the prompt: see [Server.Estimates]
+	End        bool   // the frame is the protocol's end of the answer: clients read no further
 
 	Err *ServerError // the error that the frame reports; nil if there is none
 }
