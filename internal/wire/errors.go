@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -43,11 +44,30 @@ func (e *ServerError) Beside(status string) string {
 // A code of success, a value without content and an error object beside the text of an answer are none.
 func ParseError(data []byte) *ServerError {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	data = eventData(data)
-	if !json.Valid(data) {
+	data = firstValue(bytes.TrimLeft(errorPrefix.ReplaceAll(eventData(data), nil), " "))
+	if len(data) == 0 {
 		return nil
 	}
 	return parseError(data, 0)
+}
+
+// errorPrefix matches what some servers write before the JSON text of an error.
+var errorPrefix = regexp.MustCompile(`(?i)^\[?error\]?[: ] *`)
+
+// firstValue returns the JSON text with which data begin, whatever is glued to its end; nil if there is none.
+func firstValue(data []byte) []byte {
+	if json.Valid(data) {
+		return data
+	}
+	if len(data) == 0 || data[0] != '{' {
+		return nil
+	}
+	var first json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(data)).Decode(&first)
+	if err != nil {
+		return nil
+	}
+	return first
 }
 
 // eventData returns the data of a whole event, which some servers send with an error's status; anything else as it is.
@@ -132,15 +152,17 @@ func errorFieldsIn(object []byte) *errorFields {
 		case field == nil && bytes.HasSuffix(key, []byte("Exception")) && value[0] == '{':
 			f.exception = string(key)
 			f.exceptionBody = value
-		case name == "response" && value[0] == '{': // Tencent
+		case (name == "response" || name == "responsemetadata") && value[0] == '{': // Tencent; Volcengine
 			nested := errorFieldsIn(value)
 			if !isEmptyValue(nested.Error) {
 				f.Error = nested.Error
 			}
 		case name == "choices":
-			failed := memberOf(firstElement(value), "error")
-			if !isEmptyValue(failed) {
-				f.choiceError = failed
+			first := firstElement(value)
+			for _, failed := range [][]byte{memberOf(memberOf(first, "delta"), "error"), memberOf(first, "error")} {
+				if !isEmptyValue(failed) {
+					f.choiceError = failed
+				}
 			}
 		}
 	})
@@ -150,7 +172,7 @@ func errorFieldsIn(object []byte) *errorFields {
 // field returns where the value of a key belongs; nil if it says nothing of an error.
 func (f *errorFields) field(key string) *json.RawMessage {
 	switch key {
-	case "error":
+	case "error", "err", "exception", "error_info", "errorinfo":
 		return &f.Error
 	case "errors":
 		return &f.Errors
@@ -264,10 +286,16 @@ func (f *errorFields) nested(value json.RawMessage, depth int) *ServerError {
 	if inner == nil {
 		return nil
 	}
-	isWord := value[0] == '"' && !strings.ContainsAny(inner.Message, " \n")
-	if isWord && outer.Message != "" { // {"error":"rate_limited","message":"…"}
+	isWord := !strings.ContainsAny(inner.Message, " \n")
+	switch {
+	case value[0] != '"' || outer.Message == "":
+	case isWord: // {"error":"rate_limited","message":"…"}
 		inner.Type = inner.Message
 		inner.Message = outer.Message
+	case strings.Contains(outer.Message, inner.Message):
+		inner.Message = outer.Message
+	case !strings.Contains(inner.Message, outer.Message): // Spring: {"error":"Internal Server Error","message":"…"}
+		inner.Message = shorten(inner.Message + ": " + outer.Message)
 	}
 	inner.Type = cmp.Or(inner.Type, outer.Type)
 	inner.Code = cmp.Or(inner.Code, outer.Code)

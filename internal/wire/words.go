@@ -125,7 +125,7 @@ func isProxyError(data []byte) bool {
 // proxyErrorPrefixes are the beginnings of plain texts with which routers and proxies end a stream. Any other text may
 // be a part of an answer, which no error repeats. The list is only read.
 var proxyErrorPrefixes = []string{
-	"inference error", "error", "internal error", "internal server error", // llm-d's router; many others
+	"inference error", "error", "[error", "internal error", "internal server error", // llm-d's router; many others
 	"upstream ", "no healthy upstream", "stream timeout", "stream idle timeout", // Envoy
 	"bad gateway", "gateway timeout", "service unavailable", "too many requests",
 }
