@@ -235,9 +235,11 @@ func (s *Frames) lineFrame() (Frame, bool) {
 }
 
 // flush returns what the body left without its end, once. If it is incomplete, the error becomes
-// [io.ErrUnexpectedEOF].
+// [io.ErrUnexpectedEOF]. Of a body that broke off it returns only what is whole without doubt: a JSON text, or [DONE].
 func (s *Frames) flush() (Frame, bool) {
-	if !errors.Is(s.err, io.EOF) {
+	switch {
+	case errors.Is(s.err, io.EOF):
+	case s.bodyErr == nil || !s.endsWhole():
 		return Frame{}, false
 	}
 	if !s.begun {
@@ -247,6 +249,18 @@ func (s *Frames) flush() (Frame, bool) {
 		return s.flushLine()
 	}
 	return s.flushEvent()
+}
+
+// endsWhole reports whether the body ends with a JSON text, or [DONE], that only lacks its line end or its blank line.
+func (s *Frames) endsWhole() bool {
+	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
+	switch {
+	case !s.lines && s.hasData:
+		return len(s.line) == 0 && isWhole(s.data)
+	case !s.lines && isData:
+		return isWhole(value)
+	}
+	return isWhole(s.line)
 }
 
 // flushLine returns the last line if it is a whole JSON text.

@@ -188,8 +188,9 @@ func TestErrorsStay(t *testing.T) {
 		body io.Reader
 		err  error
 	}{
-		{"reset events", NewSSE, endsWith("data: {}\n\ndata: {\"b\":1}\n", reset), reset},
-		{"reset lines", NewLines, endsWith("{}\n{\"b\":1}", reset), reset},
+		{"reset events", NewSSE, endsWith("data: {}\n\ndata: {\"b\":1\n", reset), reset},
+		{"reset words", NewSSE, endsWith("data: {}\n\ndata: a", reset), reset},
+		{"reset lines", NewLines, endsWith("{}\n{\"b\":1", reset), reset},
 		{"the end", NewLines, strings.NewReader("{}"), io.EOF},
 		{"the end inside a line", NewLines, strings.NewReader("{}\n{"), io.ErrUnexpectedEOF},
 	} {
@@ -201,6 +202,32 @@ func TestErrorsStay(t *testing.T) {
 			if f, err := s.Next(); !errors.Is(err, test.err) {
 				t.Errorf("%s, then: %q, %v; want %v", test.name, f.Data, err, test.err)
 			}
+		}
+	}
+}
+
+// TestWholeTextOfABodyThatBreaks holds that a JSON text or an end marker is a frame if the body breaks off right behind
+// it.
+func TestWholeTextOfABodyThatBreaks(t *testing.T) {
+	reset := errors.New("connection reset")
+	for _, test := range []struct {
+		reader
+		body, want string
+	}{
+		{NewSSE, "data: {\"b\":1}", `{"b":1}`},
+		{NewSSE, "data: {\"b\":1}\n", `{"b":1}`},
+		{NewSSE, "data:[DONE]", "[DONE]"},
+		{NewSSE, "{\"b\":1}", `{"b":1}`},
+		{NewLines, "{\"b\":1}", `{"b":1}`},
+	} {
+		s := test.reader(endsWith(test.body, reset), noTimestamp, 64)
+		f, err := s.Next()
+		if err != nil || string(f.Data) != test.want {
+			t.Errorf("%q: %q, %v; want %q", test.body, f.Data, err, test.want)
+		}
+		_, err = s.Next()
+		if !errors.Is(err, reset) {
+			t.Errorf("%q, then: %v; want %v", test.body, err, reset)
 		}
 	}
 }
