@@ -245,6 +245,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 		if len(x.result.Tokens) == maxTokenFrames {
 			return failure(Malformed, "more than %d token frames", maxTokenFrames)
 		}
+		wasFinished := x.result.Finish != ""
 		isToken := x.answer.add(frame.Timestamp, delta)
 		if delta.End || delta.Err != nil {
 			x.awaitBodyEnd(ctx, body)
@@ -254,7 +255,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 			x.trace.gotToken()
 		}
 		switch {
-		case delta.Finish != "": // what is missing now, usage or the end, may take as long as a token
+		case delta.Finish != "" && !wasFinished: // what is missing now, usage or the end, may take as long as a token
 			x.stall.restart()
 		case isToken:
 			x.stall.restart()
