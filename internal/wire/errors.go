@@ -114,7 +114,7 @@ func parseError(data []byte, depth int) *ServerError {
 		return e
 	case f.saysFailure():
 		return own.orText(data)
-	case isFailureCode(f.code()) && own.Message != "", !isEmptyValue(f.AWSType), f.isProblem():
+	case isFailureCode(f.code()) && !isSuccess(own.Message), !isEmptyValue(f.AWSType), f.isProblem():
 		return own
 	case !isEmptyValue(f.Detail):
 		return f.nested(f.Detail, depth)
@@ -390,9 +390,12 @@ func isSuccess(s string) bool {
 	if isHTTP || strings.Trim(s, "0") == "" {
 		return true
 	}
-	words := []string{"ok", "success", "succeeded", "successful", "none", "null", "no error", "normal"}
-	return slices.Contains(words, strings.ToLower(s))
+	return successWords.MatchString(s)
 }
+
+// successWords matches the words of a status that says that nothing is wrong.
+var successWords = regexp.MustCompile(`(?i)^((the )?(request|operation|call|query) (is |was )?)?` +
+	`(ok|success(ful(ly)?)?|succeeded)[.!]*$|^(none|null|no error|normal)$`)
 
 // isNumber reports whether s has digits only.
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

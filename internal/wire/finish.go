@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,10 +23,14 @@ const (
 	UnknownEnd               // the answer ended for a reason that says nothing to us
 )
 
-// EndingOf returns what a finish reason means, in upper or lower case and with any separator. Of one that no known
-// server gives, a part may tell.
+// EndingOf returns what a finish reason means, in upper, lower or camel case and with any separator. Of one that no
+// known server gives, a part may tell.
 func EndingOf(reason string) Ending {
-	word := strings.ToLower(strings.TrimSpace(reason))
+	word := strings.TrimSpace(reason)
+	if word == "" {
+		return Unfinished
+	}
+	word = strings.ToLower(camelStep.ReplaceAllString(word, "${1}_$2"))
 	word = word[strings.LastIndexByte(word, '.')+1:] // FinishReason.STOP is how Python prints a constant of Vertex AI
 	word = strings.ReplaceAll(strings.ReplaceAll(word, "-", "_"), " ", "_")
 	ending, isKnown := endings[word]
@@ -41,6 +46,9 @@ func EndingOf(reason string) Ending {
 	return UnknownEnd
 }
 
+// camelStep matches where a word begins within another: endTurn.
+var camelStep = regexp.MustCompile(`([a-z])([A-Z])`)
+
 // finishReason returns the reason that the value of a key gives: a word, an object of SGLang's with its type, or the
 // number of a constant. It is empty as long as there is none, which servers write in many ways.
 func finishReason(value []byte) []byte {
@@ -53,7 +61,12 @@ func finishReason(value []byte) []byte {
 		word = stringIn(value)
 	case '{':
 		word = stringIn(memberOf(value, "type"))
-	case '[', 'n', 't', 'f':
+		if len(word) == 0 {
+			word = stringIn(memberOf(value, "reason"))
+		}
+	case '[':
+		word = stringIn(firstElement(value))
+	case 'n', 't', 'f':
 		return nil
 	}
 	word = bytes.TrimSpace(word)
@@ -66,8 +79,11 @@ func finishReason(value []byte) []byte {
 }
 
 // noReasons are the words that say that an answer goes on: of DashScope, Triton (Python's None), watsonx and
-// TensorRT-LLM, and the first constant of an enumeration. The list is only read.
-var noReasons = []string{"null", "none", "not_finished", "0"}
+// TensorRT-LLM, the first constant of an enumeration and Gemini's name of it, and how languages print nothing. The list
+// is only read.
+var noReasons = []string{
+	"null", "none", "not_finished", "0", "finish_reason_unspecified", "nil", "<nil>", "undefined", "in_progress",
+}
 
 // endingsByPart says what the parts of an unknown word mean, the first that fits. The table is only read.
 var endingsByPart = []struct {
@@ -76,7 +92,7 @@ var endingsByPart = []struct {
 }{
 	{Filtered, []string{
 		"filter", "safety", "moderat", "sensitive", "prohibit", "policy", "guardrail", "refus", "block", "censor", "toxic",
-		"jailbreak", "risk",
+		"jailbreak", "risk", "flagged",
 	}},
 	{Failed, []string{
 		"error", "fail", "abort", "cancel", "malformed", "exception", "unavailable", "overload", "rate_limit",
@@ -87,8 +103,6 @@ var endingsByPart = []struct {
 
 // endings says what each known finish reason means. The table is only read.
 var endings = map[string]Ending{
-	"": Unfinished,
-
 	// OpenAI, and those that serve its API
 	"stop":           Finished,
 	"tool_calls":     Finished,

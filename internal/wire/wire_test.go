@@ -86,7 +86,8 @@ func TestUsage(t *testing.T) {
 func TestEndings(t *testing.T) {
 	for want, reasons := range map[Ending][]string{
 		Unfinished: {"", " "},
-		Finished:   {"stop", "STOP", "FinishReason.STOP", "tool-calls", "end_turn", "COMPLETE", "FINISHED", "normal", "eos"},
+		Finished: {"stop", "STOP", "FinishReason.STOP", "tool-calls", "end_turn", "COMPLETE", "FINISHED", "normal", "eos",
+			"endTurn", "toolUse"},
 		AtLimit:    {"length", "MAX_TOKENS", "max tokens", "model_length", "token_limit", "maxPredictedTokensReached"},
 		EndedEarly: {"repetition", "repetition_detected", "time_limit", "TIMEOUT", "incomplete", "generation_timed_out"},
 		Filtered: {
@@ -128,6 +129,7 @@ func TestFinishReasons(t *testing.T) {
 	for _, d := range dialects {
 		for value, want := range map[string]string{
 			`null`: "", `""`: "", `"null"`: "", `" NULL"`: "", `"None"`: "", `"not_finished"`: "", `false`: "", `[]`: "",
+			`"FINISH_REASON_UNSPECIFIED"`: "", `"undefined"`: "", `["length"]`: "length", `{"reason":"length"}`: "length",
 			`{}`: "", `0`: "", `"length"`: "length", `{"type":"length","length":8}`: "length", `2`: "2", `"new"`: "new",
 		} {
 			delta, err := d.Decode(fmt.Appendf(nil, frames[d], value))
