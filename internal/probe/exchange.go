@@ -239,6 +239,9 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 		if err == nil {
 			delta, err = x.decode(frame)
 		}
+		if errors.Is(err, wire.ErrMalformed) && x.errorOverLines(frame.Data, next) {
+			return x.complete()
+		}
 		if err != nil {
 			return x.broken(ctx, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"regexp"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
@@ -155,4 +156,41 @@ func (x *exchange) addUnfielded() {
 	}
 	x.answer.serverErr = failure
 	x.answer.serverErrAt = cmp.Or(x.result.Elapsed, time.Since(x.result.Start))
+}
+
+// mayGoOn matches the first line of a JSON text over several lines, or of an event.
+var mayGoOn = regexp.MustCompile(`^(\{|\[|event:|data:)`)
+
+// errorOverLines reports whether a frame that is not understood is the first of several that make an error together, and
+// notes that error: one that is written over several lines, or as an event among lines of JSON. It waits a moment for
+// the others, which is no part of the probe's time.
+func (x *exchange) errorOverLines(first []byte, next func() (stream.Frame, error)) bool {
+	if !mayGoOn.Match(first) || x.frames == nil || x.answer.serverErr != nil {
+		return false
+	}
+	x.result.Elapsed = time.Since(x.result.Start)
+	x.stall.endWithin(time.Second)
+	var text []byte
+	add := func(line []byte) {
+		if !bytes.HasPrefix(line, []byte("event:")) {
+			text = append(text, bytes.TrimPrefix(line, []byte("data:"))...)
+			text = append(text, '\n')
+		}
+	}
+	add(first)
+	for len(text) < maxErrorBody {
+		frame, err := next()
+		if err != nil {
+			break
+		}
+		add(frame.Data)
+	}
+	add(x.frames.Unfielded())
+	x.answer.serverErr = wire.ParseError(text)
+	x.answer.serverErrAt = x.result.Elapsed
+	if x.answer.serverErr == nil {
+		return false
+	}
+	x.errorFrame = text
+	return true
 }

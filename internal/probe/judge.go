@@ -104,6 +104,12 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 	v, ok := interruption(ctx, doing)
 	inVain := v.outcome == Stalled || v.outcome == Timeout
 	switch {
+	case errors.Is(err, wire.ErrMalformed) && (!ok || inVain):
+		place := doing
+		if len(x.result.Tokens) == 0 {
+			place = "before the first token frame"
+		}
+		return failure(Malformed, "%w (%s)", err, place)
 	case ok && inVain && x.answer.serverErr != nil:
 		return x.reported(x.answer.serverErr)
 	case ok && inVain && x.isWhole():
@@ -111,12 +117,6 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 		return x.complete()
 	case ok:
 		return v
-	case errors.Is(err, wire.ErrMalformed):
-		place := doing
-		if len(x.result.Tokens) == 0 {
-			place = "before the first token frame"
-		}
-		return failure(Malformed, "%w (%s)", err, place)
 	case errors.Is(err, stream.ErrTooLong), errors.Is(err, ErrCoding):
 		return failure(Malformed, "%w", err)
 	case x.answer.serverErr != nil:
