@@ -231,21 +231,15 @@ func mediaType(resp *http.Response) string {
 // a frame is an end as well. It closes the connection to a server that would generate without end.
 func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), body io.Reader) verdict {
 	for {
-		frame, err := next()
-		if errors.Is(err, io.EOF) {
+		frame, delta, err := x.readFrame(next)
+		switch {
+		case errors.Is(err, io.EOF):
 			return x.complete()
-		}
-		var delta wire.Delta
-		if err == nil {
-			delta, err = x.decode(frame)
-		}
-		if errors.Is(err, wire.ErrMalformed) && x.errorOverLines(frame.Data, next) {
+		case errors.Is(err, wire.ErrMalformed) && x.errorOverLines(frame.Data, next):
 			return x.complete()
-		}
-		if err != nil {
+		case err != nil:
 			return x.broken(ctx, err)
-		}
-		if len(x.result.Tokens) == maxTokenFrames {
+		case len(x.result.Tokens) == maxTokenFrames:
 			return failure(Malformed, "more than %d token frames", maxTokenFrames)
 		}
 		wasFinished := x.result.Finish != ""
@@ -254,21 +248,32 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 			x.awaitBodyEnd(ctx, body)
 			return x.complete()
 		}
-		if isToken && len(x.result.Tokens) == 1 {
+		isFinish := delta.Finish != "" && !wasFinished
+		if isToken || isFinish { // what is missing after it, usage or the end, may take as long as a token
+			x.stall.restart()
+		}
+		if !isToken {
+			continue
+		}
+		if len(x.result.Tokens) == 1 {
 			x.trace.gotToken()
 		}
-		switch {
-		case delta.Finish != "" && !wasFinished: // what is missing now, usage or the end, may take as long as a token
-			x.stall.restart()
-		case isToken:
-			x.stall.restart()
-			v, ok := x.tooLong()
-			if ok {
-				x.trace.abandon()
-				return v
-			}
+		v, ok := x.tooLong()
+		if ok && !isFinish {
+			x.trace.abandon()
+			return v
 		}
 	}
+}
+
+// readFrame reads a frame and what it says.
+func (x *exchange) readFrame(next func() (stream.Frame, error)) (stream.Frame, wire.Delta, error) {
+	frame, err := next()
+	if err != nil {
+		return frame, wire.Delta{}, err
+	}
+	delta, err := x.decode(frame)
+	return frame, delta, err
 }
 
 // awaitBodyEnd waits a moment for the end of the body after that of the answer, because only then the connection can
@@ -320,8 +325,12 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 
 // decode interprets a frame. An event called error is an error, whatever its data: Dynamo puts the text into a comment.
 // But data with a part of the answer are that, whatever the name. An event that keeps the connection awake carries
-// nothing, whatever its data.
+// nothing, whatever its data, and neither does a line without a field after the finish reason.
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
+	isIgnored := frame.Bare && x.frames != nil && !x.frames.Mislabeled()
+	if isIgnored && x.result.Finish != "" {
+		return wire.Delta{}, nil
+	}
 	switch strings.ToLower(frame.Event) {
 	case "ping", "pong", "heartbeat", "keepalive", "keep-alive", "keep_alive":
 		return wire.Delta{}, nil

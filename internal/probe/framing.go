@@ -140,14 +140,14 @@ func (b *openBody) frames(f framing) *stream.Frames {
 }
 
 // addUnfielded judges what stood in an event stream outside of events: an error of the server, or of something before
-// it. Plain words are none once the answer has its finish reason.
+// it. It is none once the answer has its finish reason: no client reads such lines.
 func (x *exchange) addUnfielded() {
-	if x.frames == nil || x.answer.serverErr != nil {
+	if x.frames == nil || x.answer.serverErr != nil || x.result.Finish != "" {
 		return
 	}
 	text := x.frames.Unfielded()
 	failure := wire.ParseError(text)
-	if failure == nil && x.result.Finish == "" {
+	if failure == nil {
 		failure = wire.ParseWords(text)
 	}
 	if failure == nil {
@@ -161,9 +161,9 @@ func (x *exchange) addUnfielded() {
 // mayGoOn matches the first line of a JSON text over several lines, or of an event.
 var mayGoOn = regexp.MustCompile(`^(\{|\[|event:|data:)`)
 
-// errorOverLines reports whether a frame that is not understood is the first of several that make an error together, and
-// notes that error: one that is written over several lines, or as an event among lines of JSON. It waits a moment for
-// the others, which is no part of the probe's time.
+// errorOverLines reports whether a frame that is not understood is the first of several that make an error together,
+// and notes that error: one that is written over several lines, or as an event among lines of JSON. It waits a moment
+// for the others, which is no part of the probe's time.
 func (x *exchange) errorOverLines(first []byte, next func() (stream.Frame, error)) bool {
 	if !mayGoOn.Match(first) || x.frames == nil || x.answer.serverErr != nil {
 		return false

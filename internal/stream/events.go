@@ -27,6 +27,7 @@ func (s *Frames) endEventLine() (Frame, bool) {
 		s.nameByLaterField()
 	}
 	s.addField(string(name), value)
+	s.bare = s.bare || isBare
 	if isBare && !isNew {
 		return s.dispatch(s.dataEnd)
 	}
@@ -190,12 +191,13 @@ func beginsAsJSON(data []byte) bool {
 
 // dispatch returns the pending event, if it has data or is an error, and begins the next one.
 func (s *Frames) dispatch(timestamp Timestamp) (Frame, bool) {
-	f := Frame{Event: string(s.event), Data: s.data, Timestamp: timestamp}
+	f := Frame{Event: string(s.event), Data: s.data, Bare: s.bare, Timestamp: timestamp}
 	ok := s.hasData || f.Event == "error"
 	s.framed = s.framed || ok
 	s.data, s.returned = s.returned[:0], s.data
 	s.event = s.event[:0]
 	s.hasData = false
+	s.bare = false
 	s.extent = jsonExtent{}
 	s.size = len(s.line)
 	return f, ok

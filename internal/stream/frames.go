@@ -26,6 +26,7 @@ var ErrTooLong = errors.New("frame is longer than 4 MiB")
 type Frame struct {
 	Event     string // SSE "event" field; empty means "message"
 	Data      []byte // "data" lines joined by LF; valid until the next frame is read
+	Bare      bool   // a line of an event stream outside of any field, which clients of the standard ignore
 	Timestamp        // of the read that completed the frame
 }
 
@@ -56,6 +57,7 @@ type Frames struct {
 	data     []byte     // its data
 	hasData  bool       // it has a data field
 	extent   jsonExtent // of its data
+	bare     bool       // its data stood outside of any field
 	dataEnd  Timestamp  // arrival of its last data line
 	later    []byte     // a name that came after whole data: that of the next event if data follow it
 	hasLater bool

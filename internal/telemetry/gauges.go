@@ -59,8 +59,8 @@ func activityGauges() []Instrument {
 			Unit:  "{request}",
 			Kind:  Gauge,
 			Scope: ScopeTarget,
-			Help: "Requests that did not return at their limit and were left behind, because the server hangs the HTTP client. " +
-				"From 2 on, slots are skipped (reason stuck).",
+			Help: "Requests that did not return at their limit and were left behind, because the server hangs the HTTP " +
+				"client. From 2 on, slots are skipped (reason stuck).",
 			fromTarget: gaugeOf(func(s targetState) float64 { return float64(s.target.Stuck()) }),
 		},
 	}

@@ -158,15 +158,23 @@ func errorFieldsIn(object []byte) *errorFields {
 				f.Error = nested.Error
 			}
 		case name == "choices":
-			first := firstElement(value)
-			for _, failed := range [][]byte{memberOf(memberOf(first, "delta"), "error"), memberOf(first, "error")} {
-				if !isEmptyValue(failed) {
-					f.choiceError = failed
-				}
-			}
+			f.choiceError = choiceError(firstElement(value))
 		}
 	})
 	return f
+}
+
+// choiceError returns the error in a choice, or in its delta; nil if there is none.
+func choiceError(choice []byte) []byte {
+	inChoice := memberOf(choice, "error")
+	if !isEmptyValue(inChoice) {
+		return inChoice
+	}
+	inDelta := memberOf(memberOf(choice, "delta"), "error")
+	if !isEmptyValue(inDelta) {
+		return inDelta
+	}
+	return nil
 }
 
 // field returns where the value of a key belongs; nil if it says nothing of an error.

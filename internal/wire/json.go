@@ -116,7 +116,7 @@ func stringIn(value []byte) []byte {
 // maxCount is the largest count that is believed: no prompt is longer.
 const maxCount = 1 << 30
 
-// countIn returns a number of tokens. Some servers write it as 3.0, and some gateways as "3". It is unknown for anything
+// countIn returns a number of tokens. Some servers write it as 3.0, some gateways as "3". It is unknown for anything
 // but a whole number.
 func countIn(value []byte) Count {
 	n, err := strconv.ParseFloat(string(bytes.Trim(value, `"`)), 64)

@@ -226,10 +226,14 @@ func (d *Delta) addCall(function []byte) {
 	})
 }
 
-// contentIn returns the texts in a content: a string, a part, or a list of these. Thinking may be nested in it: Mistral
-// has {"type":"thinking","thinking":[{"type":"text","text":…}]}, Databricks
-// {"type":"reasoning","summary":[{"text":…}]}, OpenRouter {"type":"reasoning.text","text":…}, Gemini
-// {"text":…,"thought":true}, Amazon Bedrock {"reasoningContent":{"reasoningText":{"text":…}}}. What is nested deeper than any server nests it is ignored: each level is read once more.
+// contentIn returns the texts in a content: a string, a part, or a list of these. Thinking may be nested in it:
+//
+//	{"type":"thinking","thinking":[{"type":"text","text":…}]}    Mistral
+//	{"type":"reasoning","summary":[{"type":"summary_text","text":…}]}    Databricks
+//	{"text":…,"thought":true}    Gemini
+//	{"reasoningContent":{"reasoningText":{"text":…}}}    Amazon Bedrock
+//
+// What is nested deeper than any server nests it is ignored: each level is read once more.
 func contentIn(value []byte, depth int) (visible, thinking []byte) {
 	const deepest = 6
 	if len(value) == 0 || depth > deepest {
