@@ -163,6 +163,17 @@ func TestCompressedReplies(t *testing.T) {
 				t.Errorf("%v: not too long", r.Err)
 			}
 		})
+		if strings.Contains(name, ",") { // what may be a stream is not inflated twice
+			continue
+		}
+		inBubble(t, name+", with status 200", func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header()["Content-Encoding"] = []string{name}
+				reply(200, encode(tooLong))(w, r)
+			})
+			r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 2})
+			endsAs(t, r, Rejected, "maximum context length is 150 tokens")
+		})
 	}
 	for name := range compressors {
 		resp := &http.Response{
@@ -180,4 +191,19 @@ func TestCompressedReplies(t *testing.T) {
 	body, err := readBody(resp, 1<<16)
 	equal(t, "what nobody can read", "10 bytes: the answer has the unknown content coding snappy", string(body))
 	equal(t, "error", nil, err)
+}
+
+// TestAModelListUnderTheTypeOfAStream holds that a list with a length is read, whatever its type says.
+func TestAModelListUnderTheTypeOfAStream(t *testing.T) {
+	for _, kind := range []string{typeSSE, typeNDJSON} {
+		inBubble(t, kind, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", kind)
+				io.WriteString(w, `{"data":[{"id":"llama"}]}`)
+			})
+			found, _, err := target.Discover(t.Context(), "")
+			equal(t, "error", nil, err)
+			equal(t, "model", "llama", found.Model)
+		})
+	}
 }

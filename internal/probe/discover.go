@@ -300,7 +300,8 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	defer done()
 	defer resp.Body.Close()
 	success := resp.StatusCode/100 == 2
-	if success && framingOfType(resp) != notFramed || resp.StatusCode < http.StatusOK {
+	isStream := framingOfType(resp) != notFramed && resp.ContentLength < 0 // its end may never come
+	if success && isStream || resp.StatusCode < http.StatusOK {
 		kind := cmp.Or(mediaType(resp), "no content type")
 		return nil, nil, failure(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
 	}

@@ -94,6 +94,7 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	if resp.StatusCode/100 == 2 && len(namedCodings(resp.Header)) > 0 {
 		x.inflater = newBodyInflater(resp, arrivals, ask)
 		arrivals, resp.Body = x.inflater.arrival, x.inflater
+		resp.Header.Del("Content-Encoding") // so that nobody inflates it again
 	}
 	body := &openBody{ReadCloser: resp.Body, arrivals: arrivals, ask: ask, onlyLast: !conn.body.Understands()}
 	resp.Body = body

@@ -39,6 +39,7 @@ func ParseVersion(reply []byte) string {
 // description of itself are lists as well. ok is false if the reply has no ids and is no empty list. Of Triton's
 // ensembles it lists all parts that are ready.
 func ParseModels(reply []byte) (models []Model, ok bool) {
+	reply = bytes.TrimPrefix(reply, []byte("\ufeff")) // a byte order mark
 	if !json.Valid(reply) {
 		return nil, false
 	}
@@ -48,7 +49,9 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 
 // modelLists are the keys of an object that may hold the list of models, in the order of looking. The list is only
 // read.
-var modelLists = []string{"data", "models", "result", "results", "items", "modelSummaries"}
+var modelLists = []string{
+	"data", "models", "result", "results", "response", "items", "list", "model_list", "available_models", "modelSummaries",
+}
 
 // modelsIn returns the models in a value; isList says that it is a list, which may be empty.
 func modelsIn(value []byte, depth int) (models []Model, isList bool) {

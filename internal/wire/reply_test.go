@@ -114,6 +114,14 @@ func TestModels(t *testing.T) {
 	})
 }
 
+// TestModelsBehindAMark holds that a byte order mark before a list is no part of it.
+func TestModelsBehindAMark(t *testing.T) {
+	models, ok := ParseModels([]byte("\ufeff" + `{"data":[{"id":"a"}]}`))
+	if !ok || len(models) != 1 || models[0].ID != "a" {
+		t.Errorf("%v, %t", models, ok)
+	}
+}
+
 // TestLoadedModels holds where Ollama tells the context that it gives a model in memory.
 func TestLoadedModels(t *testing.T) {
 	const loaded = `{"models":[{"name":"a:latest","model":"a:latest","size_vram":0,"context_length":32768},` +
