@@ -133,7 +133,7 @@ var minimaxCodes = map[string]ErrorClass{
 	"1008": RateLimit, // the balance
 	"1004": BadCredentials, "2049": BadCredentials,
 	"1026": ContentFilter, "1027": ContentFilter,
-	"1013": InvalidRequest, "2013": InvalidRequest,
+	"2013": InvalidRequest,
 }
 
 // baiduCodes are Baidu's own codes, under error_code. The table is only read.
