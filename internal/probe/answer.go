@@ -30,6 +30,7 @@ type answer struct {
 	whole      wholeText
 	text       keptText
 
+	said        *wire.ServerError // the first message of a frame that had nothing else
 	serverErr   *wire.ServerError // the first error that the server reported in a frame
 	serverErrAt time.Duration     // when it came, since the start
 	unfielded   int               // bytes outside of events that are no error
@@ -52,6 +53,9 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	a.frames++
 	a.ended = a.ended || d.End
 	a.unstreamed = a.unstreamed || d.Unstreamed
+	if d.Said != nil && a.said == nil {
+		a.said = d.Said
+	}
 	if d.Err != nil && a.serverErr == nil {
 		a.serverErr, a.serverErrAt = d.Err, since
 	}

@@ -21,7 +21,10 @@ func (x *exchange) complete() verdict {
 	}
 	r := x.result
 	ending := wire.EndingOf(r.Finish)
+	isWhole := r.Finish != "" || x.target.Dialect.Endless && len(r.Tokens) > 0
 	switch {
+	case x.answer.said != nil && !isWhole:
+		return x.reported(x.answer.said)
 	case ending == wire.Filtered || x.answer.refused:
 		return failure(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
 	case ending == wire.Failed:

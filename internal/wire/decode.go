@@ -48,6 +48,10 @@ func (d *Dialect) decodeObject(data []byte) Delta {
 	if delta.Err == nil && mayBeError {
 		delta.Err = ParseError(data)
 	}
+	saysNothing := !delta.Choice && !delta.End && delta.Finish == "" && delta.Usage == (Usage{})
+	if delta.Err == nil && saysNothing {
+		delta.Said = messageAlone(data)
+	}
 	return delta
 }
 

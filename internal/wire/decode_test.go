@@ -69,6 +69,9 @@ func meaning(d Delta) string {
 	l.add(d.Usage.Reasoning.Known, "reasoning: %d", d.Usage.Reasoning.N)
 	l.add(d.Usage.Total.Known, "total: %d", d.Usage.Total.N)
 	l.addError(d.Err)
+	if d.Said != nil {
+		l.add(true, "a message: %q", d.Said.Error())
+	}
 	return l.String()
 }
 

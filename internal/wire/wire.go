@@ -35,6 +35,10 @@ type Delta struct {
 	End        bool   // the frame is the protocol's end of the answer: clients read no further
 
 	Err *ServerError // the error that the frame reports; nil if there is none
+
+	// Said is the message of a frame that has nothing else, as AWS sends errors: it is one if the answer has no end. Nil
+	// if there is none.
+	Said *ServerError
 }
 
 // A Dialect is an API that a family of servers has, and how it differs from others. It is only read.

@@ -101,11 +101,12 @@ func messageAlone(body []byte) *ServerError {
 	if !json.Valid(body) || body[0] != '{' || MayBeAnswer(body) {
 		return nil
 	}
-	e := errorFieldsIn(body).serverError()
-	if e.Message == "" {
+	fields := errorFieldsIn(body)
+	isText := len(fields.Message) > 2 && fields.Message[0] == '"'
+	if !isText {
 		return nil
 	}
-	return e
+	return fields.serverError()
 }
 
 // MayBeAnswer reports whether a text has keys under which APIs write an answer, so that it must not be shown.
