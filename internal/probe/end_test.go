@@ -2,6 +2,7 @@ package probe
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -38,4 +39,27 @@ func TestTheEndOfTheBodyIsAwaited(t *testing.T) {
 			equal(t, "reused", test.reused, second.Phases.Reused)
 		})
 	}
+}
+
+// TestAnAnswerThatHasEndedIsNotInFlight holds that a probe which only waits for the end of its connection does not look
+// like one that hangs.
+func TestAnAnswerThatHasEndedIsNotInFlight(t *testing.T) {
+	inBubble(t, "open", func(t *testing.T) {
+		m := NewMember(serve(t, after(ms, token).then(ms, token, limit, usage(80, 2), done).hangs().stream), "m", 1)
+		m.capabilities.Asked = true
+		g := &Group{Members: []*Member{m}, Interval: time.Minute, Output: 2, Recorder: &log{}}
+		go g.Turn(t.Context(), 0, func() Question { return question(2) }, 0, time.Now())
+		for at, want := range []int{1, 1, 0, 0} {
+			time.Sleep(ms - 1)
+			synctest.Wait()
+			if n, _ := m.InFlight(); n != want {
+				t.Errorf("%d in flight after %d ms, want %d", n, at+1, want)
+			}
+			time.Sleep(time.Nanosecond)
+		}
+		if _, ok := m.take(); ok {
+			t.Error("its slot is free before its connection is")
+		}
+		time.Sleep(time.Second)
+	})
 }

@@ -283,6 +283,9 @@ func (x *exchange) awaitBodyEnd(ctx context.Context, body io.Reader) {
 	const grace = time.Second
 	const most = 64 << 10 // bytes
 	x.result.Elapsed = time.Since(x.result.Start)
+	if x.question.flight != nil {
+		x.question.flight.answered.Store(true)
+	}
 	x.stall.endWithin(grace)
 	n, err := io.Copy(io.Discard, io.LimitReader(body, most))
 	switch {

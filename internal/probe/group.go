@@ -124,7 +124,7 @@ func (g *Group) attempt(
 	if !ok {
 		return nil, SkipOverlap
 	}
-	r, reason = g.askMember(ctx, i, question, round, probe.start)
+	r, reason = g.askMember(ctx, i, question, round, probe)
 	blocked := g.Members[i].release(probe)
 	if r != nil {
 		r.Blocked = blocked
@@ -134,10 +134,10 @@ func (g *Group) attempt(
 
 // askMember asks member i the question of a round, or only what makes its length known.
 func (g *Group) askMember(
-	ctx context.Context, i int, question func() Question, round uint64, start time.Time,
+	ctx context.Context, i int, question func() Question, round uint64, probe *flight,
 ) (r *Result, reason Skip) {
 	m := g.Members[i]
-	defer m.survive(&r, start)
+	defer m.survive(&r, probe.start)
 	if g.Fit != nil {
 		r, reason = g.Fit(ctx, i, round)
 		if r != nil || reason != "" {
@@ -148,7 +148,9 @@ func (g *Group) askMember(
 	if q.Unfit {
 		return nil, SkipWaiting
 	}
-	r, ok := m.ProbeWithinBudget(ctx, q.forMember(i, g.Output))
+	asked := q.forMember(i, g.Output)
+	asked.flight = probe
+	r, ok := m.ProbeWithinBudget(ctx, asked)
 	if !ok {
 		return nil, SkipBudget
 	}

@@ -58,8 +58,9 @@ func (m *Member) Name() string { return m.target.Name }
 
 // A flight is a probe in flight.
 type flight struct {
-	start   time.Time
-	blocked int // slots that were skipped because of it; see [Result.Blocked]
+	start    time.Time
+	answered atomic.Bool // it only waits for the end of its connection
+	blocked  int         // slots that were skipped because of it; see [Result.Blocked]
 }
 
 // take takes a slot for a probe that starts now. ok is false if none is free: the oldest probe in flight blocks it.
@@ -84,14 +85,21 @@ func (m *Member) release(probe *flight) (blocked int) {
 	return probe.blocked
 }
 
-// InFlight returns the number of probes in flight and the start of the oldest; zero if there is none.
+// InFlight returns the number of probes in flight and the start of the oldest; zero if there is none. A probe whose
+// answer has ended is not in flight, although its connection is still waited for.
 func (m *Member) InFlight() (n int, oldest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.inFlight) > 0 {
-		oldest = m.inFlight[0].start
+	for _, probe := range m.inFlight {
+		if probe.answered.Load() {
+			continue
+		}
+		if n == 0 {
+			oldest = probe.start
+		}
+		n++
 	}
-	return len(m.inFlight), oldest
+	return n, oldest
 }
 
 // Stuck returns how many requests did not return at their limit and have not since. Once there are two, slots are

@@ -14,6 +14,8 @@ type Question struct {
 	Unfit  bool // the prompt's length is not known, so the question must not be asked
 	Words  int  // words of the list in the prompt, of whatever length it is expected; 0: it has other words
 
+	flight *flight // the slot in which it is asked; nil outside of a group's rounds
+
 	// Learn takes how many tokens that member's server counted; 0 if it does not count. It is safe for concurrent use.
 	// Nil: nobody wants to know.
 	Learn func(tokens int)
