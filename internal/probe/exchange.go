@@ -277,16 +277,22 @@ func (x *exchange) readFrame(next func() (stream.Frame, error)) (stream.Frame, w
 	return frame, delta, err
 }
 
-// awaitBodyEnd waits a moment for the end of the body after that of the answer, because only then the connection can
-// serve another probe. Whether that end comes is no part of the answer, and its time no part of the probe's.
-func (x *exchange) awaitBodyEnd(ctx context.Context, body io.Reader) {
+// endAnswer notes that the answer has ended. What is read from now on is read within a moment, which is no part of the
+// probe's time.
+func (x *exchange) endAnswer() {
 	const grace = time.Second
-	const most = 64 << 10 // bytes
 	x.result.Elapsed = time.Since(x.result.Start)
 	if x.question.flight != nil {
 		x.question.flight.answered.Store(true)
 	}
 	x.stall.endWithin(grace)
+}
+
+// awaitBodyEnd waits a moment for the end of the body after that of the answer, because only then the connection can
+// serve another probe. Whether that end comes is no part of the answer.
+func (x *exchange) awaitBodyEnd(ctx context.Context, body io.Reader) {
+	const most = 64 << 10 // bytes
+	x.endAnswer()
 	n, err := io.Copy(io.Discard, io.LimitReader(body, most))
 	switch {
 	case n == most || ctx.Err() != nil:

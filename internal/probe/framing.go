@@ -163,13 +163,12 @@ var mayGoOn = regexp.MustCompile(`^(\{|\[|event:|data:)`)
 
 // errorOverLines reports whether a frame that is not understood is the first of several that make an error together,
 // and notes that error: one that is written over several lines, or as an event among lines of JSON. It waits a moment
-// for the others, which is no part of the probe's time.
+// for the others.
 func (x *exchange) errorOverLines(first []byte, next func() (stream.Frame, error)) bool {
 	if !mayGoOn.Match(first) || x.frames == nil || x.answer.serverErr != nil {
 		return false
 	}
-	x.result.Elapsed = time.Since(x.result.Start)
-	x.stall.endWithin(time.Second)
+	x.endAnswer()
 	var text []byte
 	add := func(line []byte) {
 		if !bytes.HasPrefix(line, []byte("event:")) {

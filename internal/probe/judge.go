@@ -21,9 +21,9 @@ func (x *exchange) complete() verdict {
 	}
 	r := x.result
 	ending := wire.EndingOf(r.Finish)
-	isWhole := r.Finish != "" || x.target.Dialect.Endless && len(r.Tokens) > 0
+	hasEnd := r.Finish != "" || x.target.Dialect.Endless && len(r.Tokens) > 0
 	switch {
-	case x.answer.said != nil && !isWhole:
+	case x.answer.said != nil && !hasEnd:
 		return x.reported(x.answer.said)
 	case ending == wire.Filtered || x.answer.refused:
 		return failure(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)

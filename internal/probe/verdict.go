@@ -195,7 +195,7 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	to, isRedirection := redirection(resp)
 	dropped := resp.Header.Get("X-Llm-D-Request-Dropped-Reason") // llm-d's router
 	if plainName.MatchString(dropped) {
-		detail = strings.TrimPrefix(detail+": "+dropped, ": ")
+		detail = join(detail, dropped)
 		isAlone = isAlone || strings.HasSuffix(dropped, "no-endpoints")
 	}
 	switch {
@@ -227,10 +227,10 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	return v
 }
 
-// join returns two parts of a text; the first alone if there is no second.
+// join returns two parts of a text; one alone if the other is empty.
 func join(first, second string) string {
-	if second == "" {
-		return first
+	if first == "" || second == "" {
+		return first + second
 	}
 	return first + ": " + second
 }
