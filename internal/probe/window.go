@@ -1,6 +1,10 @@
 package probe
 
-import "time"
+import (
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+)
 
 // maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
 const maxUncertainty = 20
@@ -54,9 +58,9 @@ type lateness struct {
 }
 
 // lateness returns how long bytes may lie unread before their read is late: a twentieth of the mean time between two
-// reads, but at least 250 µs, which is ten times what a reader takes to wake up.
+// reads, but at least [stream.Late].
 func (t *Timeline) lateness() lateness {
-	after := max(250*time.Microsecond, t.meanReadGap()/maxUncertainty)
+	after := max(stream.Late, t.meanReadGap()/maxUncertainty)
 	latest, _ := t.MaxReadDelay()
 	return lateness{after: after, latest: latest, any: latest > after}
 }

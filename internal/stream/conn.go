@@ -120,7 +120,7 @@ func (c *Conn) timestamp(r receipt, room int) Timestamp {
 		s = c.clock.reject(r.at)
 	}
 	s.NotBefore = notBefore
-	if s.Kernel && c.evidence.several && s.Delay > late && !notBefore.IsZero() {
+	if s.Kernel && c.evidence.several && s.Delay > Late && !notBefore.IsZero() {
 		s.Hidden = max(0, s.At.Sub(notBefore))
 	}
 	if s.Kernel && (onePacket || notBefore.After(s.At)) {
@@ -129,9 +129,9 @@ func (c *Conn) timestamp(r receipt, room int) Timestamp {
 	return s
 }
 
-// late is how long the last packet of a read may have waited before the read was late, so that the others may have come
-// much earlier: ten times what a reader takes to wake up.
-const late = 250 * time.Microsecond
+// Late is how long bytes may lie unread at least before their read was late, so that packets of it may have come much
+// earlier: ten times what a reader takes to wake up.
+const Late = 250 * time.Microsecond
 
 // suspiciousDelay is how long bytes lie unread before they may have waited for a packet that was missing.
 const suspiciousDelay = time.Millisecond
