@@ -1,8 +1,9 @@
-// Package alerts holds rules for Prometheus, inhibit rules for Alertmanager, and a runbook for each alert. All of it
-// is embedded files: rules.yaml is edited by hand, and rules-classic.yaml is generated from it. The package returns
-// them and writes them into a directory. It imports no other package of the program.
+// Package alerts holds rules for Prometheus, inhibit rules for Alertmanager, and a runbook for each alert. The rules
+// are rendered from a template for an organisation's labels, links and histograms. rules.yaml and inhibit.yaml are what
+// it gives without options. The package imports no other package of the program.
 //
-// To change an alert, begin at rules.yaml, then at its file in runbooks and its cases in tests.
+// To change an alert, begin at template/rules.yaml, which explains how rules are written. Then come its runbook in
+// runbooks and its cases in tests.
 package alerts
 
 import (
@@ -13,8 +14,8 @@ import (
 	"strings"
 )
 
-//go:embed rules.yaml rules-classic.yaml inhibit.yaml runbooks/*.md
-var files embed.FS
+//go:embed runbooks/*.md
+var runbooks embed.FS
 
 // The names of the files, below the directory into which they are written.
 const (
@@ -23,19 +24,9 @@ const (
 	RunbooksDir = "runbooks"
 )
 
-// classicFile is the name of the rules that are generated from RulesFile.
-const classicFile = "rules-classic.yaml"
-
-// Rules returns the rule file for Prometheus, with its comments. The caller owns it.
-func Rules() []byte { return mustRead(RulesFile) }
-
-// ClassicRules returns the rules without native histograms, for servers that do not know their functions. They lack the
-// alert about missing native histograms. The caller owns them.
-func ClassicRules() []byte { return mustRead(classicFile) }
-
 // Runbooks returns the names of all alerts, sorted. Each has a runbook.
 func Runbooks() []string {
-	entries, err := files.ReadDir(RunbooksDir)
+	entries, err := runbooks.ReadDir(RunbooksDir)
 	if err != nil {
 		panic(err) // the directory is embedded
 	}
@@ -48,15 +39,12 @@ func Runbooks() []string {
 
 // Runbook returns the runbook of an alert, in Markdown. ok is false if there is no such alert. The caller owns it.
 func Runbook(alert string) (page []byte, ok bool) {
-	page, err := files.ReadFile(RunbookFile(alert))
+	page, err := runbooks.ReadFile(RunbookFile(alert))
 	return page, err == nil
 }
 
 // RunbookFile returns the name of the file with the runbook of an alert, with slashes.
 func RunbookFile(alert string) string { return RunbooksDir + "/" + alert + ".md" }
-
-// InhibitRules returns the inhibit rules for the configuration of Alertmanager. The caller owns them.
-func InhibitRules() []byte { return mustRead(InhibitFile) }
 
 // Write writes rules to a file in dir, and all runbooks below dir. It creates dir if it is missing, and replaces files
 // that are there.
@@ -77,13 +65,4 @@ func Write(dir, file string, rules []byte) error {
 		}
 	}
 	return nil
-}
-
-// mustRead reads a file that is embedded.
-func mustRead(name string) []byte {
-	data, err := files.ReadFile(name)
-	if err != nil {
-		panic(err)
-	}
-	return data
 }

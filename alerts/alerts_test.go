@@ -28,7 +28,7 @@ type group struct {
 func groups(t *testing.T) []group {
 	t.Helper()
 	var file struct{ Groups []group }
-	if err := yaml.Unmarshal(Rules(), &file); err != nil {
+	if err := yaml.Unmarshal(Options{}.Rules(), &file); err != nil {
 		t.Fatal(err)
 	}
 	return file.Groups
@@ -78,7 +78,7 @@ func TestAnnotationsAndLabels(t *testing.T) {
 		if !strings.HasPrefix(dashboard, "/d/prober-") {
 			t.Errorf("%s: dashboard_url %q leads to no dashboard", r.Alert, dashboard)
 		}
-		ofTarget := strings.Contains(dashboard, "var-") && r.Alert != "ProberCertificateExpiry"
+		ofTarget := strings.Contains(dashboard, "var-target") && r.Alert != "ProberCertificateExpiry"
 		if ofTarget && !strings.Contains(r.Annotations["probes"], "/?target={{") {
 			t.Errorf("%s: probes %q, want where its probes are", r.Alert, r.Annotations["probes"])
 		}
@@ -103,7 +103,7 @@ func TestTheModelIsNoIdentity(t *testing.T) {
 func TestNoTargetIsNamed(t *testing.T) {
 	literal := regexp.MustCompile(`\b(target|model|prompt|group|job|instance|objective)\s*` +
 		`(=~|!~|!=|=)\s*\\?["'][^"']*["']`)
-	rules := bytes.ReplaceAll(Rules(), []byte(`model!="unknown"`), nil) // the prober's own word
+	rules := bytes.ReplaceAll(Options{}.Rules(), []byte(`model!="unknown"`), nil) // the prober's own word
 	if found := literal.FindAll(rules, -1); found != nil {
 		t.Errorf("the rules name somebody: %q", found)
 	}

@@ -16,13 +16,26 @@ import (
 
 const chart = "helm/prober"
 
-// TestChartHasRulesAndDashboards holds that the chart has copies of the rules and the dashboards. They are not symbolic
-// links, because Flux leaves these out. Dashboards have no white space, because kubectl apply repeats an object in an
-// annotation of at most 256 KiB.
-func TestChartHasRulesAndDashboards(t *testing.T) {
-	for _, name := range []string{"rules.yaml", "inhibit.yaml"} {
-		golden.Equal(t, chart+"/files/"+name, string(read(t, "../alerts/"+name)))
+// TestChartHasRules holds that the chart has the rules with what it replaces by its values: the label prober_by by those
+// of prometheusRule.by, and two addresses. Such files are no symbolic links, because Flux leaves these out.
+func TestChartHasRules(t *testing.T) {
+	var options alerts.Options
+	for _, err := range []error{
+		options.AddBy("prober_by"),
+		options.SetRunbookURL("https://runbooks.invalid"),
+		options.SetGrafanaURL("https://grafana.invalid"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	golden.Equal(t, chart+"/files/rules.yaml", string(options.Rules()))
+	golden.Equal(t, chart+"/files/inhibit.yaml", string(alerts.Options{}.InhibitRules()))
+}
+
+// TestChartHasDashboards holds that the chart has copies of the dashboards. They have no white space, because kubectl
+// apply repeats an object in an annotation of at most 256 KiB.
+func TestChartHasDashboards(t *testing.T) {
 	paths := glob(t, "../dashboards/*.json")
 	for _, path := range paths {
 		var board bytes.Buffer

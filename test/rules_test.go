@@ -118,9 +118,10 @@ func TestRules(t *testing.T) {
 func TestClassicRules(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "rules.yaml") // as the unit tests name it
-	classic, err := os.ReadFile(filepath.Join(alertsDir, "rules-classic.yaml"))
-	must(t, err)
-	write(t, path, string(classic))
+	cmd := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), "alerts", "--classic", "--output", dir)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("prober alerts: %s", said)
+	}
 	if output, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", path); !ok {
 		t.Error(output)
 	}
@@ -139,7 +140,7 @@ func TestClassicRules(t *testing.T) {
 	if len(got) != len(want) {
 		t.Fatalf("%d rules, want %d", len(got), len(want))
 	}
-	native := regexp.MustCompile(`^\(*histogram_`)
+	native := regexp.MustCompile(`^\(*(label_replace\()?histogram_`)
 	for i, r := range want {
 		e, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)
 		must(t, err)
@@ -187,7 +188,7 @@ func TestRulesOfAnOrganisation(t *testing.T) {
 	loaded, err := config.Load(string(inhibit) + "route: {receiver: all}\nreceivers: [{name: all}]\n")
 	must(t, err)
 	for _, rule := range loaded.InhibitRules {
-		if want := []string{"cluster", "team", "target", "prompt"}; !slices.Equal(rule.Equal, want) {
+		if want := []string{"cluster", "team", "target", "prompt", "vantage"}; !slices.Equal(rule.Equal, want) {
 			t.Errorf("equal labels of an inhibit rule are %v, want %v", rule.Equal, want)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ const formatPrometheus, formatAlertmanager = "prometheus", "alertmanager"
 type alertsCommand struct {
 	format     string
 	classic    bool
+	native     bool
 	dir        string
 	labels     []string
 	by         []string
@@ -55,6 +57,8 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 	flags.BoolVar(&a.classic, "classic", false,
 		"without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know "+
 			"histogram_avg()")
+	flags.BoolVar(&a.native, "native", false,
+		"without classic buckets: half as much work for a Prometheus that scrapes native histograms")
 	flags.StringVarP(&a.dir, "output", "o", "",
 		"`directory` to write the rules and the runbooks to; created if missing")
 	flags.StringArrayVar(&a.labels, "label", nil,
@@ -70,74 +74,73 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 
 // print writes the rules to a directory, or to out.
 func (a alertsCommand) print(out io.Writer, flags *pflag.FlagSet) error {
-	adaptation, err := a.adaptation(flags)
+	options, err := a.options(flags)
 	if err != nil {
 		return err
 	}
-	file, rules, err := a.rules(adaptation)
-	if err != nil {
-		return err
+	file, text := alerts.RulesFile, options.Rules()
+	if a.format == formatAlertmanager {
+		file, text = alerts.InhibitFile, options.InhibitRules()
 	}
-	switch {
-	case flags.Changed("output") && a.dir == "":
-		return usage.Problems{{Place: `--output=""`, Text: "no directory", Hint: "give one, or leave --output out"}}
-	case flags.Changed("output"):
-		if err := alerts.Write(a.dir, file, rules); err != nil {
+	if flags.Changed("output") {
+		err := alerts.Write(a.dir, file, text)
+		if err != nil {
 			return err
 		}
-		rules = fmt.Appendf(nil, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), a.dir)
+		text = fmt.Appendf(nil, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), a.dir)
 	}
-	_, err = out.Write(rules)
+	_, err = out.Write(text)
 	return err
 }
 
-// adaptation returns what the flags add to the rules. If flags are wrong, the error has all their problems.
-func (a alertsCommand) adaptation(flags *pflag.FlagSet) (alerts.Adaptation, error) {
-	var added alerts.Adaptation
+// options returns what the flags say about the rules. If flags are wrong, the error has all their problems.
+func (a alertsCommand) options(flags *pflag.FlagSet) (alerts.Options, error) {
+	var options alerts.Options
 	var problems usage.Problems
 	check := func(flag, value string, err error) {
 		if err != nil {
 			problems.Add(usage.FlagPlace(flag, value), err.Error(), "")
 		}
 	}
+	formats := []string{formatPrometheus, formatAlertmanager}
+	if !slices.Contains(formats, a.format) {
+		problems = append(problems, usage.Unknown(usage.FlagPlace("format", a.format), a.format, formats))
+	}
+	if flags.Changed("output") && a.dir == "" {
+		problems.Add(`--output=""`, "no directory", "give one, or leave --output out")
+	}
+	switch {
+	case a.classic && a.native:
+		problems.Add("--classic --native", "rules without any histogram", "leave one of them out")
+	case a.classic:
+		options.Histograms = alerts.ClassicOnly
+	case a.native:
+		options.Histograms = alerts.NativeOnly
+	}
 	for _, text := range a.labels {
-		check("label", text, added.AddLabel(text))
+		check("label", text, options.AddLabel(text))
 	}
 	if flags.Changed("by") && len(a.by) == 0 {
 		a.by = []string{""}
 	}
 	for _, name := range a.by {
-		check("by", name, added.AddBy(name))
+		check("by", name, options.AddBy(name))
 	}
 	if flags.Changed("runbook-url") {
-		check("runbook-url", a.runbookURL, added.SetRunbookURL(a.runbookURL))
+		check("runbook-url", a.runbookURL, options.SetRunbookURL(a.runbookURL))
 	}
 	if flags.Changed("grafana-url") {
-		check("grafana-url", a.grafanaURL, added.SetGrafanaURL(a.grafanaURL))
+		check("grafana-url", a.grafanaURL, options.SetGrafanaURL(a.grafanaURL))
 	}
-	for _, flag := range []string{"label", "runbook-url", "grafana-url"} {
+	for _, flag := range []string{"label", "runbook-url", "grafana-url", "classic", "native"} {
 		if a.format == formatAlertmanager && flags.Changed(flag) {
-			problems.Add("--"+flag, "inhibit rules have neither labels nor links", "leave it out")
+			problems.Add("--"+flag, "inhibit rules have neither labels, links nor histograms", "leave it out")
 		}
 	}
 	if problems != nil {
-		return added, problems
+		return options, problems
 	}
-	return added, nil
-}
-
-// rules returns the rules that the flags ask for, and the name of their file.
-func (a alertsCommand) rules(added alerts.Adaptation) (file string, rules []byte, err error) {
-	switch {
-	case a.format == formatAlertmanager:
-		return alerts.InhibitFile, added.InhibitRules(), nil
-	case a.format != formatPrometheus:
-		formats := []string{formatPrometheus, formatAlertmanager}
-		return "", nil, usage.Problems{usage.Unknown(usage.FlagPlace("format", a.format), a.format, formats)}
-	case a.classic:
-		return alerts.RulesFile, added.Rules(alerts.ClassicRules()), nil
-	}
-	return alerts.RulesFile, added.Rules(alerts.Rules()), nil
+	return options, nil
 }
 
 // printRunbook writes the runbook of an alert. alone reports whether no flag was given.

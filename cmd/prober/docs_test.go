@@ -61,7 +61,7 @@ func TestMetricsExist(t *testing.T) {
 			t.Errorf("prober report asks for %s, which is not in the catalog", name)
 		}
 	}
-	rules := string(alerts.Rules())
+	rules := string(alerts.Options{}.Rules())
 	recorded := regexp.MustCompile(`(?:target|model|group|replica|workload|sidecar):llm_probe[a-z0-9_]*(?::[a-z0-9_]+)+`)
 	name := regexp.MustCompile(`llm[_.]probe[r]?[_.][a-z0-9_.]*[a-z0-9]`)
 	suffix := regexp.MustCompile(`_(bucket|sum|count)$`)
