@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,9 @@ import (
 
 // The values of --format.
 const formatPrometheus, formatAlertmanager = "prometheus", "alertmanager"
+
+// grafanaVariable is the default of --grafana-url. To run it is the address for links of the page.
+const grafanaVariable = "PROBER_GRAFANA_URL"
 
 // An alertsCommand has the values of the flags of alerts.
 type alertsCommand struct {
@@ -68,7 +72,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 	flags.StringVar(&a.runbookURL, "runbook-url", "",
 		"`URL` of the folder with your copy of the runbooks; /NAME.md is added")
 	flags.StringVar(&a.grafanaURL, "grafana-url", "",
-		"`URL` of your Grafana; the path of the dashboard is added")
+		"`URL` of your Grafana; the path of the dashboard is added (default: the variable "+grafanaVariable+")")
 	return cmd
 }
 
@@ -129,8 +133,15 @@ func (a alertsCommand) options(flags *pflag.FlagSet) (alerts.Options, error) {
 	if flags.Changed("runbook-url") {
 		check("runbook-url", a.runbookURL, options.SetRunbookURL(a.runbookURL))
 	}
-	if flags.Changed("grafana-url") {
+	grafanaURL := os.Getenv(grafanaVariable)
+	switch {
+	case flags.Changed("grafana-url"):
 		check("grafana-url", a.grafanaURL, options.SetGrafanaURL(a.grafanaURL))
+	case grafanaURL != "":
+		err := options.SetGrafanaURL(grafanaURL)
+		if err != nil {
+			problems.Add(grafanaVariable, err.Error(), "") // without its value, which may have a password
+		}
 	}
 	for _, flag := range []string{"label", "runbook-url", "grafana-url", "classic", "native"} {
 		if a.format == formatAlertmanager && flags.Changed(flag) {
