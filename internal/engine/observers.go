@@ -279,7 +279,7 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 		Model: known.Model, API: t.API,
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
-		Interval: j.Plan.Interval, Objectives: t.Objectives, Labels: t.Labels,
+		Interval: j.Plan.Interval, StallLimit: t.StallTimeout, Objectives: t.Objectives, Labels: t.Labels,
 	}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name

@@ -23,6 +23,7 @@ type Description struct {
 	Timestamps TimestampSource `json:"-"` // who timestamps token frames; empty before the first
 	Abilities  []Ability       `json:"-"`
 	Interval   time.Duration   `json:"-"` // between probes
+	StallLimit time.Duration   `json:"-"` // longest time between two token frames
 	Objectives []Objective     `json:"-"`
 
 	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held

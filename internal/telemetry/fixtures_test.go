@@ -21,8 +21,8 @@ func fixedTarget() probe.Description {
 	return probe.Description{
 		Name: "a", Model: "llama", Prompt: "cold", Group: "g", Workload: "w", API: "openai-chat",
 		URL:      "https://user:secret@llm.example:8443/v1?key=secret",
-		Interval: 10 * time.Second,
-		Labels:   map[string]string{"team": `a,"b"`, "region": "eu"},
+		Interval: 10 * time.Second, StallLimit: 30 * time.Second,
+		Labels: map[string]string{"team": `a,"b"`, "region": "eu"},
 		Objectives: []probe.Objective{
 			{Name: "up", Signal: probe.SignalAvailability, Goal: 0.99},
 			{Name: "fast", Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.95},

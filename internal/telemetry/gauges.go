@@ -27,7 +27,7 @@ func timestampOf(timeOf func(targetState) time.Time) targetSource {
 // unixSeconds returns seconds since 1970, to the millisecond.
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// activityGauges returns how often a target is probed, and what is in flight.
+// activityGauges returns how often a target is probed, how long an answer may pause, and what is in flight.
 func activityGauges() []Instrument {
 	return []Instrument{
 		{
@@ -37,6 +37,14 @@ func activityGauges() []Instrument {
 			Scope:      ScopeTarget,
 			Help:       "Configured time in seconds between the starts of two probes.",
 			fromTarget: gaugeOf(func(s targetState) float64 { return s.target.Interval.Seconds() }),
+		},
+		{
+			Name:       "llm.probe.stall_limit",
+			Unit:       "s",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Help:       "Configured time in seconds without a token frame, after the first, that makes a probe stalled.",
+			fromTarget: gaugeOf(func(s targetState) float64 { return s.target.StallLimit.Seconds() }),
 		},
 		{
 			Name:       "llm.probe.in_flight",
