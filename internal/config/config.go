@@ -73,6 +73,7 @@ type Settings struct {
 	Timestamps        string        `env:"TIMESTAMPS" envDefault:"kernel" oneof:"kernel user"`
 	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" min:"1ms" optional:""`
 	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m"`
+	Refusals          string        `env:"REFUSALS" envDefault:"ignore" oneof:"ignore bad"`
 
 	APIKey        Secret `env:"API_KEY"`
 	APIKeyFile    string `env:"API_KEY_FILE" format:"file"`
@@ -127,6 +128,8 @@ type objectiveSettings struct {
 	Signal probe.Signal  `env:"SIGNAL" envDefault:"availability"`
 	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
 	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
+
+	RefusalsAreBad bool // as its target says: see [Settings.Refusals]
 }
 
 // Sidecar reports whether the prober runs in the pod of its server: only there is it drained by a hook. It must not end

@@ -34,7 +34,8 @@ var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 // Prometheus and Alertmanager set themselves.
 func isReservedLabel(name string) bool {
 	own := []string{
-		"target", "model", "prompt", "group", "api", "url", "server", "timestamps", "workload", "external_url", // of targets
+		"target", "model", "prompt", "group", "api", "url", "server", "timestamps", "workload", "external_url",
+		"refusals",                                                                      // of targets
 		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
 		"version", "revision", "goversion", // of the program
 		"signal", "basis", // of rules

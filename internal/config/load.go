@@ -160,6 +160,12 @@ func (l *loader) loadObjectives(file targetsFile) {
 		if hasOwn {
 			t.objectives, t.Objectives = parseObjectives(t.origin.objectives)
 		}
+		if t.Refusals == "bad" {
+			t.Objectives = slices.Clone(t.Objectives) // other targets have the same list
+			for i := range t.Objectives {
+				t.Objectives[i].RefusalsAreBad = true
+			}
+		}
 		if areGiven || hasOwn {
 			t.GivenObjectives = t.Objectives
 		}

@@ -42,7 +42,7 @@ func TestSourcesAgree(t *testing.T) {
 		ARRIVAL=poisson PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10
 		SYSTEM_TOKENS=0 CANARY_DEPTH=1 DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2
 		TOKEN_BUDGET_PER_DAY=1000000 CONNECTION=reuse HTTP_VERSION=2 TIMESTAMPS=user BACKOFF_LIMIT=none
-		WAIT_FOR_READY=30m API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id`
+		WAIT_FOR_READY=30m API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id REFUSALS=bad`
 	want := Target{
 		Name: "one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "70",
 		APIVersion: "2024-10-21", Server: "sglang", CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
@@ -50,13 +50,13 @@ func TestSourcesAgree(t *testing.T) {
 		Headers:       Headers{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
 		Settings: Settings{
 			SessionUsers: 320, SessionRounds: 10, DatasetFile: "set.jsonl", CanaryDepth: 1,
-			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute,
+			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute, Refusals: "bad",
 			Prompt: "dataset", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
 			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
 			Connection: "reuse", HTTPVersion: "2", Timestamps: "user", APIKey: NewSecret("sk"),
 			Labels: Labels{"team": "a=b", "_tier": "1"},
 		},
-		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
+		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99, RefusalsAreBad: true}},
 	}
 	variables := environ("TARGETS_0_HEADERS=X-A=1=2, X-B = 3", "TARGETS_0_LABELS=team=a=b, _tier = 1")
 	flags := map[string]string{"HEADERS": "X-A=1=2,X-B=3", "LABELS": "team=a=b,_tier=1"}

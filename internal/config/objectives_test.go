@@ -40,6 +40,54 @@ func TestObjectivesOfFlags(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfTargets holds that what a target says of refusals is in all its objectives, and in no other target's:
+// its own ones, those that it shares, the default one, and those of flags.
+func TestRefusalsOfTargets(t *testing.T) {
+	const file = `
+refusals: bad
+targets:
+- {url: http://shared}
+- {url: http://own, objectives: [{signal: ttft, limit: 9s, goal: 0.9}]}
+- {url: http://ignores, refusals: ignore}
+`
+	for name, test := range map[string]struct {
+		variables []string
+		flags     []string
+		want      string
+	}{
+		"the default objective": {want: "[true] [true] [false]"},
+		"shared objectives": {
+			variables: []string{"OBJECTIVES_0_GOAL=0.9", "OBJECTIVES_1_NAME=second", "OBJECTIVES_1_GOAL=0.9"},
+			want:      "[true true] [true] [false false]",
+		},
+		"objectives of flags": {flags: []string{"ttft<1s@50%"}, want: "[true] [true] [false]"},
+		"a variable for all":  {variables: []string{"REFUSALS=ignore"}, want: "[false] [false] [false]"},
+		"a variable for another": {
+			variables: []string{"TARGETS_0_URL=http://env", "TARGETS_0_REFUSALS=ignore"},
+			want:      "[false] [true] [true] [false]",
+		},
+	} {
+		o := Options{
+			Environ: environ(append(test.variables, "TARGETS_FILE=f.yaml")...), Objectives: test.flags,
+			ReadFile: files(map[string]string{"f.yaml": file}),
+		}
+		var got []string
+		for _, target := range load(t, o).Targets {
+			var areBad []bool
+			for _, objective := range target.Objectives {
+				areBad = append(areBad, objective.RefusalsAreBad)
+			}
+			got = append(got, fmt.Sprint(areBad))
+			if target.GivenObjectives != nil && !slices.Equal(target.GivenObjectives, target.Objectives) {
+				t.Errorf("%s, target %s: the objectives that were given differ", name, target.Name)
+			}
+		}
+		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
 // TestObjectivesOfTargets holds that a target has its own objectives in place of those of all, wherever either is
 // written, that flags replace both, that its goals are judged by its own rate, and that those of all are judged by the
 // targets that have them.

@@ -179,6 +179,7 @@ func probed(targets []config.Target) []config.Target {
 	targets = slices.Clone(targets)
 	for i := range targets {
 		targets[i].Labels, targets[i].Objectives, targets[i].GivenObjectives = nil, nil, nil
+		targets[i].Refusals = ""
 	}
 	return targets
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"io"
 	"log"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,12 +14,14 @@ func TestSettingsInMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)
 		for _, test := range []struct{ variables, want string }{
-			{"STALL_TIMEOUT=7s", `llm_probe_stall_limit_seconds{model="m",prompt="cold",target="a:80"} 7`},
-			{"TIMEOUT=5s", `llm_probe_stall_limit_seconds{model="m",prompt="cold",target="a:80"} 5`},
+			{"STALL_TIMEOUT=7s", `(?m)^llm_probe_stall_limit_seconds\{.*\} 7$`},
+			{"TIMEOUT=5s", `(?m)^llm_probe_stall_limit_seconds\{.*\} 5$`},
+			{"REFUSALS=bad", `(?m)^llm_probe_target_info\{.*refusals="bad".*\} 1$`},
+			{"REFUSALS=ignore", `(?m)^llm_probe_target_info\{.*refusals="ignore".*\} 1$`},
 		} {
 			d.apply("", append(strings.Fields(test.variables), "TARGETS_0_URL=http://a", "TARGETS_0_MODEL=m")...)
 			metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
-			if !strings.Contains(metrics, "\n"+test.want+"\n") {
+			if !regexp.MustCompile(test.want).MatchString(metrics) {
 				t.Errorf("with %s the metrics are without %s", test.variables, test.want)
 			}
 		}

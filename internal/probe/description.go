@@ -1,6 +1,9 @@
 package probe
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Description is what metrics and the status page say about a target. Its JSON is a part of /api/v1/targets.
 type Description struct {
@@ -28,4 +31,9 @@ type Description struct {
 
 	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
 	Stuck    func() int                       `json:"-"` // [Member.Stuck], likewise
+}
+
+// RefusalsAreBad reports whether refused probes are bad events of the target's objectives.
+func (d Description) RefusalsAreBad() bool {
+	return slices.ContainsFunc(d.Objectives, func(o Objective) bool { return o.RefusalsAreBad })
 }

@@ -34,12 +34,15 @@ type Objective struct {
 	Signal Signal
 	Limit  time.Duration // a value up to it is good; 0 for availability
 	Goal   float64       // ratio, above 0 and below 1
+
+	RefusalsAreBad bool // a refused probe is a bad event; else it is none
 }
 
-// Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see
-// [Outcome.Refusal]), or succeeded without a sample of the signal.
+// Judge reports whether r is good. ok is false if r is no event of the objective: it was canceled, it was refused (see
+// [Outcome.Refusal]) and refusals are not bad, or it succeeded without a sample of the signal.
 func (o Objective) Judge(r *Result) (good, ok bool) {
-	if r.Outcome == Canceled || r.Outcome.Refusal() {
+	isIgnored := r.Outcome.Refusal() && !o.RefusalsAreBad
+	if r.Outcome == Canceled || isIgnored {
 		return false, false
 	}
 	if r.Outcome != OK || o.Signal == SignalAvailability {

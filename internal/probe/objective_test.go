@@ -52,12 +52,26 @@ func TestObjectivesJudge(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreNoEventsOfObjectives(t *testing.T) {
+// TestRefusalsAndObjectives holds that refusals are no events of objectives, or bad ones of every objective, with the
+// slots that they blocked, if the objective says so.
+func TestRefusalsAndObjectives(t *testing.T) {
 	for _, o := range append(Outcomes(), Canceled) {
-		_, judged := Objective{Signal: SignalAvailability}.Judge(&Result{Outcome: o})
 		refusal := o == Unauthorized || o == RateLimited || o == Filtered
-		if judged == (refusal || o == Canceled) || o.Refusal() != refusal {
-			t.Errorf("%s: judged %t, a refusal %t", o, judged, o.Refusal())
+		if o.Refusal() != refusal {
+			t.Errorf("%s: a refusal %t", o, o.Refusal())
+		}
+		for _, signal := range []Signal{SignalAvailability, SignalTTFT} {
+			r := &Result{Outcome: o, Blocked: 2}
+			good, bad := Objective{Signal: signal, Limit: time.Second}.Events(r)
+			strictGood, strictBad := Objective{Signal: signal, Limit: time.Second, RefusalsAreBad: true}.Events(r)
+			switch {
+			case refusal && (good+bad != 0 || strictGood != 0 || strictBad != 3):
+				t.Errorf("%s, %s: %d good, %d bad; strict: %d good, %d bad", o, signal, good, bad, strictGood, strictBad)
+			case !refusal && (strictGood != good || strictBad != bad):
+				t.Errorf("%s, %s: no refusal, but judged otherwise: %d bad, strict %d", o, signal, bad, strictBad)
+			case o == Canceled && good+bad != 0:
+				t.Errorf("%s, %s: judged", o, signal)
+			}
 		}
 	}
 }

@@ -37,7 +37,8 @@ func Outcomes() []Outcome {
 }
 
 // Refusals returns the outcomes that say something about our key, our quota or our prompt, and not about how well the
-// server serves others. They are no events of an objective, and have an alert of their own.
+// server serves others. They have an alert of their own, and are no events of an objective unless that says so: see
+// [Objective.RefusalsAreBad].
 func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered} }
 
 // Refusal reports whether o is one of [Refusals].

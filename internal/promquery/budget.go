@@ -39,6 +39,7 @@ func newBudget(objective probe.Objective, hours []report.BadHour) report.Budget 
 	return report.Budget{
 		Attainment: report.Attainment{
 			Objective: objective.Title(), Goal: report.Number(objective.Goal), Good: good, Judged: judged,
+			RefusalsAreBad: objective.RefusalsAreBad,
 		},
 		Limit:   report.Number(objective.Limit.Seconds()),
 		Window:  report.Number(len(hours) * hour),
@@ -82,6 +83,15 @@ func (s recordSet) addLimits(limits model.Vector) {
 	}
 }
 
+// addBadRefusals adds for which series refused requests are bad.
+func (s recordSet) addBadRefusals(infos model.Vector) {
+	for _, info := range infos {
+		for _, o := range s.objectivesOf(info.Metric) {
+			o.objective.RefusalsAreBad = true
+		}
+	}
+}
+
 // addEvents adds how many requests of each hour were good and bad.
 func (s recordSet) addEvents(events []periodValue) {
 	for _, v := range events {
@@ -96,14 +106,17 @@ func (s recordSet) addEvents(events []periodValue) {
 	}
 }
 
-// addFailures adds the outcomes of each hour: how many requests failed, without refusals.
+// addFailures adds the outcomes of each hour: how many requests failed. Refusals are left out unless they are bad.
 func (s recordSet) addFailures(outcomes []periodValue) {
 	for _, v := range outcomes {
 		outcome := probe.Outcome(v.labels["outcome"])
-		if outcome == probe.OK || outcome.Refusal() {
+		if outcome == probe.OK {
 			continue
 		}
 		for _, o := range s.objectivesOf(v.labels) {
+			if outcome.Refusal() && !o.objective.RefusalsAreBad {
+				continue
+			}
 			o.hours[v.period].Outcomes[outcome] = int(math.Round(v.value))
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	objectiveEvents = "llm_probe_objective_events_total"
 	objectiveGoal   = "llm_probe_objective_goal_ratio"
 	objectiveLimit  = "llm_probe_objective_limit_seconds"
+	targetInfo      = "llm_probe_target_info"
 )
 
 // histogramOf returns the name of the histogram of a quantity: llm_probe_ttft_seconds.
@@ -32,6 +33,7 @@ func histogramOf(q report.Quantity) string {
 func Metrics() []string {
 	names := []string{
 		probesTotal, skippedTotal, tokensTotal, taintedTotal, objectiveEvents, objectiveGoal, objectiveLimit,
+		targetInfo,
 	}
 	for _, q := range report.Quantities() {
 		names = append(names, histogramOf(q))
@@ -85,4 +87,11 @@ func (s selection) mean(metric string, in time.Duration) string {
 func (s selection) lastValue(metric string, window time.Duration) string {
 	const largest = "max by (target, model, prompt, objective) "
 	return fmt.Sprintf("%s(%s) or %[1]s(last_over_time(%[2]s[%dms]))", largest, s.selector(metric), window.Milliseconds())
+}
+
+// badRefusals returns the expression of the series for whose objectives refused requests were bad at some time in the
+// window.
+func (s selection) badRefusals(window time.Duration) string {
+	info := s.selector(targetInfo, `refusals="bad"`)
+	return fmt.Sprintf("max by (target, model, prompt) (last_over_time(%s[%dms]))", info, window.Milliseconds())
 }

@@ -100,6 +100,7 @@ func (r reader) readObjectives(ctx context.Context, found recordSet) {
 	hours := int(r.window.Hours())
 	found.addGoals(r.atEnd(ctx, r.lastValue(objectiveGoal, r.window)))
 	found.addLimits(r.atEnd(ctx, r.lastValue(objectiveLimit, r.window)))
+	found.addBadRefusals(r.atEnd(ctx, r.badRefusals(r.window)))
 	events := r.increase(objectiveEvents, time.Hour, "objective", "verdict") + some
 	found.addEvents(r.atPeriods(ctx, events, time.Hour, hours))
 	outcomes := r.increase(probesTotal, time.Hour, "outcome") + some

@@ -69,6 +69,31 @@ func TestRecords(t *testing.T) {
 	golden.Equal(t, "testdata/records.json", text.String())
 }
 
+// TestBadRefusals holds that the worst hours name refused requests only if these are bad.
+func TestBadRefusals(t *testing.T) {
+	for _, test := range []struct {
+		infos model.Vector
+		want  string
+	}{
+		{nil, "map[timeout:30]"},
+		{model.Vector{sample(1, "target=other")}, "map[timeout:30]"},
+		{model.Vector{sample(1)}, "map[timeout:30 unauthorized:5]"},
+	} {
+		s := countedSet(sample(40, "outcome=ok"))
+		s.addGoals(model.Vector{sample(0.99, "objective=availability")})
+		s.addBadRefusals(test.infos)
+		last := func(value float64, label string) periodValue {
+			return periodValue{labels: sample(0, label).Metric, period: 30*24 - 1, value: value}
+		}
+		s.addEvents([]periodValue{last(35, "verdict=bad")})
+		s.addFailures([]periodValue{last(30, "outcome=timeout"), last(5, "outcome=unauthorized"), last(9, "outcome=ok")})
+		got := fmt.Sprint(s.reported()[0].summary.Budgets[0].Hours[0].Outcomes)
+		if got != test.want {
+			t.Errorf("with %v: %s, want %s", test.infos, got, test.want)
+		}
+	}
+}
+
 // addObjectives adds two objectives of target a, and one of a target without requests.
 func addObjectives(s recordSet) {
 	s.addGoals(model.Vector{

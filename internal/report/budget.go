@@ -30,7 +30,7 @@ type BadHour struct {
 	Start    time.Time             `json:"start"`
 	Bad      int                   `json:"bad_requests"`
 	Judged   int                   `json:"judged_requests"`
-	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed, without refusals
+	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed, without refusals that do not count
 }
 
 // text returns an error budget in a line, and a line for each of its worst hours.

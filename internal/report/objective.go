@@ -31,9 +31,11 @@ type Attainment struct {
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
 
-	// Judged counts good and bad requests, and as bad also the slots that a failed request blocked. It counts neither
-	// refusals nor requests that succeeded without a sample of the objective's signal.
+	// Judged counts good and bad requests, and as bad also the slots that a failed request blocked. It counts no request
+	// that succeeded without a sample of the objective's signal, and no refusals unless they are bad.
 	Judged int `json:"judged_requests"`
+
+	RefusalsAreBad bool `json:"refusals_are_bad,omitzero"` // see [probe.Objective.RefusalsAreBad]
 
 	// Worst is the highest value of a request that succeeded: NaN without any, 0 of stored data.
 	Worst Number `json:"worst_seconds,omitzero"`
@@ -61,7 +63,7 @@ func (s *Summary) addObjectives(samples []Sample, objectives []probe.Objective) 
 
 // attainmentOf sums up the judgements of samples by an objective. It stands at index in their judgements.
 func attainmentOf(o probe.Objective, index int, samples []Sample) Attainment {
-	a := Attainment{Objective: o.Title(), Goal: Number(o.Goal), Worst: noValue}
+	a := Attainment{Objective: o.Title(), Goal: Number(o.Goal), RefusalsAreBad: o.RefusalsAreBad, Worst: noValue}
 	for _, sample := range samples {
 		j := sample.Judged[index]
 		a.Good += j.Good
@@ -80,7 +82,7 @@ func requestsToProve(goal float64) float64 {
 	return math.Ceil(math.Log(1-confidenceOfRun) / math.Log(goal))
 }
 
-// missedNone reports whether a request was judged and missed no objective. Refused requests are not judged.
+// missedNone reports whether a request was judged and missed no objective. Refused requests are bad or not judged.
 func missedNone(s Sample) bool {
 	isBad := func(j Judgement) bool { return j.Bad > 0 }
 	return !s.Outcome.Refusal() && !slices.ContainsFunc(s.Judged, isBad)
@@ -114,9 +116,13 @@ func (s Summary) Attained(a Attainment) string {
 	if s.Failed() > 0 {
 		text += ", " + format.Grouped(s.Failed()) + " failed"
 	}
-	refused := s.Refused()
-	if refused > 0 {
-		text += fmt.Sprintf(" (%s refused and not counted)", format.Grouped(refused))
+	refused := format.Grouped(s.Refused())
+	switch {
+	case s.Refused() == 0:
+	case a.RefusalsAreBad:
+		text += fmt.Sprintf(" (%s refused)", refused)
+	default:
+		text += fmt.Sprintf(" (%s refused and not counted)", refused)
 	}
 	skipped := sumOf(s.Skipped)
 	if skipped > 0 {

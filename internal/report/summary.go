@@ -119,7 +119,7 @@ func (s Summary) Succeeded() int { return s.Outcomes[probe.OK] }
 // Failed returns the number of requests that did not succeed.
 func (s Summary) Failed() int { return s.Sent() - s.Succeeded() }
 
-// Refused returns the number of requests that failed because of our key, quota or prompt. No objective counts them.
+// Refused returns the number of requests that failed because of our key, quota or prompt.
 func (s Summary) Refused() (n int) {
 	for _, o := range probe.Refusals() {
 		n += s.Outcomes[o]

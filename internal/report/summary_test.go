@@ -65,7 +65,7 @@ func TestThroughputOfARate(t *testing.T) {
 
 // TestAttained holds what is said of requests that were good, bad, or had no sample. All of them took one second
 // together, and three slots were skipped. A failed request counts for the slots that it blocked. A refused one is no
-// bad answer, but a run of nothing else is not praised for it.
+// bad answer, unless the objective says so, but a run of nothing else is not praised for it.
 func TestAttained(t *testing.T) {
 	good, unknown, slow := answered(1, 1), answered(1, 1), answered(1, 1)
 	unknown.Hidden = true
@@ -76,24 +76,28 @@ func TestAttained(t *testing.T) {
 	for _, test := range []struct {
 		about   string
 		results []*probe.Result
+		strict  bool   // refusals are bad
 		goodput string // requests per second
 		want    string
 	}{
-		{"all are good", slices.Repeat([]*probe.Result{good}, 1500), "1500.00",
+		{"all are good", slices.Repeat([]*probe.Result{good}, 1500), false, "1500.00",
 			"met by vllm-a: 100% (1,500 of 1,500), worst 900 ms, 3 skipped"},
-		{"one of 30,000 is bad", append(slices.Repeat([]*probe.Result{good}, 29_999), slow), "29999.00",
+		{"one of 30,000 is bad", append(slices.Repeat([]*probe.Result{good}, 29_999), slow), false, "29999.00",
 			"missed by vllm-a: 99.996% (29,999 of 30,000), worst 2.00 s, 3 skipped"},
-		{"one has no sample", []*probe.Result{good, unknown, slow}, "2.00",
+		{"one has no sample", []*probe.Result{good, unknown, slow}, false, "2.00",
 			"missed by vllm-a: 50% (1 of 2), worst 2.00 s, 3 skipped"},
-		{"none has a sample", []*probe.Result{unknown}, "nan", "missed by vllm-a: no request has a sample, 3 skipped"},
-		{"one failed and blocked four slots", []*probe.Result{good, hung}, "1.00",
+		{"none has a sample", []*probe.Result{unknown}, false, "nan", "missed by vllm-a: no request has a sample, 3 skipped"},
+		{"one failed and blocked four slots", []*probe.Result{good, hung}, false, "1.00",
 			"missed by vllm-a: 16.6% (1 of 6), worst 900 ms, 1 failed, 3 skipped"},
-		{"one was refused", []*probe.Result{good, refused}, "1.00",
+		{"one was refused", []*probe.Result{good, refused}, false, "1.00",
 			"met by vllm-a: 100% (1 of 1), worst 900 ms, 1 failed (1 refused and not counted), 3 skipped"},
-		{"all were refused", []*probe.Result{refused, refused}, "nan",
+		{"all were refused", []*probe.Result{refused, refused}, false, "nan",
 			"missed by vllm-a: no request has a sample, 2 failed (2 refused and not counted), 3 skipped"},
+		{"refusals are bad", []*probe.Result{good, refused}, true, "1.00",
+			"missed by vllm-a: 16.6% (1 of 6), worst 900 ms, 1 failed (1 refused), 3 skipped"},
 	} {
 		var samples []Sample
+		objective.RefusalsAreBad = test.strict
 		for _, r := range test.results {
 			r.Target, r.Start, r.Elapsed = "vllm-a", noon(), time.Second
 			samples = append(samples, SampleOf(r, objective))

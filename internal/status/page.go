@@ -244,6 +244,12 @@ func (v *view) Remarks() []string {
 	return notes
 }
 
+// Refused returns how many results of the window were refused.
+func (v *view) Refused() int { return v.summary.Refused() }
+
+// RefusalsAreBad reports whether the objectives of the target count refused results.
+func (v *view) RefusalsAreBad() bool { return v.history.target.RefusalsAreBad() }
+
 // Failures returns the failed results in memory, the newest first.
 func (v *view) Failures() []*entry {
 	list := slices.DeleteFunc(v.history.kept(), (*entry).OK)

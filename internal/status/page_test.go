@@ -92,6 +92,29 @@ func TestPage(t *testing.T) {
 	})
 }
 
+// TestShareOfRefused holds that no objective is shown without the share of refused probes, and whether they count.
+func TestShareOfRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			areBad bool
+			want   string
+		}{
+			{false, `<span class="missed">3 of 4 probes refused (75%)</span>, not counted</caption>`},
+			{true, `<span class="missed">3 of 4 probes refused (75%)</span></caption>`},
+		} {
+			b := boardWith(probe.Objective{
+				Name: "availability", Signal: probe.SignalAvailability, Goal: 0.9, RefusalsAreBad: test.areBad,
+			})
+			for range 3 {
+				b.Record(broken("a", probe.RateLimited, "HTTP 429"))
+			}
+			b.Record(success("a", 100*ms, 200*ms))
+			got := between(get(t, b, "/").Body.String(), "objectives, last hour: ", "\n")
+			equal(t, "caption", got, test.want)
+		}
+	})
+}
+
 // TestManyTargets holds that more targets than fit as cards are rows, and that a reader can choose a few of them.
 func TestManyTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

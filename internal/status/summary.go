@@ -53,11 +53,12 @@ func (e *entry) sampleFor(objectives []probe.Objective) report.Sample {
 }
 
 // judgement returns the judgement of e by a present objective. Results are judged when they are recorded, by the
-// objectives of that time. So a present objective takes the judgement of the one that had the same signal and limit,
-// whatever its name and goal; without one, it does not judge e.
+// objectives of that time. So a present objective takes the judgement of the one that had the same signal and limit and
+// took refusals for the same, whatever its name and goal; without one, it does not judge e.
 func (e *entry) judgement(o probe.Objective) report.Judgement {
-	same := func(then probe.Objective) bool { return then.Signal == o.Signal && then.Limit == o.Limit }
-	n := slices.IndexFunc(e.objectives, same)
+	n := slices.IndexFunc(e.objectives, func(then probe.Objective) bool {
+		return then.Signal == o.Signal && then.Limit == o.Limit && then.RefusalsAreBad == o.RefusalsAreBad
+	})
 	if n < 0 {
 		return report.Judgement{}
 	}

@@ -89,6 +89,13 @@ func TestObjectivesAreJudgedByTheirPresentLimit(t *testing.T) {
 	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
 	b.Record(success("a", 200*ms, 300*ms))
 	equal(t, "with another limit", b.views()[0].Objectives, []objective{want})
+
+	quick.RefusalsAreBad = true
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
+	b.Record(broken("a", probe.RateLimited, "HTTP 429"))
+	b.Record(success("a", 200*ms, 300*ms))
+	want.Total = 2
+	equal(t, "with bad refusals", b.views()[0].Objectives, []objective{want})
 }
 
 // TestAGoalThatIsMetExactly holds that rounding does not make a goal missed: 0.55 * 100 is more than 55.

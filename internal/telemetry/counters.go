@@ -93,8 +93,8 @@ func eventCounters() []Instrument {
 			Scope:  ScopeTarget,
 			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}},
 			Help: "Probes judged by each objective. A failed probe is bad, and so is each slot that was skipped as " +
-				"overlap while it ran. Refused probes (unauthorized, rate_limited, filtered) and successful ones " +
-				"without a sample of the signal are not counted.",
+				"overlap while it ran. Refused probes (unauthorized, rate_limited, filtered) are not counted unless the " +
+				"target says refusals: bad, nor are successful ones without a sample of the signal.",
 			fromResult: objectiveEvents,
 		},
 		{

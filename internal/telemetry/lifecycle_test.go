@@ -57,11 +57,12 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 	r.setChanged(func(d *probe.Description) {
 		d.Interval, d.URL, d.Group = time.Minute, "http://new", "h"
 		d.Server, d.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
+		d.Objectives[0].RefusalsAreBad = true
 	})
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="yes",continuous_usage="unknown",`+
-			`exact_output="unknown",external_url="http://p/page",group="h",model="llama",prompt="cold",server="vllm",`+
-			`target="a",timestamps="",tokenize="unknown",url="http://new",workload="w"} 1`)
+			`exact_output="unknown",external_url="http://p/page",group="h",model="llama",prompt="cold",refusals="bad",`+
+			`server="vllm",target="a",timestamps="",tokenize="unknown",url="http://new",workload="w"} 1`)
 	r.expect(t, certExpiry, expiryOfA())
 	r.Record(succeeded5())
 	r.expect(t, framesTotal, framesTotal+ofA+" 8")
@@ -77,7 +78,7 @@ func TestTimestampsAreThoseOfTheLastTokens(t *testing.T) {
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
 			`continuous_usage="unknown",exact_output="unknown",external_url="http://p/page",group="g",model="llama",`+
-			`prompt="cold",server="unknown",target="a",timestamps="user",tokenize="unknown",`+
+			`prompt="cold",refusals="ignore",server="unknown",target="a",timestamps="user",tokenize="unknown",`+
 			`url="https://llm.example:8443/v1",workload="w"} 1`)
 }
 
@@ -133,7 +134,7 @@ func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
 			`continuous_usage="unknown",exact_output="unknown",external_url="http://p/page",group="g",model="llama",`+
-			`prompt="cold",server="vllm",target="a",timestamps="",tokenize="unknown",`+
+			`prompt="cold",refusals="ignore",server="vllm",target="a",timestamps="",tokenize="unknown",`+
 			`url="https://llm.example:8443/v1",workload="w"} 1`)
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
 	r.expect(t, `llm_probe_failed_seconds`,

@@ -119,7 +119,21 @@ func infoLabels() []Label {
 	for _, a := range (probe.Capabilities{}).Abilities() {
 		all = append(all, abilityLabel(a))
 	}
-	return append(all, externalURLLabel())
+	return append(all, refusalsLabel(), externalURLLabel())
+}
+
+// refusalsLabel returns the label that says what refused probes are for the objectives of a target.
+func refusalsLabel() Label {
+	return Label{
+		Name: "refusals",
+		From: "what refused probes are for its objectives: `ignore` (no events) or `bad`",
+		infoValue: func(t probe.Description) string {
+			if t.RefusalsAreBad() {
+				return "bad"
+			}
+			return "ignore"
+		},
+	}
 }
 
 // abilityLabel returns the label that says whether a target's server has an ability.
