@@ -293,6 +293,7 @@ func (t Target) metadata(
 // reply returns the answer to a request that is not a probe, and how it ended.
 func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.Header, body []byte, v verdict) {
 	tr := &trace{start: time.Now()}
+	defer func() { v.expiry = cmp.Or(tr.certExpiry(), refusedExpiry(v.err)) }()
 	resp, done, err := t.send(req.WithContext(tr.context(ctx)))
 	if err != nil {
 		return nil, nil, noAnswer(ctx, tr, err)

@@ -62,7 +62,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	if !ok { // it was not sent
 		v = failure(Timeout, "earlier requests are left behind")
 	}
-	abandoned.Tokens = nil
+	abandoned.Tokens, abandoned.CertExpiry = nil, x.trace.certExpiry()
 	abandoned.Elapsed = time.Since(abandoned.Start)
 	abandoned.Outcome, abandoned.Err = v.outcome, fmt.Errorf("%w: %w", v.err, ErrStuck)
 	return &abandoned
@@ -84,7 +84,7 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 		}
 	}()
 	conn := x.trace.gotHeader()
-	x.result.Status, x.result.CertExpiry = resp.StatusCode, conn.certExpiry()
+	x.result.Status = resp.StatusCode
 	x.result.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
 	x.server = x.question.Ask.Server
 	if x.server.Name == "" {
@@ -126,9 +126,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	}
 	x.trace.endWatch()
 	r.Server = ask.Server.Name
-	if r.CertExpiry.IsZero() {
-		r.CertExpiry = refusedExpiry(v.err)
-	}
+	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
 	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))
 	r.Phases, _, r.RejectedTimestamps = x.trace.state()

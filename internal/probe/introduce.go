@@ -77,11 +77,10 @@ func (m *Member) learnFindings(found Findings) {
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Capabilities().Model)
 	r.Start, r.Elapsed = start, time.Since(start)
-	r.CertExpiry = refusedExpiry(err)
 	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
 	v, ok := errors.AsType[verdict](err)
 	if ok {
-		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
+		r.Outcome, r.Status, r.RetryAfter, r.CertExpiry = v.outcome, v.status, v.retry, v.expiry
 	}
 	return r
 }

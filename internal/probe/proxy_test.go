@@ -125,15 +125,20 @@ func TestFaultsBehindAProxy(t *testing.T) {
 	// httptest's certificate is not for localhost: the proxy fails first, under its own name.
 	r := target.ask(t)
 	endsAs(t, r, Connect, "(HTTPS_PROXY) does not work")
+	equal(t, "the expiry, which is not the proxy's", time.Time{}, r.CertExpiry)
 	equal(t, "the proxy's name", "localhost", <-names)
 
 	through.Host = must(url.Parse(proxy.URL)).Host
-	endsAs(t, target.ask(t), OK, "")
+	r = target.ask(t)
+	endsAs(t, r, OK, "")
+	equal(t, "the expiry", server.Certificate().NotAfter, r.CertExpiry)
 	equal(t, "the proxy's name, by its address", "", <-names)
 	equal(t, "the server's name", "example.com", <-names)
 
 	plain := onSockets(t, false, proxy.Config.Handler.ServeHTTP, nil)
 	target = at("https://192.0.2.1", Route{TLS: &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}})
 	target.Transport.route.proxy = http.ProxyURL(must(url.Parse(plain.URL)))
-	endsAs(t, target.ask(t), TLS, "certificate")
+	r = target.ask(t)
+	endsAs(t, r, TLS, "certificate")
+	equal(t, "the expiry of a certificate that is refused", server.Certificate().NotAfter, r.CertExpiry)
 }

@@ -47,7 +47,7 @@ type Result struct {
 	Cache      CacheState    // how much of the prompt the server's prefix cache had
 	RetryAfter time.Duration // pause that the server asked for; 0 if it did not
 
-	CertExpiry time.Time // when the server's certificates expire, see [chainExpiry]; zero without TLS
+	CertExpiry time.Time // when the server's certificates expire, see [chainExpiry], [refusedExpiry]; zero without TLS
 	TraceID    string    // 32 hex digits; also sent as traceparent
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []Warning // what is unreliable about the numbers

@@ -149,6 +149,17 @@ func (t *trace) state() (p Phases, now stage, rejected int) {
 	return t.phases, t.now, rejected
 }
 
+// certExpiry returns when the server's certificates expire, whether or not it answered; zero if there was no handshake
+// with it that succeeded.
+func (t *trace) certExpiry() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn.secure == nil {
+		return time.Time{}
+	}
+	return chainExpiry(t.conn.secure.ConnectionState())
+}
+
 // isPlain reports whether the request went out without TLS.
 func (t *trace) isPlain() bool {
 	t.mu.Lock()
@@ -184,14 +195,6 @@ func newResponseConn(c net.Conn) responseConn {
 		c = c.(interface{ NetConn() net.Conn }).NetConn()
 	}
 	return r
-}
-
-// certExpiry returns when the server's certificates expire; zero without TLS.
-func (r responseConn) certExpiry() time.Time {
-	if r.secure == nil {
-		return time.Time{}
-	}
-	return chainExpiry(r.secure.ConnectionState())
 }
 
 // arrivals returns the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.

@@ -116,8 +116,8 @@ func (s signer) certify(name string, key *ecdsa.PrivateKey, isCA bool, from, to 
 // newKey makes a key.
 func newKey() *ecdsa.PrivateKey { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) }
 
-// TestCertificateExpiry holds that what clients verify counts, and not what a server sends beyond that, and that a
-// certificate which is refused counts.
+// TestCertificateExpiry holds, for both versions of HTTP, that what clients verify counts, and not what a server sends
+// beyond that, and that a certificate which is refused counts.
 func TestCertificateExpiry(t *testing.T) {
 	now := time.Now().Truncate(time.Second).UTC()
 	year, month := 365*24*time.Hour, 30*24*time.Hour
@@ -135,41 +135,74 @@ func TestCertificateExpiry(t *testing.T) {
 		check   bool
 		want    Outcome
 		expires time.Duration // from now
+		name    string        // that it must have; empty: its own
 	}{
-		"a chain":                             {[]signer{leaf}, []signer{root}, true, OK, 3 * month},
-		"an old cross-signed certificate":     {[]signer{leaf, cross}, []signer{root}, true, OK, 3 * month},
-		"two chains, the longer one counts":   {[]signer{leaf, otherCross}, []signer{otherOld, root}, true, OK, 3 * month},
-		"only the shorter one is trusted":     {[]signer{leaf, otherCross}, []signer{otherOld}, true, OK, 2 * month},
-		"nothing is verified":                 {[]signer{leaf, otherCross}, nil, false, OK, 2 * month},
-		"nothing is verified, it has expired": {[]signer{late}, nil, false, OK, -month},
-		"it has expired":                      {[]signer{late}, []signer{root}, true, TLS, -month},
-		"its authority has expired":           {[]signer{leaf, cross}, []signer{old}, true, TLS, -2 * year},
-		"nobody knows it":                     {[]signer{leaf}, []signer{otherOld}, true, TLS, 3 * month},
+		"a chain":                             {[]signer{leaf}, []signer{root}, true, OK, 3 * month, ""},
+		"an old cross-signed certificate":     {[]signer{leaf, cross}, []signer{root}, true, OK, 3 * month, ""},
+		"two chains, the longer one counts":   {[]signer{leaf, otherCross}, []signer{otherOld, root}, true, OK, 3 * month, ""},
+		"only the shorter one is trusted":     {[]signer{leaf, otherCross}, []signer{otherOld}, true, OK, 2 * month, ""},
+		"nothing is verified":                 {[]signer{leaf, otherCross}, nil, false, OK, 2 * month, ""},
+		"nothing is verified, it has expired": {[]signer{late}, nil, false, OK, -month, ""},
+		"it has expired":                      {[]signer{late}, []signer{root}, true, TLS, -month, ""},
+		"its authority has expired":           {[]signer{leaf, cross}, []signer{old}, true, TLS, -2 * year, ""},
+		"nobody knows it":                     {[]signer{leaf}, []signer{otherOld}, true, TLS, 3 * month, ""},
+		"it is for another name":              {[]signer{leaf}, []signer{root}, true, TLS, 3 * month, "elsewhere"},
 	} {
 		chain := tls.Certificate{PrivateKey: leafKey}
 		for _, c := range test.sent {
 			chain.Certificate = append(chain.Certificate, c.certificate.Raw)
 		}
-		server := onSockets(t, true, twoTokens.stream, func(server *httptest.Server) {
-			server.TLS = &tls.Config{Certificates: []tls.Certificate{chain}, MinVersion: tls.VersionTLS12}
-			server.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
-		})
-		config := &tls.Config{
-			RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12,
-			InsecureSkipVerify: !test.check, //nolint:gosec // as users do
-		}
-		for _, c := range test.trusted {
-			config.RootCAs.AddCert(c.certificate)
-		}
-		target := at(server.URL, Route{TLS: config})
-		r := target.ask(t)
-		endsAs(t, r, test.want, "")
-		equal(t, name, now.Add(test.expires), r.CertExpiry)
+		for _, isTwo := range []bool{false, true} {
+			name := fmt.Sprintf("%s, HTTP/2 %t", name, isTwo)
+			server := onSockets(t, true, twoTokens.stream, func(server *httptest.Server) {
+				server.EnableHTTP2 = isTwo
+				server.TLS = &tls.Config{Certificates: []tls.Certificate{chain}, MinVersion: tls.VersionTLS12}
+				server.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+			})
+			config := &tls.Config{
+				RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12,
+				InsecureSkipVerify: !test.check, //nolint:gosec // as users do
+			}
+			for _, c := range test.trusted {
+				config.RootCAs.AddCert(c.certificate)
+			}
+			target := at(server.URL, Route{TLS: config, ServerName: test.name, HTTP2: isTwo})
+			r := target.ask(t)
+			endsAs(t, r, test.want, "")
+			equal(t, name, now.Add(test.expires), r.CertExpiry)
 
-		member := NewMember(target, "", 1) // it asks for the models first
-		if test.want == TLS {
-			equal(t, name+", unreached", now.Add(test.expires), member.Probe(t.Context(), Question{}).CertExpiry)
+			member := NewMember(target, "", 1) // it asks for the models first
+			if test.want == TLS {
+				equal(t, name+", unreached", now.Add(test.expires), member.Probe(t.Context(), Question{}).CertExpiry)
+			}
 		}
+	}
+}
+
+// TestCertificateExpiryWithoutAnAnswer holds that a handshake shows it, whatever the server does then, and whether the
+// request is a probe or one before it.
+func TestCertificateExpiryWithoutAnAnswer(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"it closes": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"it hangs": func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			key := newKey()
+			end := time.Now().Add(24 * time.Hour).UTC()
+			own := signer{}.certify("t", key, false, time.Now().Add(-time.Hour), end)
+			server := &http.Server{Handler: handler, ErrorLog: stdlog.New(io.Discard, "", 0)}
+			target := serveTLS(t, server, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{
+				{Certificate: [][]byte{own.certificate.Raw}, PrivateKey: key},
+			}})
+			target.URL, target.Timeout = "https://t", time.Second
+			target.Transport.route.TLS = &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+			target.Transport.route.TLS.RootCAs.AddCert(own.certificate)
+			equal(t, "of the probe", end, target.ask(t).CertExpiry)
+			equal(t, "of the question before it", end, NewMember(target, "", 1).Probe(t.Context(), Question{}).CertExpiry)
+		})
 	}
 }
 

@@ -29,6 +29,7 @@ type verdict struct {
 	retry   time.Duration // pause that the server asked for; 0 if it did not
 	limits  wire.Limits   // that the server named; its own words in err are shortened
 	sent    bool          // the request went out, to a server that did not answer in time
+	expiry  time.Time     // see [Result.CertExpiry]; only of a metadata request
 }
 
 func (v verdict) Error() string { return v.err.Error() }

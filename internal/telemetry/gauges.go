@@ -149,8 +149,8 @@ func settingGauges() []Instrument {
 			Scope: ScopeTarget,
 			Help: "Unix time in seconds at which the first certificate of the server's verified chain expires. Of several " +
 				"such chains, the one that lives longest counts. If nothing is verified, it is the first of the certificates " +
-				"that were sent. After a handshake that failed for a certificate it is that one. No sample before the first TLS " +
-				"handshake.",
+				"that were sent. If the handshake failed because the certificate has expired, is not trusted or is for " +
+				"another name, it is the end of that certificate. No sample before the first TLS handshake.",
 			fromTarget: timestampOf(func(s targetState) time.Time { return s.certExpiry }),
 		},
 		{

@@ -63,9 +63,23 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="yes",continuous_usage="unknown",`+
 			`exact_output="unknown",external_url="http://p/page",group="h",model="llama",prompt="cold",refusals="bad",`+
 			`server="vllm",target="a",timestamps="",tokenize="unknown",url="http://new",workload="w"} 1`)
-	r.expect(t, certExpiry, expiryOfA())
+	r.expect(t, certExpiry)
 	r.Record(succeeded5())
+	r.expect(t, certExpiry, expiryOfA())
 	r.expect(t, framesTotal, framesTotal+ofA+" 8")
+}
+
+// TestExpiredCertificateAfterARestart holds that a certificate that fails each handshake from the start on has its
+// expiry, although the model is not known, and keeps it while the server cannot be reached.
+func TestExpiredCertificateAfterARestart(t *testing.T) {
+	r := newRecording(t)
+	r.setChanged(func(d *probe.Description) { d.Model, d.API = "", "" })
+	r.expect(t, certExpiry)
+	r.Record(with(refused(), func(r *probe.Result) {
+		r.Model, r.Outcome, r.CertExpiry = "", probe.TLS, day().AddDate(0, 0, -1)
+	}))
+	r.Record(with(refused(), func(r *probe.Result) { r.Model = "" }))
+	r.expect(t, certExpiry, certExpiry+`{model="unknown",prompt="cold",target="a"} `+number(unixSeconds(day().AddDate(0, 0, -1))))
 }
 
 // TestTimestampsAreThoseOfTheLastTokens holds that neither a reload nor a probe without a token changes what

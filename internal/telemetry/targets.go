@@ -3,6 +3,7 @@ package telemetry
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -10,7 +11,8 @@ import (
 // Set adds a target, with all its series at zero, or changes it.
 //
 // If the model, the prompt, its labels or the names of objectives changed, its series are replaced by new ones at zero.
-// Timestamps such as last_success are kept unless the model or the prompt changed. What t leaves open (model, API,
+// Timestamps such as last_success are kept unless the model or the prompt changed, and the expiry of certificates unless
+// the URL changed. What t leaves open (model, API,
 // server, source of timestamps) stays as it was known before, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = withoutSecrets(t.URL)
@@ -39,6 +41,9 @@ func (r *Recorder) change(s *targetSeries, t probe.Description) {
 	var next targetState
 	if sameLabels {
 		next = s.targetState
+	}
+	if t.URL != s.target.URL {
+		next.certExpiry = time.Time{} // it is another server's
 	}
 	next.hasWorked = s.hasWorked && asksTheSame(s.target, t)
 	next.target = t
