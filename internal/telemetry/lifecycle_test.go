@@ -62,7 +62,7 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="yes",continuous_usage="unknown",`+
 			`exact_output="unknown",external_url="http://p/page",group="h",model="llama",prompt="cold",refusals="bad",`+
-			`server="vllm",target="a",timestamps="",tokenize="unknown",url="http://new",workload="w"} 1`)
+			`server="vllm",target="a",timestamps="",tokenize="unknown",url="http://new",version="",workload="w"} 1`)
 	r.expect(t, certExpiry)
 	r.Record(succeeded5())
 	r.expect(t, certExpiry, expiryOfA())
@@ -93,7 +93,7 @@ func TestTimestampsAreThoseOfTheLastTokens(t *testing.T) {
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
 			`continuous_usage="unknown",exact_output="unknown",external_url="http://p/page",group="g",model="llama",`+
 			`prompt="cold",refusals="ignore",server="unknown",target="a",timestamps="user",tokenize="unknown",`+
-			`url="https://llm.example:8443/v1",workload="w"} 1`)
+			`url="https://llm.example:8443/v1",version="",workload="w"} 1`)
 }
 
 // TestTheLastFailureHasItsReason holds that a target has one series of its last failure, which says how it failed, and
@@ -135,21 +135,23 @@ func TestAnotherPromptStartsNewSeries(t *testing.T) {
 	r.expect(t, framesTotal, framesTotal+`{model="llama",prompt="warm",target="a"} 4`)
 }
 
-// TestWhatIsKnownOfAServerStays holds that model, API and type are unknown before the server shows them, and that a
-// reload which leaves them open does not make them unknown again. A probe that learned no model is recorded.
+// TestWhatIsKnownOfAServerStays holds that model, API, type and version are unknown before the server shows them, that
+// another version ends the series of the one before, and that a reload which leaves them open does not make them unknown
+// again. A probe that learned no model is recorded.
 func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r := newRecording(t)
 	leaveOpen := func(d *probe.Description) { d.Model, d.API = "", "auto" }
 	r.setChanged(leaveOpen)
 	r.expect(t, framesTotal, framesTotal+`{model="unknown",prompt="cold",target="a"} 0`)
 
-	r.setChanged(func(d *probe.Description) { d.Server = "vllm" })
+	r.setChanged(func(d *probe.Description) { d.Server, d.Version = "vllm", "0.11" })
+	r.setChanged(func(d *probe.Description) { d.Server, d.Version = "vllm", "0.12" })
 	r.setChanged(leaveOpen)
 	r.expect(t, "llm_probe_target_info",
 		`llm_probe_target_info{api="openai-chat",cache_salt="unknown",cached_tokens="unknown",`+
 			`continuous_usage="unknown",exact_output="unknown",external_url="http://p/page",group="g",model="llama",`+
 			`prompt="cold",refusals="ignore",server="vllm",target="a",timestamps="",tokenize="unknown",`+
-			`url="https://llm.example:8443/v1",workload="w"} 1`)
+			`url="https://llm.example:8443/v1",version="0.12",workload="w"} 1`)
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
 	r.expect(t, `llm_probe_failed_seconds`,
 		`llm_probe_failed_seconds{model="llama",outcome="connect",prompt="cold",target="a"} 1`)

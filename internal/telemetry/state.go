@@ -111,6 +111,11 @@ func infoLabels() []Label {
 			infoValue: func(t probe.Description) string { return cmp.Or(t.Server, unknown) },
 		},
 		{
+			Name:      "version",
+			From:      "version of the server, as it reports it; empty if unknown",
+			infoValue: func(t probe.Description) string { return t.Version },
+		},
+		{
 			Name:      "timestamps",
 			From:      "source of arrival timestamps: `kernel`, or `user` for the prober itself; empty before the first token",
 			infoValue: func(t probe.Description) string { return string(t.Timestamps) },

@@ -12,8 +12,8 @@ import (
 //
 // If the model, the prompt, its labels or the names of objectives changed, its series are replaced by new ones at zero.
 // Timestamps such as last_success are kept unless the model or the prompt changed, and the expiry of certificates unless
-// the URL changed. What t leaves open (model, API,
-// server, source of timestamps) stays as it was known before, as long as the URL is the same.
+// the URL changed. What t leaves open (model, API, server, its version, source of timestamps) stays as it was known
+// before, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = withoutSecrets(t.URL)
 	if t.API == "auto" {
@@ -65,6 +65,9 @@ func withLearned(t, before probe.Description) probe.Description {
 	t.Model = cmp.Or(t.Model, before.Model)
 	t.API = cmp.Or(t.API, before.API)
 	t.Server = cmp.Or(t.Server, before.Server)
+	if t.Server == before.Server {
+		t.Version = cmp.Or(t.Version, before.Version)
+	}
 	t.Timestamps = cmp.Or(t.Timestamps, before.Timestamps)
 	return t
 }
