@@ -42,6 +42,7 @@ type Config struct {
 	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on"`
 	ExternalURL     string        `env:"EXTERNAL_URL" format:"website"` // never ends with a slash
 	GrafanaURL      string        `env:"GRAFANA_URL" format:"website"`  // never ends with a slash
+	Vantage         string        `env:"VANTAGE" format:"name"`         // where the prober stands; the file may say it
 
 	// Each target is filled by itself.
 	Targets    []Target   `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file

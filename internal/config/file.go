@@ -33,8 +33,13 @@ func ReadFile(path string) (data []byte, err error) {
 // maxTargets bounds the size of the targets file, in bytes: some 10,000 targets. Parsed, it takes many times as much.
 const maxTargets = 2 << 20
 
+// vantageKey is the key of the only setting of the prober itself that the targets file may have: who writes the file
+// for the probers of one place knows which place that is. It is the name of the label, too.
+const vantageKey = "vantage"
+
 // A targetsFile is what the targets file says.
 type targetsFile struct {
+	prober     *origin // the vantage
 	shared     *origin // the settings of all targets, and the problems of the file itself
 	targets    []*origin
 	objectives []*origin
@@ -52,7 +57,11 @@ type document struct {
 // readTargetsFile reads the targets file, if there is one.
 func (l *loader) readTargetsFile() targetsFile {
 	path := l.config.TargetsFile
-	file := targetsFile{shared: newOrigin(l.settings.shared, nil)}
+	vantage, _ := l.settings.prober.find(strings.ToUpper(vantageKey))
+	file := targetsFile{
+		prober: newOrigin(keys{vantage}, variableAt(prefix)),
+		shared: newOrigin(l.settings.shared, nil),
+	}
 	if path == "" {
 		return file
 	}
@@ -66,8 +75,10 @@ func (l *loader) readTargetsFile() targetsFile {
 		return file
 	}
 	d := document{path, l.settings, file.shared}
+	ofProber := document{path, l.settings, file.prober}
 	root := d.parse(data)
-	d.read(pair{root, root}, map[string]func(list pair){
+	d.read(pair{root, root}, map[string]func(pair){
+		vantageKey:   func(p pair) { ofProber.setting(vantage, p) },
 		"targets":    func(list pair) { file.targets = d.entries(list, true) },
 		"objectives": func(list pair) { file.objectives = d.entries(list, false) },
 	})
@@ -292,6 +303,8 @@ func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
 		hint = intervalHint
 	case name == "<<":
 		text, hint = "YAML merge keys are not supported", "write shared settings at the top of the file"
+	case name == vantageKey:
+		hint = "move it to the top of the file"
 	case isProber:
 		hint = "set " + ofProber.Variable
 	case isTarget:

@@ -34,8 +34,8 @@ var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 // Prometheus and Alertmanager set themselves.
 func isReservedLabel(name string) bool {
 	own := []string{
-		"target", "model", "prompt", "group", "api", "url", "server", "timestamps", "workload", "external_url",
-		"refusals",                                                                      // of targets
+		"target", "model", "prompt", vantageKey, "group", "api", "url", "server", "timestamps", "workload", // of targets
+		"external_url", "refusals",
 		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
 		"version", "revision", "goversion", // of the program
 		"signal", "basis", // of rules
@@ -73,10 +73,14 @@ func (l Labels) add(name, value string) error {
 			Hint: "want letters, digits and _, and no digit at its start",
 		}
 	case isReservedLabel(name):
-		return usage.Problem{
+		wrong := usage.Problem{
 			Text: fmt.Sprintf("%s is a label that the metrics or Prometheus have already", quote(name)),
 			Hint: "choose another name",
 		}
+		if name == vantageKey {
+			wrong.Hint = "set PROBER_VANTAGE, or vantage at the top of the targets file, to say where the prober stands"
+		}
+		return wrong
 	case isThere:
 		return usage.Problem{Text: fmt.Sprintf("has the label %s twice", quote(name)), Hint: "keep one of them"}
 	case !utf8.ValidString(value), strings.ContainsFunc(value, unicode.IsControl):

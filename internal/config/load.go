@@ -109,12 +109,25 @@ func (o Options) load() (*loader, error) {
 	l := o.loader()
 	l.loadOwn()
 	file := l.readTargetsFile()
+	l.loadVantage(file.prober)
 	file.shared.says = merge(file.shared.says, l.variables(prefix, l.settings.shared))
 	l.loadTargets(file, l.flags(l.settings.target))
 	l.loadObjectives(file)
 	l.unknownVariables()
 	l.validate()
 	return l, l.finish()
+}
+
+// loadVantage parses what the targets file says of the vantage. It counts if neither variable nor flag says anything.
+func (l *loader) loadVantage(file *origin) {
+	const name = "VANTAGE"
+	if file.given(name) && !l.prober.given(name) {
+		var ofFile Config
+		file.parse(&ofFile)
+		l.config.Vantage = ofFile.Vantage
+		l.prober.says[name] = file.says[name]
+	}
+	l.problems = append(l.problems, file.problems...)
 }
 
 // loadTargets parses the targets. What one target says replaces what all share, and flags replace both.

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +14,7 @@ import (
 func TestSettingsOfTheProber(t *testing.T) {
 	const given = `LISTEN_ADDRESS=127.0.0.1:80 WEB_CONFIG_FILE=web.yaml LOG_LEVEL=debug LOG_FORMAT=console
 		TARGETS_FILE=targets.yaml GENAI_SEMCONV=Off DRAIN_ENDPOINT=on GRAFANA_URL=https://grafana.example.com/
-		EXTERNAL_URL=http://ops/prober RELOAD_INTERVAL=none DNS_INTERVAL=1m
+		EXTERNAL_URL=http://ops/prober VANTAGE=eu-1 RELOAD_INTERVAL=none DNS_INTERVAL=1m
 		SHARD=prober-2/3 MAX_TOKENS_PER_DAY=none OBJECTIVES_0_NAME=steady OBJECTIVES_0_SIGNAL=max_gap
 		OBJECTIVES_0_LIMIT=500ms OBJECTIVES_0_GOAL=0.95`
 	got := load(t, Options{
@@ -22,7 +24,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 	want := &Config{
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console",
 		TargetsFile: "targets.yaml", DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
-		ExternalURL: "http://ops/prober", GrafanaURL: "https://grafana.example.com",
+		ExternalURL: "http://ops/prober", GrafanaURL: "https://grafana.example.com", Vantage: "eu-1",
 		Targets: got.Targets,
 	}
 	if diff := cmp.Diff(want, got, secrets); diff != "" {
@@ -87,6 +89,43 @@ func TestSourcesAgree(t *testing.T) {
 		test.ReadFile = files(content)
 		if diff := cmp.Diff([]Target{test.want}, load(t, test.Options).Targets, secrets); diff != "" {
 			t.Errorf("%s: -want +got\n%s", source, diff)
+		}
+	}
+}
+
+// TestVantage holds which source of the vantage counts, that what is replaced may be wrong, and what is shown as its
+// place. No target needs to be right for it.
+func TestVantage(t *testing.T) {
+	flag := map[string]string{"VANTAGE": "us-1"}
+	for _, test := range []struct {
+		name, file, environ string
+		flag                map[string]string
+		want, shown         string
+	}{
+		{name: "none, if nothing is given", file: "{vantage: null, "},
+		{name: "the file", file: "{vantage: eu 1, ", want: "eu 1", shown: "f.yaml:1"},
+		{
+			name: "the variable before the file", want: "ap-1", shown: "PROBER_VANTAGE",
+			file: `{vantage: "\t", `, environ: "VANTAGE=ap-1",
+		},
+		{
+			name: "a flag before both", want: "us-1", shown: "--vantage",
+			file: "{vantage: eu-1, ", environ: "VANTAGE=ap-1", flag: flag,
+		},
+	} {
+		o := withFile(test.file+"targets: [{url: http://one}, {url: no URL}]}", test.environ)
+		o.Overrides = test.flag
+		if got := load(t, o).Vantage; got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+		o = withFile(test.file+"targets: [{url: http://one}]}", test.environ)
+		o.Overrides = test.flag
+		text, _, err := Effective(o)
+		line := regexp.MustCompile(`(?m)^  vantage: (.*?) +# (.*)$`).FindStringSubmatch(text)
+		want := []string{test.want, test.shown}
+		isShown := line != nil && slices.Equal(line[1:], want)
+		if err != nil || isShown != (test.want != "") {
+			t.Errorf("%s: shown as %q, %v, want %q", test.name, line, err, want)
 		}
 	}
 }

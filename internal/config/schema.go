@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
+	"strings"
 )
 
 // schemaURL is where each release has [Schema]. Editors take it from the first line of [Example].
@@ -26,6 +27,8 @@ func Schema() []byte {
 	for name := range all {
 		target[name] = node{"$ref": "#/properties/" + name}
 	}
+	vantage, _ := s.prober.find(strings.ToUpper(vantageKey))
+	all[vantageKey] = vantage.schema()
 	entry := object(target)
 	entry["required"] = []string{"url"}
 	target["objectives"] = node{"$ref": "#/properties/objectives"}

@@ -87,7 +87,8 @@ func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) erro
 // begin makes the observers and the runner, and starts probing.
 func (d *Daemon) begin(ctx context.Context) error {
 	d.Log.Info("starting", zap.String("version", d.Build.Version), zap.String("revision", d.Build.Revision),
-		zap.Stringer("address", d.Listener.Addr()), zap.Int("targets", len(d.Config.Targets)))
+		zap.Stringer("address", d.Listener.Addr()), zap.String("vantage", d.Config.Vantage),
+		zap.Int("targets", len(d.Config.Targets)))
 	d.logWarnings(d.Config)
 	observers, err := engine.NewObservers(ctx, d.Config, d.Build, d.Log)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // TestLabelsOfTheCatalogAreTaken holds that no target can have a label that a metric of its own has: a series can have
 // each name only once.
 func TestLabelsOfTheCatalogAreTaken(t *testing.T) {
-	names := map[string]bool{"target": true, "model": true, "prompt": true} // of every series
+	names := map[string]bool{"target": true, "model": true, "prompt": true, "vantage": true} // of every series
 	for _, i := range telemetry.Catalog() {
 		for _, label := range i.Labels {
 			names[label.Name] = i.Scope != telemetry.ScopeGenAI // whose names have dots

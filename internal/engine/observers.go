@@ -47,7 +47,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	}
 	var err error
 	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
-		Build: build, GenAI: c.GenAISemconv, Labels: c.LabelNames, ExternalURL: c.ExternalURL,
+		Build: build, GenAI: c.GenAISemconv, Labels: c.LabelNames, Vantage: c.Vantage, ExternalURL: c.ExternalURL,
 		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
 	if err != nil && !c.Sidecar() {

@@ -101,16 +101,16 @@ func clearOTEL(t *testing.T) {
 	}
 }
 
-// newExporting returns a recorder that exports to an endpoint, and the errors that it has reported so far. Targets have
-// no labels.
+// newExporting returns a recorder that exports to an endpoint, and the errors that it has reported so far. It has
+// no vantage, and targets have no labels.
 func newExporting(t *testing.T, endpoint string, env map[string]string) (r *Recorder, reported func() []error) {
 	t.Helper()
-	return newLabelled(t, endpoint, env, nil)
+	return newLabelled(t, endpoint, env, "")
 }
 
-// newLabelled returns a recorder as newExporting does, which shows labels of some names.
+// newLabelled returns a recorder as newExporting does, which shows a vantage and labels of some names.
 func newLabelled(
-	t *testing.T, endpoint string, env map[string]string, labels []string,
+	t *testing.T, endpoint string, env map[string]string, vantage string, labels ...string,
 ) (r *Recorder, reported func() []error) {
 	t.Helper()
 	clearOTEL(t)
@@ -126,7 +126,8 @@ func newLabelled(
 		errs = append(errs, err)
 	}
 	r, err := New(t.Context(), Options{
-		Build: Build{Version: "v1.2.3"}, GenAI: true, Labels: labels, ExternalURL: "http://p/page", OnError: onError,
+		Build: Build{Version: "v1.2.3"}, GenAI: true, Labels: labels, Vantage: vantage, ExternalURL: "http://p/page",
+		OnError: onError,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,10 @@ type Instrument struct {
 	Bounds []float64 // upper bounds of a histogram's classic buckets, in Unit, ascending
 	Zero   float64   // values of a histogram up to this count as zero, in Unit; 0 for zeroThreshold
 
+	// vantage is the value of the label of that name, see [Options.Vantage]. The catalog has none, and then no series has
+	// the label, which is the same for Prometheus as an empty one.
+	vantage string
+
 	// configured are the names of the labels that the configuration gives targets, sorted. The catalog has none: they are
 	// set by [newRecorder], and nil in the scope of the prober, except for the gauge of rejected targets.
 	configured []string
@@ -48,9 +52,9 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeTarget Scope = "target" // what probes measured: target, model, prompt, and configured labels
+	ScopeTarget Scope = "target" // what probes measured: target, model, prompt, vantage, and configured labels
 	ScopeProber Scope = "prober" // the state of the prober itself: no labels
-	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions, on OTLP only: target, configured labels
+	ScopeGenAI  Scope = "genai"  // the same by the GenAI conventions, on OTLP only: target, vantage, and configured labels
 )
 
 // A Label is a label that only some instruments have.
@@ -113,6 +117,9 @@ func (i Instrument) withExternalURL(url string) Instrument {
 	return i
 }
 
+// hasVantage reports whether the series of the instrument have the label vantage: those about targets, if it is set.
+func (i Instrument) hasVantage() bool { return i.vantage != "" && i.Scope != ScopeProber }
+
 // zero returns the zero threshold of a histogram.
 func (i Instrument) zero() float64 { return cmp.Or(i.Zero, zeroThreshold) }
 
@@ -124,6 +131,9 @@ func (i Instrument) labelNames() []string {
 		names = []string{"target", "model", "prompt"}
 	case ScopeGenAI: // without it, two targets could have the same attributes
 		names = []string{"target"}
+	}
+	if i.hasVantage() {
+		names = append(names, "vantage")
 	}
 	names = append(names, i.configured...)
 	for _, l := range i.Labels {
@@ -140,6 +150,9 @@ func (i Instrument) labelValues(t probe.Description, own ownLabels) []string {
 		values = targetLabels(t)
 	case ScopeGenAI:
 		values = []string{toValidUTF8(t.Name)}
+	}
+	if i.hasVantage() {
+		values = append(values, i.vantage)
 	}
 	for _, name := range i.configured {
 		values = append(values, t.Labels[name]) // empty if the target has no such label

@@ -12,8 +12,9 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// TestEverySeriesOfATargetHasItsLabels holds that all metrics of the catalog about targets have the labels of the
-// configuration, on /metrics and over OTLP, and that they cost no series.
+// TestEverySeriesOfATargetHasItsLabels holds that all metrics of the catalog about targets have the vantage and the
+// labels of the configuration, on /metrics and over OTLP, and that they cost no series. Without a vantage no series has
+// the label, and the metrics of the prober itself never do.
 func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 	record := func(r *recording) map[string]values {
 		r.Set(fixedTarget())
@@ -24,7 +25,8 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 		r.Record(with(refused(), func(r *probe.Result) { r.Target = "b" }))
 		return r.series(t)
 	}
-	r := newRecording(t, "region", "team")
+	const vantage = `vantage="eu-1"`
+	r := newRecordingAt(t, "eu-1", "region", "team")
 	all := record(r)
 	unseen := map[string]bool{}
 	for _, i := range Catalog() {
@@ -40,8 +42,12 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 		if isOfA {
 			isRight = strings.Contains(labels, `region="eu"`) && strings.Contains(labels, `team="a,"b""`)
 		}
+		isRight = isRight && strings.Contains(labels, vantage)
 		if strings.HasPrefix(metric, "llm_probe_") && !isRight {
 			t.Errorf("%s lacks labels", series)
+		}
+		if strings.HasPrefix(metric, "llm_prober_") && strings.Contains(labels, vantage) {
+			t.Errorf("%s is not about a target, and has a vantage", series)
 		}
 	}
 	if len(unseen) > 0 {
@@ -49,7 +55,7 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 	}
 	for _, m := range r.export(t) {
 		for _, p := range m.GetHistogram().GetDataPoints() { // of the GenAI conventions
-			if labels := attributesOf(p.Attributes); labels["team"] == "" {
+			if labels := attributesOf(p.Attributes); labels["team"] == "" || labels["vantage"] != "eu-1" {
 				t.Errorf("%s lacks labels: %v", m.Name, labels)
 			}
 		}
@@ -57,6 +63,11 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 	without := record(newRecording(t))
 	if len(without) != len(all) {
 		t.Errorf("%d series with labels and %d without", len(all), len(without))
+	}
+	for series := range without {
+		if strings.Contains(series, "vantage") {
+			t.Errorf("%s has a vantage that nobody set", series)
+		}
 	}
 }
 

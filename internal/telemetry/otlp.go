@@ -28,6 +28,10 @@ type Options struct {
 	// that the target does not have are empty. Labels of other names are not shown.
 	Labels []string
 
+	// Vantage says where the prober stands. It is a label of every series of a target, empty if nobody said. It is not
+	// called location, because Google's managed Prometheus sets a label of that name on all series itself.
+	Vantage string
+
 	// ExternalURL is the address at which people reach the prober's page, without a slash at its end; empty if unknown.
 	ExternalURL string
 

@@ -32,6 +32,7 @@ type Recorder struct {
 	recorded []*Instrument // histograms and counters
 	gauges   []Instrument  // read when metrics are collected
 	labels   []string      // see [Options.Labels]
+	vantage  string        // see [Options.Vantage]
 	backends []backend
 	registry *prometheus.Registry     // collects everything on /metrics
 	metrics  *sdkmetric.MeterProvider // nil if metrics are not exported
@@ -76,6 +77,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	build := ownLabels{toValidUTF8(o.Build.Version), toValidUTF8(o.Build.Revision)}
 	r := &Recorder{
 		labels:       o.Labels,
+		vantage:      o.Vantage,
 		registry:     prometheus.NewRegistry(),
 		proberSeries: map[seriesID][]series{},
 		proberGauges: map[string][]sample{buildInfo: {{labels: build, value: 1}}},
@@ -83,6 +85,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	}
 	for _, i := range Catalog() {
 		i = i.withExternalURL(o.ExternalURL)
+		i.vantage = o.Vantage
 		if i.Scope != ScopeProber || i.Name == targetRejected {
 			i.configured = o.Labels
 		}
@@ -126,7 +129,7 @@ func (r *Recorder) Record(result *probe.Result) {
 	s.update(result)
 	r.recordSamples(s, result)
 	if r.traces != nil {
-		recordSpan(r.traces.Tracer(instrumentation), s.target, result)
+		recordSpan(r.traces.Tracer(instrumentation), s.target, r.vantage, result)
 	}
 }
 

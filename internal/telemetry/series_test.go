@@ -24,8 +24,14 @@ type recording struct {
 // newRecording returns a recording that shows labels of some names.
 func newRecording(t *testing.T, labels ...string) *recording {
 	t.Helper()
+	return newRecordingAt(t, "", labels...)
+}
+
+// newRecordingAt returns a recording of a prober at a vantage.
+func newRecordingAt(t *testing.T, vantage string, labels ...string) *recording {
+	t.Helper()
 	c := newCollector(t)
-	r, _ := newLabelled(t, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"}, labels)
+	r, _ := newLabelled(t, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"}, vantage, labels...)
 	t.Cleanup(func() { _ = r.Shutdown(context.Background()) })
 	return &recording{Recorder: r, collector: c}
 }

@@ -12,7 +12,8 @@ import (
 // unknown is the label value of a model, API or server type that is not known yet.
 const unknown = "unknown"
 
-// targetLabels returns the labels that every series of a target has besides configured ones: target, model and prompt.
+// targetLabels returns the labels that every series of a target has besides the vantage and configured ones: target,
+// model and prompt.
 func targetLabels(t probe.Description) []string {
 	return []string{toValidUTF8(t.Name), toValidUTF8(cmp.Or(t.Model, unknown)), toValidUTF8(t.Prompt)}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // recordSpan makes the span of a probe after it ended, unless its result names no span.
-func recordSpan(tracer trace.Tracer, t probe.Description, r *probe.Result) {
+func recordSpan(tracer trace.Tracer, t probe.Description, vantage string, r *probe.Result) {
 	own := spanOf(r)
 	if !own.IsValid() {
 		return
@@ -26,7 +26,7 @@ func recordSpan(tracer trace.Tracer, t probe.Description, r *probe.Result) {
 		trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(r.Start),
 		trace.WithAttributes(genAIAttributes(t)...),
-		trace.WithAttributes(spanAttributes(t, r)...),
+		trace.WithAttributes(spanAttributes(t, vantage, r)...),
 	)
 	addEvents(span, r)
 	if r.Err != nil {
@@ -37,7 +37,7 @@ func recordSpan(tracer trace.Tracer, t probe.Description, r *probe.Result) {
 
 // spanAttributes returns the attributes of a span in addition to [genAIAttributes]. They never hold text of the prompt
 // or of the answer.
-func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
+func spanAttributes(t probe.Description, vantage string, r *probe.Result) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIRequestStream(true),
 		attribute.String("llm.probe.target", toValidUTF8(t.Name)),
@@ -53,6 +53,7 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 		known     bool
 		attribute attribute.KeyValue
 	}{
+		{vantage != "", attribute.String("llm.probe.vantage", vantage)},
 		{r.Usage.Prompt.Known, semconv.GenAIUsageInputTokens(r.Usage.Prompt.N)},
 		{r.Usage.Cached.Known, semconv.GenAIUsageCacheReadInputTokens(r.Usage.Cached.N)},
 		{r.Usage.Generated().Known, semconv.GenAIUsageOutputTokens(r.Usage.Generated().N)},

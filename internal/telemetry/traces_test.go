@@ -42,11 +42,11 @@ func TestSpans(t *testing.T) {
 	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
 		t.Run(protocol, func(t *testing.T) {
 			c := newCollector(t)
-			r, _ := newExporting(t, c.endpoint, map[string]string{
+			r, _ := newLabelled(t, c.endpoint, map[string]string{
 				"OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
 				"OTEL_METRICS_EXPORTER":       "none",
 				"OTEL_TRACES_SAMPLER":         "always_off", // every probe is sampled all the same
-			})
+			}, "eu-1")
 			r.Set(fixedTarget())
 			r.Record(succeeded5())
 			r.Record(stalled())
