@@ -53,7 +53,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringVar(&r.Prometheus, "prometheus", "", "base `URL` of the Prometheus, or of another server with its API")
 	flags.StringVar(&r.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for it")
 	flags.StringArrayVar(&r.Match, "match", nil,
-		"`label=value` that series must have, for example job=prober, model=llama or prompt=cold; may be repeated")
+		"`label=value` that series must have, for example job=prober, prompt=cold or vantage=eu-1; may be repeated")
 	flags.StringVar(&r.From, "from", "24h", "start of the `time` range")
 	flags.StringVar(&r.To, "to", "now", "end of the `time` range")
 	flags.StringArrayVar(&r.Targets, "target", nil, "`target` to report on; may be repeated (default: all)")

@@ -31,6 +31,10 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 		result.A += ", " + a.span.String()
 		result.B += ", " + b.span.String()
 	}
+	if a.vantage != b.vantage {
+		result.Warnings = append(result.Warnings, fmt.Sprintf("A was measured from %s, B from %s: "+
+			"their difference may be that of the places", a.place(), b.place()))
+	}
 	n := min(periodsOf(a), periodsOf(b))
 	if n < minPeriods() {
 		return report.Uncompared(result, tooLittleData(a, b))
@@ -90,7 +94,9 @@ func tooLittleData(a, b *record) string {
 func (r reader) means(ctx context.Context, of *record, q report.Quantity, n int) []float64 {
 	width := (of.span.length() / time.Duration(n)).Truncate(time.Millisecond)
 	r.targets = []string{of.target}
-	r.matchers = append([]string{"model" + equals(of.model), "prompt" + equals(of.prompt)}, r.matchers...)
+	r.matchers = slices.Concat([]string{
+		"model" + equals(of.model), "prompt" + equals(of.prompt), "vantage" + equals(of.vantage),
+	}, r.matchers)
 	r.span = of.span
 	means := slices.Repeat([]float64{math.NaN()}, n)
 	for _, v := range r.atPeriods(ctx, r.mean(histogramOf(q), width), width, n) {

@@ -3,6 +3,7 @@ package promquery
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func periodMeans(first int, target string, scale float64) model.Matrix {
 func TestCompare(t *testing.T) {
 	means := periodMeans(2, "b", 1.05e-3)
 	means[0].Values[0].Value = model.SampleValue(math.Inf(1))
-	const latency = "sum by (target, model, prompt) (increase(llm_probe_ttft_seconds{target="
+	const latency = "sum by (target, model, prompt, vantage) (increase(llm_probe_ttft_seconds{target="
 	s := &stored{
 		vectors: map[string]model.Vector{
 			counted + `target="a"`: {sample(400, "outcome=ok")},
@@ -63,6 +64,63 @@ func TestCompare(t *testing.T) {
 		texts = append(texts, text)
 	}
 	golden.Equal(t, "testdata/comparisons.txt", strings.Join(texts, "\n"))
+}
+
+// TestCompareByVantage holds that what was measured from one place is compared with what was measured from the same
+// place, and which sides cannot be compared. A side of one record is compared wherever it is of, with a warning.
+func TestCompareByVantage(t *testing.T) {
+	from := func(target string, vantages ...string) (all model.Vector) {
+		for _, vantage := range vantages {
+			all = append(all, sample(400, "outcome=ok", "target="+target, "vantage="+vantage))
+		}
+		return all
+	}
+	for _, test := range []struct {
+		about    string
+		ofA, ofB model.Vector
+		want     string
+	}{
+		{
+			"two places on both sides, and one on either", from("a", "eu", "us", "ap"), from("b", "us", "eu", "af"),
+			`a (vantage ap): the other side has nothing from vantage ap to compare it with
+b (vantage af): the other side has nothing from vantage af to compare it with
+b (vantage eu) against a (vantage eu): []
+b (vantage us) against a (vantage us): []`,
+		},
+		{
+			"one place each", from("a", "eu"), from("b", ""),
+			"b against a: [A was measured from vantage eu, B from no vantage: their difference may be that of the places]",
+		},
+		{"the same place", from("a", "eu"), from("b", "eu"), "b against a: []"},
+		{
+			"no place in common", from("a", "eu", "us"), from("b", ""),
+			"nothing to compare: no place measured both sides, the one has data from vantage eu and vantage us, " +
+				"the other from no vantage",
+		},
+	} {
+		s := &stored{vectors: map[string]model.Vector{counted + `target="a"`: test.ofA, counted + `target="b"`: test.ofB}}
+		q := s.query(t, Request{Targets: []string{"a"}, Versus: "b"})
+		var got []string
+		err := q.Run(t.Context())
+		if err != nil {
+			got = append(got, err.Error())
+		}
+		for _, c := range q.Document.Comparisons {
+			isOfPlace := func(warning string) bool { return !strings.Contains(warning, "places") }
+			got = append(got, fmt.Sprintf("%s against %s: %s", c.B, c.A, slices.DeleteFunc(c.Warnings, isOfPlace)))
+		}
+		for _, s := range q.Document.Summaries {
+			for _, warning := range s.Warnings {
+				if strings.Contains(warning, "the other side") {
+					got = append(got, s.Target+": "+warning)
+				}
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.about, diff)
+		}
+	}
 }
 
 // TestSidesAreOneSeriesEach holds that a target with two models is not compared: which one is meant must be said.

@@ -41,6 +41,9 @@ func Metrics() []string {
 	return names
 }
 
+// seriesLabels are the labels of a [series], in PromQL.
+const seriesLabels = "target, model, prompt, vantage"
+
 // A selection is the series that are read.
 type selection struct {
 	targets  []string // nil for all
@@ -71,7 +74,7 @@ func equals(values ...string) string {
 // increase returns the expression of how much a metric grew in some time. It sums up probers and ingestion paths by
 // series, and by further labels.
 func (s selection) increase(metric string, in time.Duration, labels ...string) string {
-	by := strings.Join(append([]string{"target", "model", "prompt"}, labels...), ", ")
+	by := strings.Join(append([]string{seriesLabels}, labels...), ", ")
 	return fmt.Sprintf("sum by (%s) (increase(%s[%dms]))", by, s.selector(metric), in.Milliseconds())
 }
 
@@ -85,7 +88,7 @@ func (s selection) mean(metric string, in time.Duration) string {
 // lastValue returns the expression of a gauge of objectives: its value now or, if no prober reports it, its last one in
 // the window.
 func (s selection) lastValue(metric string, window time.Duration) string {
-	const largest = "max by (target, model, prompt, objective) "
+	const largest = "max by (" + seriesLabels + ", objective) "
 	return fmt.Sprintf("%s(%s) or %[1]s(last_over_time(%[2]s[%dms]))", largest, s.selector(metric), window.Milliseconds())
 }
 

@@ -5,8 +5,8 @@
 // a [Query]; [Query.Run] asks Prometheus. What goes out is a report.Document. The statistics are those of
 // internal/report.
 //
-// A record is what is stored of one series: a target with its model and prompt. Start with Query.Run, then
-// reader.records, which asks for the counters, latencies and error budgets of all records. reader.go and expression.go
-// have the PromQL, client.go the HTTP. What the answers mean is in record.go, latency.go and budget.go, whose functions
-// need no Prometheus. compare.go compares two records by periods.
+// A record is what is stored of one series: a target with its model and prompt, from one vantage. Start with Query.Run,
+// then reader.records, which asks for the counters, latencies and error budgets of all records. reader.go and
+// expression.go have the PromQL, client.go the HTTP. What the answers mean is in record.go, latency.go and budget.go,
+// whose functions need no Prometheus. compare.go compares two records by periods.
 package promquery

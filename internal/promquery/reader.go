@@ -68,7 +68,7 @@ func (r reader) readLatency(ctx context.Context, found recordSet, q report.Quant
 	metric := histogramOf(q)
 	native := r.increase(metric, length)
 	classic := r.increase(metric+"_bucket", length, model.BucketLabel)
-	either := native + " or on (target, model, prompt) " + classic
+	either := native + " or on (" + seriesLabels + ") " + classic
 	stored := storedLatency{histograms: r.atEnd(ctx, either), means: r.atEnd(ctx, r.mean(metric, length))}
 	for _, share := range report.Shares() {
 		expr := fmt.Sprintf("histogram_quantile(%v, %s)", share, either)
@@ -86,7 +86,7 @@ func (r reader) readPresence(ctx context.Context, found recordSet) {
 	const windows = 500
 	length := r.span.length()
 	step := length / windows
-	inWindow := fmt.Sprintf("count by (target, model, prompt) (present_over_time(%s[%dms]))",
+	inWindow := fmt.Sprintf("count by (%s) (present_over_time(%s[%dms]))", seriesLabels,
 		r.selector(probesTotal, `outcome="ok"`), max(step, minPresenceWindow).Milliseconds())
 	sources := fmt.Sprintf("%s[%dms:%dms]", inWindow, length.Milliseconds(), step.Milliseconds())
 	found.addPresence(step, r.atEnd(ctx, "count_over_time("+sources+")"))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -14,15 +15,17 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A series is what is counted as one: a target, its model and its prompt, from however many probers.
-type series struct{ target, model, prompt string }
+// A series is what is counted as one: a target, its model and its prompt, from however many probers at one vantage.
+// What is seen from two places is never added up.
+type series struct{ target, model, prompt, vantage string }
 
 // seriesOf returns the series that labels name.
 func seriesOf(labels model.Metric) series {
 	return series{
-		target: string(labels["target"]),
-		model:  string(labels["model"]),
-		prompt: string(labels["prompt"]),
+		target:  string(labels["target"]),
+		model:   string(labels["model"]),
+		prompt:  string(labels["prompt"]),
+		vantage: string(labels["vantage"]),
 	}
 }
 
@@ -59,7 +62,7 @@ func (s recordSet) of(labels model.Metric) *record {
 	id := seriesOf(labels)
 	if s.bySeries[id] == nil {
 		s.bySeries[id] = &record{series: id, span: s.span, summary: report.Summary{
-			Target: id.target, Model: id.model, Start: s.span.from, Duration: s.span.length(),
+			Target: id.target, Model: id.model, Vantage: id.vantage, Start: s.span.from, Duration: s.span.length(),
 			Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
 		}}
 	}
@@ -83,29 +86,60 @@ func (s recordSet) missing(targets []string) []string {
 }
 
 // reported returns the records that are reported, complete and sorted by target. A series without requests is left out
-// if another one of its target has some: it is of a model that was not known yet, or is no longer asked.
+// if another one of its target has some at the same vantage: it is of a model that was not known yet, or is no longer
+// asked.
 func (s recordSet) reported() (records []*record) {
-	seriesWithRequests := map[string]int{} // of each target
+	type place struct{ target, vantage string }
+	haveRequests := map[place]bool{}
 	for id, one := range s.bySeries {
 		if one.summary.Sent() > 0 {
-			seriesWithRequests[id.target]++
+			haveRequests[place{id.target, id.vantage}] = true
 		}
 	}
 	for id, one := range s.bySeries {
-		if one.summary.Sent() == 0 && seriesWithRequests[id.target] > 0 {
-			continue
+		if one.summary.Sent() > 0 || !haveRequests[place{id.target, id.vantage}] {
+			records = append(records, one)
 		}
-		if seriesWithRequests[id.target] > 1 {
-			one.summary.Target = fmt.Sprintf("%s (model %s, prompt %s)", id.target, id.model, id.prompt)
-		}
+	}
+	for _, one := range records {
+		one.summary.Target = one.nameAmong(records)
 		one.addWarnings()
 		for _, o := range one.objectives {
 			one.summary.Budgets = append(one.summary.Budgets, newBudget(o.objective, o.hours))
 		}
-		records = append(records, one)
 	}
 	slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.summary.Target, b.summary.Target) })
 	return records
+}
+
+// nameAmong returns the name of the target, with what tells its records apart: model and prompt, the vantage, or all.
+func (r *record) nameAmong(records []*record) string {
+	otherModel, otherPlace := false, false
+	for _, other := range records {
+		if other.target == r.target {
+			otherModel = otherModel || other.model != r.model || other.prompt != r.prompt
+			otherPlace = otherPlace || other.vantage != r.vantage
+		}
+	}
+	var differs []string
+	if otherModel {
+		differs = append(differs, "model "+r.model, "prompt "+r.prompt)
+	}
+	if otherPlace {
+		differs = append(differs, r.place())
+	}
+	if differs == nil {
+		return r.target
+	}
+	return r.target + " (" + strings.Join(differs, ", ") + ")"
+}
+
+// place returns the vantage in words.
+func (s series) place() string {
+	if s.vantage == "" {
+		return "no vantage"
+	}
+	return "vantage " + s.vantage
 }
 
 // A counterMetric is a counter that is read, by one of its labels.

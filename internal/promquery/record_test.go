@@ -112,8 +112,8 @@ func addObjectives(s recordSet) {
 	})
 }
 
-// TestModelsOfATarget holds which series of a target are reported, and by which name.
-func TestModelsOfATarget(t *testing.T) {
+// TestSeriesOfATarget holds which series of a target are reported, and by which name.
+func TestSeriesOfATarget(t *testing.T) {
 	for _, test := range []struct {
 		about string
 		set   recordSet
@@ -123,6 +123,20 @@ func TestModelsOfATarget(t *testing.T) {
 			"two models have requests",
 			countedSet(sample(4, "outcome=timeout", "model=n"), sample(40, "outcome=ok")),
 			[]string{"a (model m, prompt cold): 40 + 0", "a (model n, prompt cold): 0 + 4"},
+		},
+		{
+			"two places have requests, and a third has none",
+			countedSet(sample(40, "outcome=ok", "vantage=eu"), sample(4, "outcome=timeout", "vantage=us"),
+				sample(0, "outcome=ok", "vantage=ap"), sample(0, "outcome=ok", "vantage=us", "model=idle")),
+			[]string{"a (vantage ap): 0 + 0", "a (vantage eu): 40 + 0", "a (vantage us): 0 + 4"},
+		},
+		{
+			"a place got its name, and another model answers there",
+			countedSet(sample(40, "outcome=ok"), sample(4, "outcome=ok", "vantage=eu", "model=n"),
+				sample(1, "outcome=ok", "target=b", "vantage=eu")),
+			[]string{
+				"a (model m, prompt cold, no vantage): 40 + 0", "a (model n, prompt cold, vantage eu): 4 + 0", "b: 1 + 0",
+			},
 		},
 		{
 			"one model has none",

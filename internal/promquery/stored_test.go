@@ -80,7 +80,7 @@ func sample(value float64, labels ...string) *model.Sample {
 }
 
 // counted is how queries for requests by outcome begin.
-const counted = "sum by (target, model, prompt, outcome) (increase(llm_probe_probes_total{"
+const counted = "sum by (target, model, prompt, vantage, outcome) (increase(llm_probe_probes_total{"
 
 // TestQueries holds the texts of the queries. What Prometheus makes of them is tested with a real one.
 func TestQueries(t *testing.T) {
@@ -91,6 +91,6 @@ func TestQueries(t *testing.T) {
 	r.readLatency(t.Context(), found, ttft)
 	r.readPresence(t.Context(), found)
 	r.readObjectives(t.Context(), found)
-	r.means(t.Context(), &record{series: series{"b.c", "m", "cold"}, span: sixHours}, ttft, 20)
+	r.means(t.Context(), &record{series: series{"b.c", "m", "cold", "eu-1"}, span: sixHours}, ttft, 20)
 	golden.Equal(t, "testdata/queries.txt", strings.Join(s.asked, "\n\n")+"\n")
 }

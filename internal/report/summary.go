@@ -16,6 +16,9 @@ type Summary struct {
 	Model  string `json:"model"` // that answered; empty if unknown
 	URL    string `json:"url"`   // of the target, without credentials; empty if unknown
 
+	// Vantage is where the probers stood whose data was stored; empty if they did not say, or if the data was not stored.
+	Vantage string `json:"vantage,omitzero"`
+
 	// Load is how the target was asked, in words: "32 at once", "0.1 QPS". It is empty if the data was stored.
 	Load         string `json:"load"`
 	PromptTokens int    `json:"prompt_tokens,omitzero"` // that were asked for; 0 if prompts differ, or if unknown
