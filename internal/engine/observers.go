@@ -40,8 +40,9 @@ type Observers struct {
 // NewObservers returns observers of no target. Invalid settings of the OTLP export are an error, except for a sidecar,
 // which goes on without the export.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
+	links := status.Links{External: c.ExternalURL, Grafana: c.GrafanaURL}
 	o := &Observers{
-		Board:     status.NewBoard(time.Now(), build.Version, status.Links{External: c.ExternalURL, Grafana: c.GrafanaURL}),
+		Board:     status.NewBoard(time.Now(), build.Version, c.Vantage, links),
 		log:       log,
 		described: map[string]description{},
 	}

@@ -22,6 +22,7 @@ import (
 type Board struct {
 	started  time.Time
 	version  string
+	vantage  string
 	links    Links
 	ready    atomic.Bool
 	rejected atomic.Pointer[Rejection] // nil if the present configuration is valid
@@ -30,9 +31,10 @@ type Board struct {
 	histories []*history // in the order in which their targets were first set
 }
 
-// NewBoard returns a board without targets that is not ready yet. The page shows version and the time since started.
-func NewBoard(started time.Time, version string, links Links) *Board {
-	return &Board{started: started, version: version, links: links}
+// NewBoard returns a board without targets that is not ready yet. The page shows version, the time since started, and
+// the vantage: where the prober stands, empty if nobody said.
+func NewBoard(started time.Time, version, vantage string, links Links) *Board {
+	return &Board{started: started, version: version, vantage: vantage, links: links}
 }
 
 // Set adds a target. If its name is known, Set replaces its description and keeps its results.

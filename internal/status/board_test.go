@@ -59,7 +59,7 @@ func broken(target string, o probe.Outcome, text string) *probe.Result {
 }
 
 func newTestBoard(targets ...string) *Board {
-	b := NewBoard(time.Now(), "v1", Links{})
+	b := NewBoard(time.Now(), "v1", "", Links{})
 	for _, name := range targets {
 		b.Set(probe.Description{Name: name, Interval: 10 * time.Second})
 	}

@@ -77,6 +77,7 @@ type section struct {
 // A page is what the page shows.
 type page struct {
 	Version   string
+	Vantage   string // empty if nobody said where the prober stands
 	Started   time.Time
 	Ready     bool
 	Rejected  *Rejection // nil if the configuration is valid
@@ -128,7 +129,7 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 func (b *Board) page(s selection) *page {
 	views := b.views()
 	p := &page{
-		Version: b.version, Started: b.started, Ready: b.ready.Load(), Rejected: b.rejected.Load(),
+		Version: b.version, Vantage: b.vantage, Started: b.started, Ready: b.ready.Load(), Rejected: b.rejected.Load(),
 		Selection: s, All: len(views),
 	}
 	if p.IsLarge() {

@@ -18,7 +18,7 @@ import (
 // everyState returns a board with a target in each state; two are of one group.
 func everyState() *Board {
 	began := time.Now()
-	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3", Links{
+	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3", "eu-1", Links{
 		External: "https://prober.example.com", Grafana: "https://grafana.example.com",
 	})
 	b.SetReady(true)
@@ -165,7 +165,7 @@ func TestTargets(t *testing.T) {
 
 func TestPageEscapesHostileText(t *testing.T) {
 	const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
-	b := NewBoard(time.Now(), hostile, Links{})
+	b := NewBoard(time.Now(), hostile, hostile, Links{})
 	b.Set(probe.Description{
 		Name: hostile, Group: hostile, Model: hostile, API: hostile, URL: "javascript:" + hostile, Prompt: hostile,
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},

@@ -17,7 +17,7 @@ import (
 // fleet returns a board with more targets than fit as cards, of two teams and of one group. They are added in an order
 // that no column gives.
 func fleet() *Board {
-	b := NewBoard(time.Now(), "v1", Links{Grafana: "https://grafana.example.com/ops"})
+	b := NewBoard(time.Now(), "v1", "", Links{Grafana: "https://grafana.example.com/ops"})
 	set := func(name, group, team string, objectives ...probe.Objective) {
 		b.Set(probe.Description{
 			Name: name, Group: group, URL: "http://" + name + ":8000", Model: "llama", Prompt: "cold",
@@ -142,7 +142,7 @@ func TestLinksKeepTheSelection(t *testing.T) {
 // TestLinks holds the addresses of a target elsewhere, in JSON and on the page, with what must be escaped.
 func TestLinks(t *testing.T) {
 	const name = "a&b c"
-	b := NewBoard(time.Now(), "v1", Links{External: "https://ops.example.com/prober", Grafana: "https://grafana.example.com"})
+	b := NewBoard(time.Now(), "v1", "", Links{External: "https://ops.example.com/prober", Grafana: "https://grafana.example.com"})
 	b.Set(probe.Description{Name: name, Prompt: "cold"})
 	b.Record(broken(name, probe.Stalled, "stalled"))
 	text := func(s *string) string {

@@ -18,9 +18,10 @@ func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("GET /-/ready", withHeaders(b.serveReady))
 }
 
-// serveTargets serves all targets as JSON.
+// serveTargets serves all targets as JSON, and where the prober stands: null if nobody said.
 func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
+	data := map[string]any{"vantage": orNull(b.vantage), "targets": b.views()}
+	answer(w, http.StatusOK, map[string]any{"status": "success", "data": data})
 }
 
 // serveHealthy answers 200: that it answers at all shows that the process serves HTTP.
