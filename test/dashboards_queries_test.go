@@ -118,8 +118,8 @@ func everything(window, shown string) map[string]string {
 func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	t.Helper()
 	metrics, labels = map[string]bool{}, map[string]bool{}
-	for _, name := range strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds go_goroutines " +
-		"process_resident_memory_bytes process_open_fds process_max_fds process_cpu_seconds_total") {
+	for _, name := range strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds " +
+		"process_resident_memory_bytes process_cpu_seconds_total") {
 		metrics[name] = true
 	}
 	for name := range strings.FieldsSeq("__name__ job instance target model prompt group objective signal " +

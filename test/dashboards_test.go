@@ -36,9 +36,6 @@ var silent = []struct {
 	{"target", "Ratio to the same hour", "", "", "needs five days"},
 	{"target", "z-score of the ratio", "", "", "needs ten days"},
 	{"target", "Baseline samples", "", "", "needs five days"},
-	{"target", "Chunk gaps of 0", "A", classic, "classic buckets have no zero bucket: query B"},
-	{"target", "Chunk gaps of 0", "B", native, "there are no classic buckets: query A"},
-	{"target", "Chunk gaps of 0", "B", sent, "there are no classic buckets: query A"},
 	{"compare", "TTFT p50, now and a week before", "B", "", "no data from a week ago"},
 	{"compare", "TTFT p50, now and a week before", "D", "", "no data from a week ago"},
 	{"compare", "TPOT p50, now and a week before", "B", "", "no data from a week ago"},
@@ -53,8 +50,6 @@ var silent = []struct {
 	{"instrument", "Scrape duration", "", sent, "there is no scrape"},
 	{"instrument", "CPU", "", sent, "process metrics are on /metrics only"},
 	{"instrument", "Memory", "", sent, "process metrics are on /metrics only"},
-	{"instrument", "Goroutines", "", sent, "Go metrics are on /metrics only"},
-	{"instrument", "Open files", "", sent, "process metrics are on /metrics only"},
 }
 
 // reason says why a query finds nothing in a mode; empty if it has to find
