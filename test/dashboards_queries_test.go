@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
 )
@@ -107,7 +109,7 @@ func fill(expr string, values map[string]string) string {
 // everything returns the choice of variables that leaves nothing out.
 func everything(window, shown string) map[string]string {
 	return map[string]string{
-		"job": ".*", "instance": ".*", "target": ".*", "model": ".*", "prompt": ".*", "group": ".*",
+		"job": ".*", "instance": ".*", "target": ".*", "model": ".*", "prompt": ".*", "vantage": ".*", "group": ".*",
 		"a": "a", "b": "b", "min_probes": "1", "prober": "http://localhost:9464",
 		"window": window, "__rate_interval": window, "__range": shown,
 	}
@@ -122,7 +124,7 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 		"process_resident_memory_bytes process_cpu_seconds_total") {
 		metrics[name] = true
 	}
-	for name := range strings.FieldsSeq("__name__ job instance target model prompt group objective signal " +
+	for name := range strings.FieldsSeq("__name__ job instance target model prompt vantage group objective signal " +
 		"severity alertname alertstate le") {
 		labels[name] = true
 	}
@@ -199,6 +201,42 @@ func TestDashboardsAskForWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestVantagesAreNotMixed holds that what is told apart by target or prompt is also told apart by vantage, and that it is
+// of the chosen vantages where there is a choice. Not so alerts about a target as a whole, and rejected targets, which
+// are not probed.
+func TestVantagesAreNotMixed(t *testing.T) {
+	for _, q := range dashboardQueries(t) {
+		if q.panel == "variable" || strings.Contains(q.expr, "llm_prober_target_rejected") {
+			continue
+		}
+		expr, err := parser.NewParser(parser.Options{}).ParseExpr(fill(q.expr, everything("30m", "1h")))
+		must(t, err)
+		isApart := func(labels []string) bool {
+			isAbout := slices.Contains(labels, "target") || slices.Contains(labels, "prompt")
+			return !isAbout || slices.Contains(labels, "vantage")
+		}
+		parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+			switch n := node.(type) {
+			case *parser.VectorSelector:
+				isChosen := slices.ContainsFunc(n.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "vantage" })
+				if strings.HasPrefix(n.Name, "llm_probe_") && !isChosen && strings.Contains(q.expr, "$vantage") {
+					t.Errorf("%s: %s is taken from all vantages:\n%s", q, n.Name, q.expr)
+				}
+			case *parser.AggregateExpr:
+				if !n.Without && !isApart(n.Grouping) {
+					t.Errorf("%s mixes vantages by (%s):\n%s", q, strings.Join(n.Grouping, ", "), q.expr)
+				}
+			case *parser.BinaryExpr:
+				isOfAlerts := strings.Contains(n.RHS.String(), `ALERTS{`) && strings.Contains(n.RHS.String(), `prompt=""`)
+				if n.VectorMatching != nil && n.VectorMatching.On && !isApart(n.VectorMatching.MatchingLabels) && !isOfAlerts {
+					t.Errorf("%s mixes vantages on (%s):\n%s", q, strings.Join(n.VectorMatching.MatchingLabels, ", "), q.expr)
+				}
+			}
+			return nil
+		})
+	}
+}
+
 // TestRulesLeadToDashboards holds that the dashboards that alerts link to are there, with
 // the variables that the links set.
 func TestRulesLeadToDashboards(t *testing.T) {
@@ -221,7 +259,8 @@ func TestRulesLeadToDashboards(t *testing.T) {
 
 // TestTargetsTable holds the state, the last outcome and the page of each target on Overview: the highest severity of its
 // alerts, the outcome that was counted last, and the external URL of one of its probers. "failing" failed by timeouts
-// first, and by connect since; "fine" failed before it succeeded, and its prober has no external URL.
+// first, and by connect since, and an alert is about it as a whole; "fine" failed before it succeeded, is down from another
+// vantage, and its prober has no external URL.
 func TestTargetsTable(t *testing.T) {
 	t.Parallel()
 	var all inputSeries
@@ -238,10 +277,11 @@ func TestTargetsTable(t *testing.T) {
 	const url = "https://prober.example.com"
 	all.add(`llm_probe_target_info{job="prober",instance="q:9464",target="failing",model="llama",prompt="cold",`+
 		`external_url="`+url+`"}`, "1x120")
-	for alert, severity := range map[string]string{"ProberTargetDown": "critical", "ProberErrorBudgetBurn": "warning"} {
-		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",prompt="cold"}`,
-			alert, severity), "1x120")
-	}
+	all.add(`ALERTS{alertname="ProberTargetDown",alertstate="firing",severity="critical",target="failing"}`, "1x120")
+	all.add(`ALERTS{alertname="ProberErrorBudgetBurn",alertstate="firing",severity="warning",target="failing",prompt="cold"}`,
+		"1x120")
+	all.add(`ALERTS{alertname="ProberTargetDownFromVantage",alertstate="firing",severity="warning",target="fine",`+
+		`prompt="cold",vantage="eu"}`, "1x120")
 	var expected []any
 	for _, q := range dashboardQueries(t) {
 		query := "(" + fill(q.expr, everything("30m", "1h")) + ")"

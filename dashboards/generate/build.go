@@ -53,7 +53,7 @@ func (b *builder) build(name string) object {
 	var annotations, variables, panels []object
 	for _, a := range b.Annotations {
 		b.where = fmt.Sprintf("annotation %v", a["name"])
-		expr := b.text(scope{forms: b.Forms}, fmt.Sprint(a["expr"]), b.Targets)
+		expr := b.text(scope{forms: b.Forms}, fmt.Sprint(a["expr"]), b.Alerts)
 		annotations = append(annotations, merge(a, object{"datasource": b.Datasource, "expr": expr}))
 	}
 	for _, name := range b.dashboard.Variables {

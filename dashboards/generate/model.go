@@ -22,7 +22,7 @@ type looks struct{ Panel, Query object }
 type dashboard struct {
 	Title, Description string
 	Matchers           string              // of every selector
-	Targets            string              // regular expression of the targets whose alerts are shown
+	Alerts             string              // matchers of the alerts that are shown
 	Variables          []string            // names of variables, in Define or in common.yaml
 	Define             map[string]variable // variables that only this dashboard has
 	Rows               []row
