@@ -2,7 +2,6 @@ package test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
-	"go.yaml.in/yaml/v3"
 )
 
 // A dashboardQuery is one query of a dashboard, as it stands in the JSON.
@@ -121,7 +119,7 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	t.Helper()
 	metrics, labels = map[string]bool{}, map[string]bool{}
 	for _, name := range strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds " +
-		"process_resident_memory_bytes process_cpu_seconds_total") {
+		"process_resident_memory_bytes process_cpu_seconds_total llm_probe_enabled") {
 		metrics[name] = true
 	}
 	for name := range strings.FieldsSeq("__name__ job instance target model prompt vantage group objective signal " +
@@ -254,87 +252,5 @@ func TestRulesLeadToDashboards(t *testing.T) {
 				t.Errorf("%s: the dashboard has no variable %s", link[0], v[1])
 			}
 		}
-	}
-}
-
-// TestTargetsTable holds the state, the last outcome and the page of each target on Overview: the highest severity of its
-// alerts, the outcome that was counted last, and the external URL of one of its probers. "failing" failed by timeouts
-// first, and by connect since, and an alert is about it as a whole; "fine" failed before it succeeded, is down from another
-// vantage, and its prober has no external URL.
-func TestTargetsTable(t *testing.T) {
-	t.Parallel()
-	var all inputSeries
-	for target, success := range map[string]string{"fine": "7195", "failing": "3600"} {
-		labels := fmt.Sprintf(`{job="prober",instance="p:9464",target=%q,model="llama",prompt="cold"`, target)
-		all.add("llm_probe_target_info"+labels+"}", "1x120")
-		all.add("llm_probe_last_probe_timestamp_seconds"+labels+"}", "7195x120")
-		all.add("llm_probe_last_success_timestamp_seconds"+labels+"}", success+"x120")
-		all.add("llm_probe_probes_total"+labels+`,outcome="ok"}`, "0+6x120")
-		all.add("llm_probe_probes_total"+labels+`,outcome="timeout"}`, "0x100 5x20")
-		all.add("llm_probe_probes_total"+labels+`,outcome="connect"}`, "0x110 1x10")
-		all.add(fmt.Sprintf(`target:llm_probe_silence_seconds:limit{target=%q,prompt="cold"}`, target), "60x120")
-	}
-	const url = "https://prober.example.com"
-	all.add(`llm_probe_target_info{job="prober",instance="q:9464",target="failing",model="llama",prompt="cold",`+
-		`external_url="`+url+`"}`, "1x120")
-	all.add(`ALERTS{alertname="ProberTargetDown",alertstate="firing",severity="critical",target="failing"}`, "1x120")
-	all.add(`ALERTS{alertname="ProberErrorBudgetBurn",alertstate="firing",severity="warning",target="failing",prompt="cold"}`,
-		"1x120")
-	all.add(`ALERTS{alertname="ProberTargetDownFromVantage",alertstate="firing",severity="warning",target="fine",`+
-		`prompt="cold",vantage="eu"}`, "1x120")
-	var expected []any
-	for _, q := range dashboardQueries(t) {
-		query := "(" + fill(q.expr, everything("30m", "1h")) + ")"
-		switch q.panel + q.ref {
-		case "TargetsA":
-			for target, state := range map[string]int{"fine": 0, "failing": 2} {
-				expected = append(expected, expectValue(fmt.Sprintf(
-					"sum(%s and on (target) llm_probe_target_info{target=%q})", query, target), state))
-			}
-		case "TargetsB":
-			for target, outcome := range map[string]string{"fine": "ok", "failing": "connect"} {
-				expected = append(expected, expectValue(fmt.Sprintf(
-					"count(%s and on (target, outcome) llm_probe_probes_total{target=%q,outcome=%q})",
-					query, target, outcome), 1))
-			}
-			expected = append(expected, expectValue("count"+query, 2))
-		case "TargetsH":
-			for target, page := range map[string]string{"fine": everything("", "")["prober"], "failing": url} {
-				row := fmt.Sprintf(`label_replace(label_replace(vector(1), "target", %q, "", ""), "external_url", %q, "", "")`,
-					target, page)
-				expected = append(expected, expectValue("count("+query+" and on (target, external_url) "+row+")", 1))
-			}
-			expected = append(expected, expectValue("count"+query, 2))
-		}
-	}
-	if len(expected) != 8 {
-		t.Fatalf("%d expectations: the test does not see the table", len(expected))
-	}
-	checkQueries(t, all, expected)
-}
-
-// inputSeries are series that promtool makes up for a test.
-type inputSeries []any
-
-func (all *inputSeries) add(name, values string) {
-	*all = append(*all, map[string]any{"series": name, "values": values})
-}
-
-// expectValue returns a test of promtool: an expression has one value after two hours.
-func expectValue(expr string, value any) any {
-	sample := map[string]any{"labels": "{}", "value": value}
-	return map[string]any{"expr": expr, "eval_time": "2h", "exp_samples": []any{sample}}
-}
-
-// checkQueries has promtool evaluate expressions on series, which are a minute apart.
-func checkQueries(t *testing.T, all inputSeries, expected []any) {
-	t.Helper()
-	test := map[string]any{"interval": "1m", "input_series": all, "promql_expr_test": expected}
-	file, err := yaml.Marshal(map[string]any{"tests": []any{test}})
-	must(t, err)
-	path := filepath.Join(t.TempDir(), "test.yaml")
-	write(t, path, string(file))
-	if output, ok := promtool(t, "", "test", "rules", path); !ok {
-		t.Error(output)
 	}
 }

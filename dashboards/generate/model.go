@@ -16,7 +16,10 @@ type common struct {
 }
 
 // looks are what all panels of a type, and their queries, have in common.
-type looks struct{ Panel, Query object }
+type looks struct {
+	Panel, Query object
+	Mappings     []object // texts shown for values
+}
 
 // A dashboard is one of the other files.
 type dashboard struct {
@@ -64,7 +67,7 @@ type panel struct {
 	By, Legend         string              // the labels that queries are grouped by; the text for each series
 	Metric             string              // named at the end of the description; the first that is queried if empty
 	Each               []map[string]string // makes a panel for each of these; its texts use the words as <<.word>>
-	Mappings           []object            // texts shown for values, in Grafana's own JSON
+	Mappings           []object            // more texts shown for values, in Grafana's own JSON
 	Columns            []string            // of a table: the first ones, labels or columns of queries
 	Expr               string
 	Queries            []query

@@ -50,7 +50,7 @@ func (b *builder) fieldDefaults(p panel, look looks) object {
 	}
 	if p.Style.Type != "heatmap" {
 		noNumber := object{"match": "null+nan", "result": object{"index": 99, "text": p.Style.Empty}}
-		defaults["mappings"] = append([]object{{"type": "special", "options": noNumber}}, p.Mappings...)
+		defaults["mappings"] = slices.Concat([]object{{"type": "special", "options": noNumber}}, look.Mappings, p.Mappings)
 	}
 	if p.Style.Unit == "short" {
 		defaults["decimals"] = 0 // increase() interpolates
