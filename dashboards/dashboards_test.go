@@ -30,9 +30,20 @@ type panel struct {
 	Panels                   []panel
 	Targets                  []struct{ Expr string }
 	FieldConfig              struct {
-		Defaults struct{ Unit, NoValue string }
+		Defaults struct {
+			Unit, NoValue string
+			Thresholds    thresholds
+		}
+		Overrides []struct {
+			Properties []struct {
+				ID    string
+				Value json.RawMessage
+			}
+		}
 	}
 }
+
+type thresholds struct{ Steps []struct{ Color string } }
 
 // read decodes a dashboard.
 func read(t *testing.T, d Dashboard) dashboard {
@@ -109,6 +120,67 @@ func TestPanels(t *testing.T) {
 			}
 			if strings.Contains(queries.String(), "$__rate_interval") != (p.Type == "heatmap") {
 				t.Errorf("%s: $__rate_interval is for heatmaps, and for nothing else:\n%s", where, queries.String())
+			}
+		}
+	}
+}
+
+// TestObjectivesStandBesideRefusals holds that whoever sees how an objective is met sees the share of refused probes in
+// the same row, and no green: refusals are no events of an objective, which is met while nobody gets an answer.
+func TestObjectivesStandBesideRefusals(t *testing.T) {
+	rows := 0
+	for _, d := range All() {
+		row, objectives, refusals := "", 0, 0
+		check := func() {
+			if objectives > 0 && refusals == 0 {
+				t.Errorf("%s: the row %q shows objectives, but not refused probes", d.Name, row)
+			}
+			rows += min(objectives, 1)
+			objectives, refusals = 0, 0
+		}
+		for _, p := range read(t, d).Panels {
+			if p.Type == "row" {
+				check()
+				row = p.Title
+			}
+			for _, p := range append([]panel{p}, p.Panels...) {
+				for _, q := range p.Targets {
+					if strings.Contains(q.Expr, `outcome=~"unauthorized|rate_limited|filtered"}[`) {
+						refusals++
+					}
+					if strings.Contains(q.Expr, "_objective_") && p.Type != "state-timeline" {
+						objectives++
+						checkNoGreen(t, d.Name, p)
+					}
+				}
+			}
+		}
+		check()
+	}
+	if rows < 3 {
+		t.Errorf("%d rows with objectives: the test does not see them", rows)
+	}
+}
+
+// checkNoGreen holds that no value of a panel turns green.
+func checkNoGreen(t *testing.T, name string, p panel) {
+	t.Helper()
+	all := []thresholds{p.FieldConfig.Defaults.Thresholds}
+	for _, o := range p.FieldConfig.Overrides {
+		for _, property := range o.Properties {
+			if property.ID == "thresholds" {
+				var own thresholds
+				if err := json.Unmarshal(property.Value, &own); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, own)
+			}
+		}
+	}
+	for _, one := range all {
+		for _, step := range one.Steps {
+			if step.Color == "green" {
+				t.Errorf("%s / %s: an objective is green", name, p.Title)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func TestTargetsTable(t *testing.T) {
 					query, target, outcome), 1))
 			}
 			expected = append(expected, expectValue("count"+query, 2))
-		case "TargetsI":
+		case "TargetsJ":
 			for target, page := range map[string]string{"fine": everything("", "")["prober"], "failing": url} {
 				row := fmt.Sprintf(`label_replace(label_replace(vector(1), "target", %q, "", ""), "external_url", %q, "", "")`,
 					target, page)
