@@ -77,7 +77,7 @@ workflows: ## the workflows of GitHub, checked
 	$(call tool,workflows,actionlint) -shellcheck= -pyflakes=
 
 # What tests run that is not ours, each built from its own pinned module: a simulator of vLLM, Prometheus and its promtool, an
-# OpenTelemetry Collector.
+# OpenTelemetry Collector, Sloth.
 LLMD := $(CACHE)/llm-d-inference-sim-$(shell cksum test/llmd/go.sum | cut -d' ' -f1)
 $(LLMD):
 	cd test/llmd && $(COMPILE) -o $@ github.com/llm-d/llm-d-inference-sim/cmd/llm-d-inference-sim
@@ -91,6 +91,10 @@ $(PROMETHEUS) $(PROMTOOL): $(CACHE)/%-$(PROMETHEUS_VERSION):
 OTELCOL := $(CACHE)/otelcol-$(shell cat test/otelcol/main.go test/otelcol/go.sum | cksum | cut -d' ' -f1)
 $(OTELCOL):
 	cd test/otelcol && $(COMPILE) -buildvcs=false -o $@ .
+
+SLOTH := $(CACHE)/sloth-$(shell cat test/sloth/main.go test/sloth/go.sum | cksum | cut -d' ' -f1)
+$(SLOTH):
+	cd test/sloth && $(COMPILE) -buildvcs=false -o $@ .
 
 # Kubernetes and Helm for the chart, in one program with a name for each of its parts; Helm by itself as well. Most of it is
 # compiled for nobody else: without inlining and debugging data that takes half as long.
@@ -136,8 +140,9 @@ e2e: export LLMD_BINARY := $(LLMD)
 e2e: export PROMETHEUS_BINARY := $(PROMETHEUS)
 e2e: export PROMTOOL_BINARY := $(PROMTOOL)
 e2e: export OTELCOL_BINARY := $(OTELCOL)
+e2e: export SLOTH_BINARY := $(SLOTH)
 e2e: export HELM_BINARY := $(HELM)
-e2e: programs build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
+e2e: programs build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(SLOTH) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
 	cd test/accuracy && $(call tested,-count=1 .)
 	cd test && $(call tested,-count=1 ./chart)
 	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 . ./history)
