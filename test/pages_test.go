@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/alertmanager/config"
 )
 
 // TestPagesShowPromQLThatPrometheusReads hands every expression that a page or a runbook offers to paste to promtool,
@@ -40,6 +42,22 @@ func TestPagesShowPromQLThatPrometheusReads(t *testing.T) {
 	if output, ok := promtool(t, "", "check", "rules", "--lint=none", file); !ok {
 		t.Errorf("%s\nof\n%s", output, rules.String())
 	}
+}
+
+// TestPagesShowConfigurationsThatLoad gives Prometheus and Alertmanager what pages offer to paste into their configurations.
+func TestPagesShowConfigurationsThatLoad(t *testing.T) {
+	t.Parallel()
+	for i := range 2 { // a pair of Prometheus, and remote write
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "prober.yaml"), printAlerts(t))
+		write(t, filepath.Join(dir, "prometheus.yml"), page(t, "probers.md", i, nil))
+		if said, ok := promtool(t, "", "check", "config", "--lint=none", filepath.Join(dir, "prometheus.yml")); !ok {
+			t.Errorf("probers.md: %s", said)
+		}
+	}
+	_, err := config.Load(page(t, "silences.md", 0, nil))
+	must(t, err)
+	checkRules(t, page(t, "silences.md", 1, nil))
 }
 
 // pagesOf returns the pages and runbooks, by path.
