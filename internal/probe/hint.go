@@ -83,7 +83,7 @@ var hints = []hint{
 	{TLS, failedAs[x509.HostnameError](nil),
 		"the server's certificate is for other names: use one of them in the URL, or in PROBER_TARGETS_n_TLS_SERVER_NAME " +
 			"(--tls-server-name)"},
-	{TLS, failedAs(func(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }),
+	{TLS, failedAs(hasExpired),
 		"the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"},
 	{TLS, failedAs[tls.RecordHeaderError](nil),
 		"the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"},

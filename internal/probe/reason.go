@@ -1,16 +1,22 @@
 package probe
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The reasons of failures that are known for certain: the error of a result wraps at most one of them, and its hint
-// follows it.
+// The reasons of failures that neither the outcome nor the status tells: the error of a result wraps at most one of
+// them, and its hint follows it.
 var (
 	ErrUnlimited  = errors.New("the server ignores the limit of an answer's length")
 	ErrPieces     = errors.New("the server generates long answers in whole pieces")
@@ -43,7 +49,16 @@ var (
 	ErrCoding        = errors.New("the answer's content coding cannot be read")
 	ErrNoAnswer      = errors.New("no answer began")
 	ErrNoPlainAnswer = errors.New("no answer began to a request without TLS")
+
+	ErrNoSuchName    = errors.New("no resolver knows the name")
+	ErrSlowLookup    = errors.New("the name was not resolved in time")
+	ErrSlowConnect   = errors.New("no connection was made in time")
+	ErrSlowHandshake = errors.New("the TLS handshake did not end in time")
+	ErrSlowRequest   = errors.New("the request was not sent in time")
 )
+
+// ErrElsewhere is a redirect to another host, which is mostly that of a login page.
+var ErrElsewhere = fmt.Errorf("redirected to another host: %w", ErrLogin)
 
 // A reasoned error has a text that may be fit for people where that of its cause is not, and the reason of that.
 type reasoned struct {
@@ -71,61 +86,155 @@ func withText(err error, text string) error {
 	return reasoned{text, reasons[i].reason}
 }
 
-// A namedReason is a reason with its name as a label value.
+// A namedReason is a reason with its name as a label value: words that an alert shows with blanks between them.
 type namedReason struct {
 	reason error
-	name   string
+	name   string // empty: one of [causes]
 }
 
-// reasons are all reasons. The list is only read.
+// reasons are the reasons that an error can wrap; the first counts. The list is only read.
 var reasons = []namedReason{
-	{ErrUnlimited, "unlimited"},
-	{ErrPieces, "pieces"},
-	{ErrTooLong, "too_long"},
-	{ErrNoTemplate, "no_template"},
-	{ErrNoModel, "no_model"},
+	{ErrUnlimited, "answer_beyond_limit"},
+	{ErrPieces, "answer_in_pieces"},
+	{ErrTooLong, "longer_than_context"},
+	{ErrNoTemplate, "no_chat_template"},
+	{ErrNoModel, "no_model_loaded"},
 	{ErrModelGone, "model_gone"},
-	{ErrWrongModel, "wrong_model"},
-	{ErrWantsHeader, "wants_header"},
-	{ErrLongHeader, "long_header"},
-	{ErrNoCredit, "no_credit"},
-	{ErrNoBackend, "no_backend"},
-	{ErrLoading, "loading"},
-	{ErrGateway, "gateway"},
-	{ErrSpeaksTLS, "speaks_tls"},
-	{ErrWantsCert, "wants_cert"},
-	{ErrListedModel, "listed_model"},
-	{ErrNothing, "nothing"},
-	{ErrNoFinish, "no_finish"},
-	{ErrStuck, "stuck"},
-	{ErrEndedEarly, "ended_early"},
-	{ErrProxy, "proxy"},
-	{ErrProxyKey, "proxy_key"},
-	{ErrLogin, "login"},
+	{ErrWrongModel, "model_not_found"},
+	{ErrWantsHeader, "header_missing"},
+	{ErrLongHeader, "header_too_long"},
+	{ErrNoCredit, "no_quota_or_credit_left"},
+	{ErrNoBackend, "no_backend_left"},
+	{ErrLoading, "model_still_loading"},
+	{ErrGateway, ""},
+	{ErrSpeaksTLS, "port_speaks_tls"},
+	{ErrWantsCert, "client_certificate_missing"},
+	{ErrListedModel, "listed_model_not_served"},
+	{ErrNothing, "empty_stream"},
+	{ErrNoFinish, "no_finish_reason"},
+	{ErrStuck, "http_client_stuck"},
+	{ErrEndedEarly, "answer_ended_early"},
+	{ErrProxy, "proxy_failed"},
+	{ErrProxyKey, "proxy_wants_credentials"},
+	{ErrElsewhere, "redirected_to_another_host"}, // before what it wraps
+	{ErrLogin, "redirected_to_login"},
 	{ErrInvalidHTTP, "invalid_http"},
-	{ErrHTTPVersion, "http_version"},
-	{ErrRefusedStream, "refused_stream"},
-	{ErrCoding, "coding"},
-	{ErrNoAnswer, "no_answer"},
-	{ErrNoPlainAnswer, "no_plain_answer"},
+	{ErrHTTPVersion, "wrong_http_version"},
+	{ErrRefusedStream, "stream_refused"},
+	{ErrCoding, "unreadable_compression"},
+	{ErrNoAnswer, "closed_before_answer"},
+	{ErrNoPlainAnswer, "closed_before_answer"},
+	{ErrNoSuchName, "host_name_not_found"},
+	{ErrSlowLookup, "name_lookup_timeout"},
+	{ErrSlowConnect, "connect_timeout"},
+	{ErrSlowHandshake, "tls_handshake_timeout"},
+	{ErrSlowRequest, "request_not_sent_in_time"},
 }
 
-// Reasons returns the names of all reasons that a failure may have, without the empty one.
-func Reasons() []string {
-	var names []string
+// A cause is the reason of results of an outcome, and of those only where it fits; nil: all.
+type cause struct {
+	outcome Outcome
+	fits    func(*Result) bool
+	name    string
+}
+
+// causes tell the reason of failures whose errors wrap none of [reasons] with a name. Each outcome that is a failure
+// has one for all its results; the first that fits counts. The list is only read.
+var causes = []cause{
+	{DNS, nil, "name_lookup_failed"},
+
+	{Connect, failedFor(syscall.ECONNREFUSED), "connection_refused"},
+	{Connect, failedFor(syscall.EHOSTUNREACH, syscall.ENETUNREACH), "host_unreachable"},
+	{Connect, failedFor(syscall.ECONNRESET, syscall.EPIPE), "connection_reset"},
+	{Connect, failedAs(net.Error.Timeout), "connect_timeout"},
+	{Connect, nil, "connection_failed"},
+
+	{TLS, failedAs(isEarly), "certificate_not_yet_valid"},
+	{TLS, failedAs(hasExpired), "certificate_expired"},
+	{TLS, failedAs[x509.UnknownAuthorityError](nil), "unknown_certificate_authority"},
+	{TLS, failedAs[x509.HostnameError](nil), "certificate_for_another_name"},
+	{TLS, failedAs[*tls.CertificateVerificationError](nil), "certificate_invalid"},
+	{TLS, failedAs[tls.RecordHeaderError](nil), "port_without_tls"},
+	{TLS, says(regexp.MustCompile(`tls: certificate required`)), "client_certificate_missing"},
+	{TLS, nil, "tls_handshake_failed"},
+
+	{Timeout, undiscovered(true), "no_answer_in_time"},
+	{Timeout, func(r *Result) bool { return len(r.Tokens) > 0 }, "stream_too_slow"},
+	{Timeout, func(r *Result) bool { return r.Status > 0 }, "no_token_in_time"},
+	{Timeout, nil, "no_answer_in_time"},
+	{Stalled, nil, "stream_stalled"},
+
+	{Unauthorized, withStatus(http.StatusForbidden), "access_denied"},
+	{Unauthorized, withCredentials(CredentialsNone), "key_missing"},
+	{Unauthorized, nil, "key_rejected"},
+	{RateLimited, failedFor(ErrGateway), "rate_limit_of_gateway"},
+	{RateLimited, says(regexp.MustCompile(`(?i)quota|usage.?limit|\bper.?day\b|\bdaily\b`)), "quota_exhausted"},
+	{RateLimited, nil, "rate_limit_reached"},
+	{Filtered, nil, "content_filter"},
+
+	{Overloaded, failedFor(ErrGateway), "answered_by_gateway"},
+	{Overloaded, nil, "server_overloaded"},
+
+	{Rejected, withStatus(http.StatusNotFound), "model_or_path_not_found"},
+	{Rejected, withStatus(http.StatusMethodNotAllowed), "method_not_allowed"},
+	{Rejected, withStatus(http.StatusRequestEntityTooLarge), "request_too_large"},
+	{Rejected, func(r *Result) bool { return r.Status/100 == 3 }, "redirected"},
+	{Rejected, undiscovered(false), "no_list_of_models"},
+	{Rejected, nil, "request_rejected"},
+
+	{ServerError, withStatus(http.StatusGatewayTimeout, 524), "gateway_timeout"},
+	{ServerError, withStatus(525, 526), "gateway_got_no_tls"}, // Cloudflare's
+	{ServerError, failedFor(ErrGateway), "gateway_got_no_answer"},
+	{ServerError, withStatus(http.StatusBadGateway), "gateway_got_no_answer"},
+	{ServerError, withStatus(http.StatusRequestTimeout), "server_gave_up_waiting"},
+	{ServerError, func(r *Result) bool { return r.Status/100 == 2 }, "error_in_answer"},
+	{ServerError, nil, "internal_error"},
+
+	{Truncated, nil, "stream_broken_off"},
+	{Malformed, nil, "unreadable_data"},
+	{NotStreamed, nil, "not_a_stream"},
+	{Empty, nil, "no_tokens"},
+	{WrongLength, nil, "prompt_or_answer_cut"},
+	{WrongAnswer, nil, "hidden_words_missing"},
+}
+
+// hasExpired reports whether a certificate is not valid at this time.
+func hasExpired(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }
+
+// isEarly reports whether a certificate is not valid yet. Package x509 says that only in words.
+func isEarly(err x509.CertificateInvalidError) bool {
+	return hasExpired(err) && strings.Contains(err.Detail, " is before ")
+}
+
+// says fits results whose error has these words.
+func says(words *regexp.Regexp) func(*Result) bool {
+	return func(r *Result) bool { return r.Err != nil && words.MatchString(r.Err.Error()) }
+}
+
+// Reasons returns the names of all reasons that a failure may have.
+func Reasons() (names []string) {
 	for _, r := range reasons {
 		names = append(names, r.name)
 	}
-	return names
+	for _, c := range causes {
+		names = append(names, c.name)
+	}
+	slices.Sort(names)
+	isEmpty := func(name string) bool { return name == "" }
+	return slices.DeleteFunc(slices.Compact(names), isEmpty)
 }
 
-// Reason returns the name of the reason of a failure, one of [Reasons]; empty if it is not known for certain.
+// Reason returns the name of the reason of a failure, one of [Reasons]; empty for results that are ok or canceled.
 func (r *Result) Reason() string {
 	i := slices.IndexFunc(reasons, func(known namedReason) bool { return errors.Is(r.Err, known.reason) })
+	if i >= 0 && reasons[i].name != "" {
+		return reasons[i].name
+	}
+	i = slices.IndexFunc(causes, func(c cause) bool { return c.outcome == r.Outcome && (c.fits == nil || c.fits(r)) })
 	if i < 0 {
 		return ""
 	}
-	return reasons[i].name
+	return causes[i].name
 }
 
 // reasonIn returns why a server failed or rejected a request, by its words; nil if they do not say. A server that is

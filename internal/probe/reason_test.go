@@ -1,14 +1,22 @@
 package probe
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // TestAModelThatIsGone holds what is said of a server that has lost its model, and that it is found again when it comes
@@ -80,24 +88,146 @@ func TestAModelThatIsGone(t *testing.T) {
 	}
 }
 
-// TestReasonsAreLabelValues holds that each reason has a name of its own, which a failure keeps whatever else its error
-// says.
-func TestReasonsAreLabelValues(t *testing.T) {
-	names := map[string]bool{"": true}
-	for i, name := range Reasons() {
-		r := &Result{Err: withText(fmt.Errorf("HTTP 500: %w", reasons[i].reason), "in other words")}
-		if names[name] || r.Reason() != name || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "" {
-			t.Errorf("reason %q of %v is called %q", name, reasons[i].reason, r.Reason())
+// TestReasonsAreWords holds that each reason reads as a few words, without the abbreviations that only the code uses, and
+// that an error keeps its reason whatever else it says.
+func TestReasonsAreWords(t *testing.T) {
+	words := regexp.MustCompile(`^[a-z]+(_[a-z]+){0,4}$`)
+	abbreviation := regexp.MustCompile(`(^|_)(cert|err|conn|auth|req|resp|msg|max|len|num|ctx)(_|$)`)
+	for _, name := range Reasons() {
+		if !words.MatchString(name) || abbreviation.MatchString(name) {
+			t.Errorf("%q does not read as words", name)
 		}
-		names[name] = true
+	}
+	for _, known := range reasons {
+		for _, outcome := range []Outcome{Rejected, ServerError} {
+			r := &Result{Outcome: outcome, Err: withText(fmt.Errorf("HTTP 500: %w", known.reason), "in other words")}
+			if known.name != "" && r.Reason() != known.name || !slices.Contains(Reasons(), r.Reason()) {
+				t.Errorf("the reason of %v is called %q, want %q", known.reason, r.Reason(), known.name)
+			}
+		}
 	}
 	source := must(os.ReadFile("reason.go"))
-	declared := regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New`).FindAll(source, -1)
-	equal(t, "reasons with a name", len(declared), len(reasons))
-	for _, err := range []error{nil, errors.New("HTTP 500")} {
-		if got := (&Result{Err: err}).Reason(); got != "" {
-			t.Errorf("%v has the reason %q", err, got)
+	declared := regexp.MustCompile(`(?m)^(\t|var )Err\w+ += `).FindAll(source, -1)
+	equal(t, "reasons that are listed", len(declared), len(reasons))
+}
+
+// TestEachFailureHasAReason holds it for failures of which nothing is known but their outcome, and that successes and
+// probes that do not count have none.
+func TestEachFailureHasAReason(t *testing.T) {
+	for _, o := range append(Outcomes(), Canceled) {
+		reason := (&Result{Outcome: o}).Reason()
+		isFailure := o != OK && o != Canceled
+		if isFailure != slices.Contains(Reasons(), reason) || !isFailure && reason != "" {
+			t.Errorf("%s has the reason %q", o, reason)
 		}
+	}
+}
+
+// TestReasonsOfFaults holds what an alert says of the faults that people on call meet: outcome, status and reason.
+func TestReasonsOfFaults(t *testing.T) {
+	dialed := func(err error) func(*testing.T) Target {
+		return func(*testing.T) Target {
+			return newTarget(func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+			})
+		}
+	}
+	answered := func(handler http.HandlerFunc) func(*testing.T) Target {
+		return func(t *testing.T) Target { return serve(t, handler) }
+	}
+	withKey := func(handler http.HandlerFunc) func(*testing.T) Target {
+		return func(t *testing.T) Target {
+			target := serve(t, handler)
+			target.Key = "sk-of-a-test"
+			return target
+		}
+	}
+	silent := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	never := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+	mute := func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go io.Copy(io.Discard, far) //nolint:errcheck // it says nothing
+		return near, nil
+	}
+	for name, test := range map[string]struct {
+		target func(*testing.T) Target
+		want   string // outcome, status and reason
+	}{
+		"a wrong name": {dialed(&net.DNSError{Err: "no such host", Name: "t", IsNotFound: true}), "dns 0 host_name_not_found"},
+		"a resolver without an answer": {dialed(&net.DNSError{Err: "i/o timeout", Name: "t", IsTimeout: true}),
+			"dns 0 name_lookup_timeout"},
+		"a resolver that fails": {dialed(&net.DNSError{Err: "server misbehaving", Name: "t", IsTemporary: true}),
+			"dns 0 name_lookup_failed"},
+		"nothing listens":     {dialed(syscall.ECONNREFUSED), "connect 0 connection_refused"},
+		"no route":            {dialed(syscall.EHOSTUNREACH), "connect 0 host_unreachable"},
+		"no network":          {dialed(syscall.ENETUNREACH), "connect 0 host_unreachable"},
+		"reset at once":       {dialed(syscall.ECONNRESET), "connect 0 connection_reset"},
+		"the system gave up":  {dialed(syscall.ETIMEDOUT), "connect 0 connect_timeout"},
+		"packets are dropped": {func(*testing.T) Target { return newTarget(never) }, "timeout 0 connect_timeout"},
+		"a silent TLS handshake": {func(*testing.T) Target {
+			target := newTarget(mute)
+			target.URL = "https://t"
+			return target
+		}, "timeout 0 tls_handshake_timeout"},
+		"nobody reads the request": {func(*testing.T) Target {
+			return newTarget(func(context.Context, string, string) (net.Conn, error) {
+				near, _ := net.Pipe()
+				return near, nil
+			})
+		}, "timeout 0 request_not_sent_in_time"},
+		"closed before the answer": {answered(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+			"truncated 0 closed_before_answer"},
+		"no answer":             {answered(silent), "timeout 0 no_answer_in_time"},
+		"a header and no token": {answered(after(0).hangs().stream), "timeout 200 no_token_in_time"},
+		"slow tokens":           {answered(tokens(10, 20*time.Second).stream), "timeout 200 stream_too_slow"},
+		"a stall":               {answered(after(0, counted(1)).hangs().stream), "stalled 200 stream_stalled"},
+		"a broken stream": {answered(append(after(0, counted(1)), step{then: cut}).stream),
+			"truncated 200 stream_broken_off"},
+
+		"a wrong key":     {withKey(reply(401, `{"error":{"message":"bad key"}}`)), "unauthorized 401 key_rejected"},
+		"no key":          {answered(reply(401, `{"error":{"message":"who?"}}`)), "unauthorized 401 key_missing"},
+		"a forbidden key": {withKey(reply(403, `{"error":{"message":"no"}}`)), "unauthorized 403 access_denied"},
+		"a login":         {answered(redirects("/oauth2/start")), "unauthorized 302 redirected_to_login"},
+		"a login elsewhere": {answered(redirects("https://sso.example.com/login")),
+			"unauthorized 302 redirected_to_login"},
+		"another host": {answered(redirects("https://new.example.com/v1/chat/completions")),
+			"unauthorized 302 redirected_to_another_host"},
+		"another path": {answered(redirects("/v2/chat/completions")), "rejected 302 redirected"},
+		"a rate limit": {answered(reply(429, `{"error":{"message":"Rate limit reached for requests"}}`)),
+			"rate_limited 429 rate_limit_reached"},
+		"a quota": {answered(reply(429, `{"error":{"message":"Quota exceeded for tokens per day"}}`)),
+			"rate_limited 429 quota_exhausted"},
+		"no credit": {answered(reply(429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current `+
+			`quota, please check your plan and billing details."}}`)), "rate_limited 429 no_quota_or_credit_left"},
+		"an unknown model": {answered(reply(404, `{"error":{"message":"The model `+"`x`"+` does not exist.","code":404}}`)),
+			"rejected 404 model_not_found"},
+		"an unknown path": {answered(http.NotFound), "rejected 404 model_or_path_not_found"},
+		"too long": {answered(reply(400, `{"error":{"message":"This model's maximum context length is 4096 tokens."}}`)),
+			"rejected 400 longer_than_context"},
+		"a wrong request": {answered(reply(400, `{"error":{"message":"what?"}}`)), "rejected 400 request_rejected"},
+		"overload":        {answered(reply(503, `{"error":{"message":"busy"}}`)), "overloaded 503 server_overloaded"},
+		"no backend":      {answered(answers(503, "text/plain", "no healthy upstream")), "server_error 503 no_backend_left"},
+		"loading":         {answered(reply(503, `{"error":"Loading model"}`)), "server_error 503 model_still_loading"},
+		"a gateway's page": {answered(from("nginx", answers(502, "text/html", "<html><title>502 Bad Gateway</title>"))),
+			"server_error 502 gateway_got_no_answer"},
+		"a gateway's limit": {answered(answers(504, "text/html", "<html><title>504 Gateway Time-out</title>")),
+			"server_error 504 gateway_timeout"},
+		"a crash": {answered(reply(500, `{"error":{"message":"CUDA error"}}`)), "server_error 500 internal_error"},
+		"an error in a stream": {answered(after(0, counted(1), `{"error":{"message":"CUDA error","code":500}}`).stream),
+			"server_error 200 error_in_answer"},
+		"an empty stream": {answered(after(0).stream), "empty 200 empty_stream"},
+		"a page":          {answered(answers(200, "text/html", "<html>welcome</html>")), "not_streamed 200 not_a_stream"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			r := test.target(t).Probe(t.Context(), wire.Ask{Prompt: strings.Repeat("p", 8<<10), MaxTokens: 10})
+			got := fmt.Sprintf("%s %d %s", r.Outcome, r.Status, r.Reason())
+			if got != test.want {
+				t.Errorf("%s, want %s: %v", got, test.want, r.Err)
+			}
+		})
 	}
 }
 

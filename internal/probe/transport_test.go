@@ -170,6 +170,7 @@ func TestCertificateExpiry(t *testing.T) {
 			r := target.ask(t)
 			endsAs(t, r, test.want, "")
 			equal(t, name, now.Add(test.expires), r.CertExpiry)
+			equal(t, name, test.want == TLS && test.expires < 0, r.Reason() == "certificate_expired")
 
 			member := NewMember(target, "", 1) // it asks for the models first
 			if test.want == TLS {
@@ -222,17 +223,21 @@ func TestTLSFails(t *testing.T) {
 		url    string
 		config *tls.Config
 		says   string
+		reason string
 	}{
-		{server.URL, nil, "unknown authority"},
-		{server.URL, other, "not another.example"},
-		{"https" + onSockets(t, false, twoTokens.stream, nil).URL[len("http"):], nil, "not look like a TLS handshake"},
+		{server.URL, nil, "unknown authority", "unknown_certificate_authority"},
+		{server.URL, other, "not another.example", "certificate_for_another_name"},
+		{"https" + onSockets(t, false, twoTokens.stream, nil).URL[len("http"):], nil, "not look like a TLS handshake",
+			"port_without_tls"},
 		{server.URL, &tls.Config{ //nolint:gosec // to be refused
 			MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10,
-		}, "protocol version"},
-		{of12.URL, trusting(of12), "handshake failure"},
-		{of13.URL, trusting(of13), "certificate required"},
+		}, "protocol version", "tls_handshake_failed"},
+		{of12.URL, trusting(of12), "handshake failure", "tls_handshake_failed"},
+		{of13.URL, trusting(of13), "certificate required", "client_certificate_missing"},
 	} {
-		endsAs(t, at(test.url, Route{TLS: test.config}).ask(t), TLS, test.says)
+		r := at(test.url, Route{TLS: test.config}).ask(t)
+		endsAs(t, r, TLS, test.says)
+		equal(t, "reason", test.reason, r.Reason())
 	}
 }
 
@@ -255,7 +260,7 @@ func TestAServerOfAnotherHTTPVersion(t *testing.T) {
 	} {
 		r := at(test.url, test.route).ask(t)
 		endsAs(t, r, test.want, test.says)
-		equal(t, test.says, "http_version", r.Reason())
+		equal(t, test.says, "wrong_http_version", r.Reason())
 	}
 }
 

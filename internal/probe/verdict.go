@@ -61,6 +61,9 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	v, ok := interruption(ctx, doing)
 	if ok {
 		v.sent = during == waiting
+		if v.outcome == Timeout {
+			v.err = withReason(v.err, slowStage(during))
+		}
 		return v
 	}
 	if isProxied {
@@ -71,6 +74,10 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	}
 	name, unresolved := errors.AsType[*net.DNSError](err)
 	switch {
+	case unresolved && name.IsNotFound:
+		return verdict{outcome: DNS, err: withReason(fmt.Errorf("resolve %s: %s", name.Name, name.Err), ErrNoSuchName)}
+	case unresolved && name.IsTimeout:
+		return verdict{outcome: DNS, err: withReason(fmt.Errorf("resolve %s: %s", name.Name, name.Err), ErrSlowLookup)}
 	case unresolved:
 		return failure(DNS, "resolve %s: %s", name.Name, name.Err)
 	case during == handshaking || isTLS(err):
@@ -101,6 +108,21 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	}
 	v.err = withReason(v.err, reason)
 	return v
+}
+
+// slowStage returns the reason of a request that ran out of time in a stage before it was sent; nil after that.
+func slowStage(s stage) error {
+	switch s {
+	case resolving:
+		return ErrSlowLookup
+	case dialing, connecting:
+		return ErrSlowConnect
+	case handshaking:
+		return ErrSlowHandshake
+	case writing:
+		return ErrSlowRequest
+	}
+	return nil
 }
 
 // isMade reports whether a connection failed that had been made: HTTP/2 begins to write before a request does.
@@ -203,8 +225,11 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	case isRedirection:
 		shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // the rest may hold a secret
 		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", shown.String())
-		if isElsewhere(to, resp.Request) || isLogin(to.Path) && !isLogin(resp.Request.URL.Path) {
+		switch {
+		case isLogin(to.Path) && !isLogin(resp.Request.URL.Path):
 			reason = ErrLogin
+		case isElsewhere(to, resp.Request):
+			reason = ErrElsewhere
 		}
 	case reason == nil && isAlone:
 		reason = ErrNoBackend

@@ -269,7 +269,7 @@ func TestAConnectionThatClosesAtOnce(t *testing.T) {
 			target.Transport.route.HTTP2 = test.http2
 			r := target.Probe(t.Context(), wire.Ask{Prompt: strings.Repeat("p", 8<<10), MaxTokens: 1})
 			endsAs(t, r, Truncated, "before the answer")
-			equal(t, "reason", "no_plain_answer", r.Reason())
+			equal(t, "reason", "closed_before_answer", r.Reason())
 		})
 	}
 }

@@ -112,7 +112,7 @@ func timestampGauges() []Instrument {
 			Labels: []Label{
 				{Name: "outcome", Values: texts(probe.Outcomes()[1:])},
 				{Name: "status", From: "HTTP status of the answer; empty if there was none"},
-				{Name: "reason", From: "why, one of [probe.Reasons]; empty if it is not known for certain"},
+				{Name: "reason", From: "why, in words: one of [probe.Reasons]"},
 			},
 			Help: "Unix time in seconds at which the last failed probe ended. The labels say how it failed. Each target has " +
 				"one series. No sample before the first failure.",

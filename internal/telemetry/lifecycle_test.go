@@ -106,7 +106,7 @@ func TestTheLastFailureHasItsReason(t *testing.T) {
 	r := afterSuccess(t)
 	r.expect(t, failed)
 	r.Record(stalled())
-	r.expect(t, failed, at(`outcome="stalled",prompt="cold",reason="",status="200"`, stalled()))
+	r.expect(t, failed, at(`outcome="stalled",prompt="cold",reason="stream_stalled",status="200"`, stalled()))
 	noBackend := with(refused(), func(r *probe.Result) {
 		r.Start = day().Add(time.Minute)
 		r.Outcome, r.Status, r.Err = probe.ServerError, 503, probe.ErrNoBackend
@@ -114,7 +114,7 @@ func TestTheLastFailureHasItsReason(t *testing.T) {
 	r.Record(noBackend)
 	r.Record(refused())
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = day().Add(2 * time.Minute) }))
-	r.expect(t, failed, at(`outcome="server_error",prompt="cold",reason="no_backend",status="503"`, noBackend))
+	r.expect(t, failed, at(`outcome="server_error",prompt="cold",reason="no_backend_left",status="503"`, noBackend))
 	r.setChanged(func(d *probe.Description) { d.Prompt = "warm" })
 	r.expect(t, failed)
 }

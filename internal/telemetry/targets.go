@@ -11,9 +11,9 @@ import (
 // Set adds a target, with all its series at zero, or changes it.
 //
 // If the model, the prompt, its labels or the names of objectives changed, its series are replaced by new ones at zero.
-// Timestamps such as last_success are kept unless the model or the prompt changed, and the expiry of certificates unless
-// the URL changed. What t leaves open (model, API, server, its version, source of timestamps) stays as it was known
-// before, as long as the URL is the same.
+// Timestamps such as last_success are kept unless the model or the prompt changed, and the expiry of certificates
+// unless the URL changed. What t leaves open (model, API, server, its version, source of timestamps) stays as it was
+// known before, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = withoutSecrets(t.URL)
 	if t.API == "auto" {
