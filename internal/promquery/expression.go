@@ -96,5 +96,5 @@ func (s selection) lastValue(metric string, window time.Duration) string {
 // window.
 func (s selection) badRefusals(window time.Duration) string {
 	info := s.selector(targetInfo, `refusals="bad"`)
-	return fmt.Sprintf("max by (target, model, prompt) (last_over_time(%s[%dms]))", info, window.Milliseconds())
+	return fmt.Sprintf("max by (%s) (last_over_time(%s[%dms]))", seriesLabels, info, window.Milliseconds())
 }

@@ -76,7 +76,7 @@ func TestBadRefusals(t *testing.T) {
 		want  string
 	}{
 		{nil, "map[timeout:30]"},
-		{model.Vector{sample(1, "target=other")}, "map[timeout:30]"},
+		{model.Vector{sample(1, "target=other"), sample(1, "vantage=eu")}, "map[timeout:30]"},
 		{model.Vector{sample(1)}, "map[timeout:30 unauthorized:5]"},
 	} {
 		s := countedSet(sample(40, "outcome=ok"))
