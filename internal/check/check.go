@@ -38,7 +38,8 @@ type Check struct {
 	Interrupted  bool           `json:"interrupted,omitempty"` // before all targets were checked, so it did not pass
 	Problems     usage.Problems `json:"problems,omitempty"`    // of the configuration; the other targets are checked
 	Targets      []*Target      `json:"targets,omitempty"`
-	TokensPerDay int            `json:"tokens_per_day"` // at most
+	Disabled     []string       `json:"disabled,omitempty"` // names of targets that are not checked, and cost nothing
+	TokensPerDay int            `json:"tokens_per_day"`     // at most
 }
 
 // A Target is one that was checked.
@@ -62,17 +63,22 @@ type Finding struct {
 	Hint string `json:"hint,omitempty"` // what to do
 }
 
-// Run checks every target of jobs, until ctx is done. A target whose check was interrupted is not among the results,
-// because nothing failed there.
+// Run checks every target of jobs that is enabled, until ctx is done. A target whose check was interrupted is not among
+// the results, because nothing failed there.
 func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	c.Passed = len(c.Problems) == 0
 	allMeasured := true
-	total := Count(jobs)
+	total := countEnabled(jobs)
 	for _, j := range jobs {
 		j.Insist()
 		for i, t := range j.Targets {
 			if ctx.Err() != nil {
 				break
+			}
+			if !t.Enabled {
+				c.Disabled = append(c.Disabled, t.Name)
+				c.printf("%s  %s\n%s\n", t.Name, t.URL, c.wrap("disabled", "it is not probed, and not checked"))
+				continue
 			}
 			c.showProgress(len(c.Targets)+1, total, t.Name)
 			c.printf("%s  %s\n", t.Name, t.URL)
@@ -108,6 +114,18 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 func Count(jobs []*engine.Job) (targets int) {
 	for _, j := range jobs {
 		targets += len(j.Targets)
+	}
+	return targets
+}
+
+// countEnabled returns how many targets of jobs are enabled.
+func countEnabled(jobs []*engine.Job) (targets int) {
+	for _, j := range jobs {
+		for _, t := range j.Targets {
+			if t.Enabled {
+				targets++
+			}
+		}
 	}
 	return targets
 }

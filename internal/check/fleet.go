@@ -18,6 +18,7 @@ const (
 	missed  // it passed, and an objective was missed
 	warning // it passed, with a warning
 	passed
+	disabled // it is not checked
 )
 
 // A summary is a target of the table, with its problems, which stand below.
@@ -74,6 +75,9 @@ func (c *Check) summaries() (all []summary) {
 	for _, t := range c.Targets {
 		all = append(all, t.summary)
 	}
+	for _, name := range c.Disabled {
+		all = append(all, summary{row: row{name: name, verdict: "disabled"}, rank: disabled})
+	}
 	slices.SortStableFunc(all, func(a, b summary) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
@@ -99,14 +103,14 @@ func blocks(summaries []summary) (all []string) {
 
 // tally says how many targets have which verdict.
 func tally(summaries []summary) string {
-	var count [passed + 1]int
+	var count [disabled + 1]int
 	for _, s := range summaries {
 		count[s.rank]++
 	}
 	var parts []string
 	for rank, text := range []string{
 		misconfigured: "with a bad setting", failed: "failed", missed: "missed an objective", warning: "with a warning",
-		passed: "ok",
+		passed: "ok", disabled: "disabled",
 	} {
 		if count[rank] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[rank], text))

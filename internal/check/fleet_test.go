@@ -53,7 +53,7 @@ func newFleet(t *testing.T) fleet {
 }
 
 // TestFleet holds the table of targets that fail, miss an objective, have no sample of one, cost too much, have a wrong
-// setting, or are well.
+// setting, are disabled, or are well.
 func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loaded, err := config.Load(config.Options{Environ: map[string]string{
@@ -67,6 +67,7 @@ func TestFleet(t *testing.T) {
 			"PROBER_TARGETS_6_URL": "http://fine", "PROBER_TARGETS_6_NAME": "chat-ap-1", "PROBER_TARGETS_6_QPS": "10",
 			"PROBER_TARGETS_7_URL": "http://busy", "PROBER_TARGETS_7_NAME": "chat-ap-2",
 			"PROBER_TARGETS_8_URL": "http://fine", "PROBER_TARGETS_8_NAME": "chat-ap-3", "PROBER_TARGETS_8_MAX_TOKENS": "1",
+			"PROBER_TARGETS_9_URL": "http://fine", "PROBER_TARGETS_9_NAME": "chat-ap-4", "PROBER_TARGETS_9_ENABLED": "off",
 			"PROBER_OBJECTIVES_0_NAME": "fast_start", "PROBER_OBJECTIVES_0_SIGNAL": "ttft",
 			"PROBER_OBJECTIVES_0_LIMIT": "1s", "PROBER_OBJECTIVES_1_NAME": "no_stall",
 			"PROBER_OBJECTIVES_1_SIGNAL": "max_gap", "PROBER_OBJECTIVES_1_LIMIT": "1s",

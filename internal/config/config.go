@@ -88,6 +88,7 @@ type Settings struct {
 type Target struct {
 	URL                string  `env:"URL" format:"url"`
 	Name               string  `env:"NAME" format:"name"`
+	Enabled            bool    `env:"ENABLED" envDefault:"on"`
 	Group              string  `env:"GROUP" format:"name"`
 	API                string  `env:"API" envDefault:"auto" oneof:"auto"`
 	Path               string  `env:"PATH" format:"path"`

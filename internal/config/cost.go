@@ -58,7 +58,7 @@ func (t Target) BudgetEnd(perDay, perProbe int) string {
 
 // warnOfBudget warns of a budget that does not last for a day. A probe that is too long for the rest of it is not sent.
 func (l *loader) warnOfBudget(t *target) {
-	if !t.costKnown() {
+	if !t.costKnown() || !t.Enabled {
 		return
 	}
 	probe, perDay := t.PromptTokens+t.MaxTokens, t.TokensPerDay()
@@ -86,7 +86,7 @@ func (l *loader) limitCost() {
 	sum, counted := 0, 0
 	largest, share := "", 0
 	for _, t := range l.targets {
-		if !t.costKnown() {
+		if !t.costKnown() || !t.Enabled {
 			continue
 		}
 		cost := t.cappedTokensPerDay()

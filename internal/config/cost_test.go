@@ -10,11 +10,12 @@ import (
 // have.
 func TestCostLimit(t *testing.T) {
 	for name, test := range map[string]struct {
-		targets int
-		environ string
-		finite  bool
-		refused string // in the problem; empty: there is none
-		warned  string // in the only warning; empty: there is none
+		targets  int
+		environ  string
+		finite   bool
+		disabled bool   // the first target
+		refused  string // in the problem; empty: there is none
+		warned   string // in the only warning; empty: there is none
 	}{
 		"five with the defaults": {targets: 5},
 		"six with the defaults": {
@@ -31,7 +32,13 @@ func TestCostLimit(t *testing.T) {
 		},
 		"one above a limit": {targets: 1, environ: "MAX_TOKENS_PER_DAY=182303999", refused: "182,304,000"},
 		"one at its limit":  {targets: 1, environ: "MAX_TOKENS_PER_DAY=182304000"},
-		"a high rate":       {targets: 1, environ: "QPS=30", refused: "54,691,200,000"},
+		"six with the default limit, written, of which one is disabled": {
+			targets: 6, environ: "MAX_TOKENS_PER_DAY=1000000000", disabled: true,
+		},
+		"a high rate within a budget, disabled": {
+			targets: 1, environ: "QPS=30\nTOKEN_BUDGET_PER_DAY=1000000000", disabled: true,
+		},
+		"a high rate": {targets: 1, environ: "QPS=30", refused: "54,691,200,000"},
 		"a high rate within a budget": {
 			targets: 1, environ: "QPS=30\nTOKEN_BUDGET_PER_DAY=1000000000",
 			warned: "the budget ends at 00:26 UTC; qps 0.54 would last all day",
@@ -41,7 +48,10 @@ func TestCostLimit(t *testing.T) {
 	} {
 		o := Options{Environ: environ(test.environ), Finite: test.finite}
 		for i := range test.targets {
-			o.URLs = append(o.URLs, fmt.Sprintf("http://h%d", i))
+			o.Environ[fmt.Sprintf("PROBER_TARGETS_%d_URL", i)] = fmt.Sprintf("http://h%d", i)
+		}
+		if test.disabled {
+			o.Environ["PROBER_TARGETS_0_ENABLED"] = "off"
 		}
 		c, err := Load(o)
 		if err != nil {

@@ -215,10 +215,30 @@ func (l *loader) finish() error {
 		}
 	}
 	l.reject()
+	if l.Finite {
+		problems = append(problems, l.leaveOutDisabled()...)
+	}
 	if isRefused || c.MustRefuse(l.Finite) {
 		return problems.Sorted()
 	}
 	return nil
+}
+
+// leaveOutDisabled takes the disabled targets out of the configuration of a run that is finite: nobody will enable them
+// while it lasts. It is a problem if no target is left.
+func (l *loader) leaveOutDisabled() (problems usage.Problems) {
+	place := ""
+	for _, t := range l.targets {
+		if len(t.problems) == 0 && !t.Enabled {
+			place = t.label("ENABLED")
+			l.warn(place, fmt.Sprintf("target %s is disabled, and left out", quote(t.Name)))
+		}
+	}
+	l.config.Targets = slices.DeleteFunc(l.config.Targets, func(t Target) bool { return !t.Enabled })
+	if place != "" && len(l.config.Targets) == 0 && len(l.config.Rejected) == 0 {
+		problems.Add(place, "all targets are disabled", "enable one of them; --enabled enables all for one command")
+	}
+	return problems
 }
 
 // reject puts the targets that have problems into the configuration, each with a unique name.

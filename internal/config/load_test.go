@@ -38,7 +38,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 
 // TestSourcesAgree holds that environment, targets file and flags have the same names for the settings of a target.
 func TestSourcesAgree(t *testing.T) {
-	const given = `URL=https://llm.example.com/v1 NAME=one GROUP=pair API=tgi PATH=/my/chat API_VERSION=2024-10-21
+	const given = `URL=https://llm.example.com/v1 NAME=one ENABLED=off GROUP=pair API=tgi PATH=/my/chat API_VERSION=2024-10-21
 		SERVER=sglang MODEL=70 CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1
 		TLS_SERVER_NAME=chat.example.com
 		ARRIVAL=poisson PROMPT=dataset PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10
@@ -126,6 +126,56 @@ func TestVantage(t *testing.T) {
 		isShown := line != nil && slices.Equal(line[1:], want)
 		if err != nil || isShown != (test.want != "") {
 			t.Errorf("%s: shown as %q, %v, want %q", test.name, line, err, want)
+		}
+	}
+}
+
+// TestDisabledTargets holds that run and check know of disabled targets, and that a run which is finite leaves them out
+// and says so. It refuses to begin if none is left, and a flag enables all.
+func TestDisabledTargets(t *testing.T) {
+	const one = "targets: [{url: http://a, name: a, enabled: false}"
+	for _, test := range []struct {
+		name, file string
+		finite     bool
+		flag       string
+		want       string
+	}{
+		{name: "run", file: one + ", {url: http://b, name: b}]", want: "a false, b true"},
+		{name: "run, all", file: one + "]", want: "a false"},
+		{
+			name: "once", file: one + ", {url: http://b, name: b}]", finite: true,
+			want: `b true, f.yaml:1: enabled="false": target "a" is disabled, and left out`,
+		},
+		{name: "once, enabled", file: one + ", {url: http://b, name: b}]", finite: true, flag: "on", want: "a true, b true"},
+		{
+			name: "once, all", file: one + "]", finite: true,
+			want: `1 problem:
+  f.yaml:1: enabled="false": all targets are disabled; enable one of them; --enabled enables all for one command`,
+		},
+		{
+			name: "once, and the others are wrong", file: one + ", {url: http://b, name: b, qps: x}]", finite: true,
+			want: `1 problem:
+  f.yaml:1: qps="x": not a number; want probes per second, for example 0.1`,
+		},
+	} {
+		o := withFile(test.file)
+		o.Finite = test.finite
+		o.Overrides = map[string]string{"ENABLED": test.flag}
+		if test.flag == "" {
+			o.Overrides = nil
+		}
+		var got []string
+		c, err := Load(o)
+		if err != nil {
+			got = append(got, err.Error())
+		} else {
+			for _, target := range c.Targets {
+				got = append(got, fmt.Sprintf("%s %t", target.Name, target.Enabled))
+			}
+			got = append(got, c.Warnings...)
+		}
+		if diff := cmp.Diff(test.want, strings.Join(got, ", ")); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.name, diff)
 		}
 	}
 }

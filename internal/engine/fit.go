@@ -108,10 +108,10 @@ func (j *Job) isCounted(round uint64) bool {
 	return counted
 }
 
-// active returns the members whose slots are not skipped now, in ascending order.
+// active returns the members that have slots which are not skipped now, in ascending order.
 func (j *Job) active() (members []int) {
 	for i, m := range j.Members {
-		if m.Skipping() == "" {
+		if !m.Disabled.Load() && m.Skipping() == "" {
 			members = append(members, i)
 		}
 	}

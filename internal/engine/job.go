@@ -148,6 +148,17 @@ func (j *Job) Insist() {
 	}
 }
 
+// setEnabled disables and enables the members of j as targets say, which are those of j. A probe in flight goes on.
+// Servers are restarted while their target is disabled, so that one which is to be waited for is not ready any more.
+func (j *Job) setEnabled(targets []config.Target) {
+	for i, t := range targets {
+		j.Members[i].Disabled.Store(!t.Enabled)
+		if !t.Enabled && t.WaitForReady > 0 {
+			j.Members[i].Waiting.Store(true)
+		}
+	}
+}
+
 // Close closes idle connections.
 func (j *Job) Close() {
 	for _, m := range j.Members {
@@ -174,12 +185,16 @@ func (j *Job) same(o *Job) bool {
 	return reflect.DeepEqual(probed(j.Targets), probed(o.Targets)) && slices.Equal(j.files, o.files)
 }
 
-// probed returns a copy of targets without the settings that no probe depends on.
+// probed returns a copy of targets without the settings that no probe depends on. A target that is disabled or enabled
+// stays the same, unless its server is waited for: then it begins anew, with waiting.
 func probed(targets []config.Target) []config.Target {
 	targets = slices.Clone(targets)
 	for i := range targets {
 		targets[i].Labels, targets[i].Objectives, targets[i].GivenObjectives = nil, nil, nil
 		targets[i].Refusals = ""
+		if targets[i].WaitForReady == 0 {
+			targets[i].Enabled = false
+		}
 	}
 	return targets
 }
@@ -191,7 +206,7 @@ func (j *Job) measuresAs(i int, o *Job, k int) bool {
 		t = probed([]config.Target{t})[0]
 		t.QPS, t.Arrival, t.MaxInFlight = 0, "", 0
 		t.Timeout, t.StallTimeout, t.BackoffLimit, t.WaitForReady = 0, 0, 0, 0
-		t.TokenBudgetPerDay = 0
+		t.TokenBudgetPerDay, t.Enabled = 0, false
 		t.APIKey = t.Identity().APIKey
 		return t
 	}

@@ -110,7 +110,8 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 func TestTheLastResultBeforeAReload(t *testing.T) {
 	for setting, want := range map[string]int{
 		"QPS=0.2": 1, "TIMEOUT=99s": 1, "LABELS=team=search": 1, "TOKEN_BUDGET_PER_DAY=1000000": 1, "MAX_IN_FLIGHT=2": 1,
-		"MAX_TOKENS=3999": 0, "PROMPT_TOKENS=81": 0, "PROMPT=warm": 0, "CONNECTION=reuse": 0, "TARGETS_0_URL=http://b": 0,
+		"TARGETS_0_ENABLED=off": 1,
+		"MAX_TOKENS=3999":       0, "PROMPT_TOKENS=81": 0, "PROMPT=warm": 0, "CONNECTION=reuse": 0, "TARGETS_0_URL=http://b": 0,
 		"DATASET_FILE=testdata/prompts.jsonl": 0, "TARGETS_0_MODEL=m": 0,
 	} {
 		t.Run(setting, func(t *testing.T) {

@@ -281,10 +281,15 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
 		Interval: j.Plan.Interval, StallLimit: t.StallTimeout, Objectives: t.Objectives, Labels: t.Labels,
+		Disabled: member.Disabled.Load(),
+	}
+	if d.Disabled {
+		d.TokensPerDay = 0
 	}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name
 	}
+	o.logEnabled(before, d)
 	misfit := j.Misfit(t, known.Limits)
 	if misfit != "" && !slices.Contains(before.Notes, misfit) {
 		o.log.Warn(misfit, zap.String("target", t.Name))
@@ -302,9 +307,23 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 	return now
 }
 
+// logEnabled logs that a target was disabled or enabled by a reload.
+func (o *Observers) logEnabled(before description, now probe.Description) {
+	switch {
+	case before.member == nil || before.Disabled == now.Disabled:
+	case now.Disabled:
+		o.log.Info("target is disabled: it is no longer probed", zap.String("target", now.Name))
+	default:
+		o.log.Info("target is enabled: it is probed again", zap.String("target", now.Name))
+	}
+}
+
 // stateNote returns a note on whether member i is probed, and with prompts of the right length; empty if there is
 // nothing to say.
 func (j *Job) stateNote(i int) string {
+	if j.Members[i].Disabled.Load() {
+		return "disabled in the configuration (enabled: off): no probes start"
+	}
 	switch j.Members[i].Skipping() {
 	case probe.SkipDraining:
 		return "draining (/-/drain): no probes start"

@@ -93,6 +93,10 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) erro
 func (r *Runner) logTargets(jobs []*Job) {
 	for _, j := range jobs {
 		for _, t := range j.Targets {
+			if !t.Enabled {
+				r.Log.Info("target is disabled: it is not probed", zap.String("target", t.Name))
+				continue
+			}
 			r.Log.Info("target",
 				zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
 				zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
@@ -168,6 +172,7 @@ func (r *Runner) replace(jobs []*Job) {
 			changed = append(changed, j)
 			continue
 		}
+		before[i].setEnabled(j.Targets)
 		r.Observers.reconfigure(before[i], j)
 		r.jobs = append(r.jobs, before[i])
 		before = slices.Delete(before, i, i+1)
@@ -232,6 +237,7 @@ func (r *Runner) begin(j *Job) {
 	for _, old := range slices.Concat(r.ending, shared) { // those of the same targets last: they count most
 		j.Inherit(old)
 	}
+	j.setEnabled(j.Targets)
 	r.budgets.Give(j)
 	group := j.Group(r.Observers.RecorderFor(j))
 	r.running.Go(func() {
@@ -282,7 +288,7 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 	var joining sync.WaitGroup
 	defer joining.Wait()
 	for i, m := range j.Members {
-		if m.Waiting.Load() {
+		if m.Waiting.Load() && !m.Disabled.Load() {
 			joining.Go(func() { r.admit(starts, j, i) })
 		}
 	}

@@ -96,6 +96,37 @@ func TestRunner(t *testing.T) {
 			d.up("a is up")
 			d.after(minute)
 		},
+		"disabled": func(d *diary) {
+			settings := func(settings ...string) []string {
+				return append(settings, "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g", "TARGETS_1_URL=http://b",
+					"TARGETS_1_GROUP=g", "TARGETS_2_URL=http://c")
+			}
+			d.apply("a and b are a group, and c is disabled", settings("TARGETS_2_ENABLED=off")...)
+			d.after(minute)
+			d.apply("a is disabled, and c is enabled", settings("TARGETS_0_ENABLED=off")...)
+			d.after(minute)
+			d.write(fmt.Sprintf("a drain begins (%t) and ends (%t)", d.runner.SetDraining(true), d.runner.SetDraining(false)))
+			d.apply("b is disabled, too, and c has other labels",
+				settings("TARGETS_0_ENABLED=off", "TARGETS_1_ENABLED=off", "TARGETS_2_LABELS=team=ads")...)
+			d.after(minute)
+			d.apply("all are enabled", settings()...)
+			d.after(minute)
+		},
+		"disabled_waiting": func(d *diary) {
+			d.servers.down = map[string]bool{"a": true}
+			waiting := []string{"WAIT_FOR_READY=10m", "TARGETS_0_URL=http://a"}
+			d.apply("a is disabled, and not there", append(waiting, "TARGETS_0_ENABLED=off")...)
+			d.after(minute)
+			d.apply("a is enabled, and still not there", waiting...)
+			d.after(minute)
+			d.up("a is up")
+			d.after(minute)
+			d.apply("a is disabled, and restarts", append(waiting, "TARGETS_0_ENABLED=off")...)
+			d.servers.change(func(s *servers) { s.down["a"] = true })
+			d.after(minute)
+			d.apply("a is enabled, and not there yet", waiting...)
+			d.after(minute)
+		},
 		"tokenizer": func(d *diary) {
 			d.servers.instead["a/tokenize"] = func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":"tokenizer broke"}`, http.StatusInternalServerError)

@@ -27,6 +27,7 @@ type Description struct {
 	Abilities  []Ability       `json:"-"`
 	Interval   time.Duration   `json:"-"` // between probes
 	StallLimit time.Duration   `json:"-"` // longest time between two token frames
+	Disabled   bool            `json:"-"` // it is not probed, because the configuration says so
 	Objectives []Objective     `json:"-"`
 
 	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held

@@ -98,10 +98,13 @@ func (g *Group) writtenOnce(round uint64) func() Question {
 }
 
 // Turn asks member i the question of a round, which is due at due. The result is read only; nil if the slot was
-// skipped, for a reason.
+// skipped, for a reason, or if the member is disabled, for none.
 func (g *Group) Turn(
 	ctx context.Context, i int, question func() Question, round uint64, due time.Time,
 ) (r *Result, reason Skip) {
+	if g.Members[i].Disabled.Load() {
+		return nil, ""
+	}
 	reason = g.Members[i].Skipping()
 	if reason == "" {
 		r, reason = g.attempt(ctx, i, question, round)
@@ -160,9 +163,11 @@ func (g *Group) askMember(
 	return r, ""
 }
 
-// Late counts a round that was skipped for every member.
+// Late counts a round that was skipped for every member that is not disabled.
 func (g *Group) Late() {
 	for _, m := range g.Members {
-		g.Recorder.Skipped(m.Name(), SkipLate)
+		if !m.Disabled.Load() {
+			g.Recorder.Skipped(m.Name(), SkipLate)
+		}
 	}
 }

@@ -85,7 +85,8 @@ func (g *Group) rounds(starts, probes context.Context, n uint64) {
 // costs and only the first is judged by, that a hanging member costs the others at most its share of the interval and
 // itself its slots, that no more tokens are spent in a day than allowed, and that a panic of ours fails the probes of
 // its round and nothing else. No probe begins once it is told to stop, and those in flight end when they are canceled.
-// A server which turns probes away is left alone for as long as it asks, up to the limit.
+// A server which turns probes away is left alone for as long as it asks, up to the limit. A disabled member has no slots,
+// and takes no time of the others.
 func TestGroup(t *testing.T) {
 	const budget = 2 * 82 // tokens: two questions with their answers
 	second, hanging := twoIn(time.Second).stream, script{}.hangs().stream
@@ -101,6 +102,11 @@ func TestGroup(t *testing.T) {
 	}
 	rest := func(limit time.Duration) func(*Group) {
 		return func(g *Group) { g.Members[0].target.Backoff = limit }
+	}
+	disabled := func(g *Group) { // a, for 15 seconds, and a slot is late meanwhile
+		g.Members[0].Disabled.Store(true)
+		time.AfterFunc(5*time.Second, g.Late)
+		time.AfterFunc(15*time.Second, func() { g.Members[0].Disabled.Store(false) })
 	}
 	panics := func(g *Group) { // while it writes prompt 0, and while it is told what prompt 1 has
 		write := g.Ask
@@ -153,6 +159,14 @@ func TestGroup(t *testing.T) {
 		"busy for longer than the limit": {members: []http.HandlerFunc{busy}, change: rest(5 * time.Second), want: []string{
 			"prompt 0", "a rate_limited round 0 due 0s start 0s", "prompt 1", "a rate_limited round 1 due 10s start 10s",
 			"prompt 2", "a rate_limited round 2 due 20s start 20s",
+		}},
+		"disabled for a while": {members: []http.HandlerFunc{second, second}, change: disabled, want: []string{
+			"prompt 0", "b ok round 0 due 0s start 0s", "b skipped: late at 5s",
+			"prompt 1", "b ok round 1 due 10s start 10s",
+			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
+		}},
+		"disabled alone": {members: []http.HandlerFunc{second}, change: disabled, want: []string{
+			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s",
 		}},
 		"panics": {members: []http.HandlerFunc{second, second}, change: panics, want: []string{
 			"a canceled round 0 due 0s start 0s: prober panicked, please report it: written",

@@ -21,6 +21,7 @@ type Member struct {
 
 	mostInFlight int // probes at a time, at least 1
 
+	Disabled          atomic.Bool // it has no slots: nothing is sent, and nothing is skipped
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
 	worked            atomic.Bool // some probe succeeded

@@ -48,6 +48,7 @@ func (b *Board) Set(t probe.Description) {
 		h = b.add(t.Name)
 	}
 	h.target, h.problems, h.rejectedSince = t, nil, time.Time{}
+	h.disabledSince = sinceWhen(t.Disabled, h.disabledSince, time.Now())
 }
 
 // RejectTarget shows that a target is not probed because its settings have problems, until it is set or removed. If its

@@ -11,7 +11,7 @@ import (
 const maxCards = 8
 
 // urgency lists the states, the most urgent first.
-var urgency = []state{stateFailing, stateHanging, stateRejected, stateDegraded, stateWaiting, stateOK}
+var urgency = []state{stateFailing, stateHanging, stateRejected, stateDegraded, stateWaiting, stateOK, stateDisabled}
 
 // defaultOrder is the key of the column by which targets are ordered if the reader chooses none.
 const defaultOrder = "state"
@@ -151,8 +151,12 @@ func (v *view) SharedGroup() string {
 	return v.Group
 }
 
-// Worst returns the objective that has spent the largest share of its error budget; nil if none was judged.
+// Worst returns the objective that has spent the largest share of its error budget; nil if none was judged, or if the
+// target is disabled.
 func (v *view) Worst() *objective {
+	if v.State == stateDisabled {
+		return nil
+	}
 	var worst *objective
 	for i := range v.Objectives {
 		o := &v.Objectives[i]

@@ -52,7 +52,8 @@ type history struct {
 	cache    *atomic.Pointer[cachedSummary]
 
 	added         time.Time // when the target was first set or rejected
-	rejectedSince time.Time // zero if it is probed
+	rejectedSince time.Time // zero if its settings are right
+	disabledSince time.Time // zero if it is enabled
 	condition     condition
 }
 

@@ -55,6 +55,16 @@ func everyState() *Board {
 		{Place: "targets.yaml:8: api_key_file=\"k\"", Text: "is empty"},
 	})
 
+	set("off", "", func(d *probe.Description) { d.Objectives = objectives })
+	b.Record(success("off", 300*ms, 400*ms))
+	for range 11 {
+		b.Record(stalled("off"))
+	}
+	set("off", "", func(d *probe.Description) {
+		d.Objectives, d.Disabled, d.TokensPerDay = objectives, true, 0
+		d.Notes = []string{"disabled in the configuration (enabled: off): no probes start"}
+	})
+
 	b.Record(phased("one"))
 	time.Sleep(10 * time.Second)
 	b.Record(success("one", 200*ms, 300*ms, 400*ms, 9*time.Second)) // beyond the axis
@@ -129,8 +139,9 @@ func TestManyTargets(t *testing.T) {
 		shown := regexp.MustCompile(`data-target="([^"]+)" data-state="(\w+)"`)
 		for path, want := range map[string]string{
 			"/": "two failing, hung hanging, bad rejected, worse degraded, lone waiting, one ok, " +
-				"more-0 ok, more-1 ok, more-2 ok, more-3 ok",
+				"more-0 ok, more-1 ok, more-2 ok, more-3 ok, off disabled",
 			"/?state=failing":       "two failing",
+			"/?state=disabled":      "off disabled",
 			"/?target=more-1":       "more-1 ok",
 			"/?state=ok&target=two": "no target matches",
 		} {

@@ -21,6 +21,7 @@ const (
 	stateDegraded state = "degraded" // probes miss an objective, or are much slower than usual: see [condition]
 	stateWaiting  state = "waiting"  // there is no result yet
 	stateOK       state = "ok"       // the last probe succeeded
+	stateDisabled state = "disabled" // the target is not probed: the configuration says so
 )
 
 // longWait is how long a probe may be under way before its target hangs, if the usual E2EL is not known.
@@ -114,11 +115,14 @@ type objective struct {
 	Goal   float64      `json:"goal_ratio"`
 	Good   int          `json:"good"`
 	Total  int          `json:"total"` // results that were judged
+
+	Disabled bool `json:"-"` // the target is not probed now, and misses nothing
 }
 
-// Missed reports whether results were judged and too few of them are good.
+// Missed reports whether results were judged and too few of them are good, of a target that is probed.
 func (o objective) Missed() bool {
-	return o.Total > 0 && report.Attainment{Goal: report.Number(o.Goal), Good: o.Good, Judged: o.Total}.Missed()
+	attained := report.Attainment{Goal: report.Number(o.Goal), Good: o.Good, Judged: o.Total}
+	return !o.Disabled && o.Total > 0 && attained.Missed()
 }
 
 // Ratio returns the share of good results. There is at least one result.
@@ -146,13 +150,16 @@ func newView(h history, now time.Time, links Links) *view {
 		ServerVersion: orNull(t.Version),
 		Capabilities:  map[string]probe.Ability{},
 		Problems:      append(usage.Problems{}, h.problems...),
-		Degradations:  append([]string{}, h.condition.degradations()...),
+		Degradations:  []string{},
 		Skipped:       h.skipped,
 		Last:          h.last(),
 		history:       h,
 	}
 	for _, a := range t.Abilities {
 		v.Capabilities[a.Name] = a
+	}
+	if !t.Disabled { // else its results are no longer of now
+		v.Degradations = append(v.Degradations, h.condition.degradations()...)
 	}
 	v.addLast()
 	v.addInFlight(now)
@@ -217,7 +224,7 @@ func (v *view) addSummary(now time.Time) {
 		configured := h.target.Objectives[i]
 		o := objective{
 			Name: configured.Name, Signal: configured.Signal, Goal: configured.Goal,
-			Good: attained.Good, Total: attained.Judged,
+			Good: attained.Good, Total: attained.Judged, Disabled: h.target.Disabled,
 		}
 		if configured.Signal != probe.SignalAvailability {
 			o.Limit = new(configured.Limit.Seconds())
@@ -232,6 +239,8 @@ func (v *view) currentState() (current state, since time.Time) {
 	switch {
 	case len(v.Problems) > 0:
 		return stateRejected, v.history.rejectedSince
+	case v.history.target.Disabled:
+		return stateDisabled, v.history.disabledSince
 	case v.Oldest != nil && *v.Oldest > v.patience():
 		return stateHanging, v.hangingSince()
 	case v.Last == nil:
@@ -292,6 +301,9 @@ func (v *view) Why() (list []string) {
 	}
 	if len(list) > 0 {
 		return list // it is not probed, so nothing else is of now
+	}
+	if v.State == stateDisabled {
+		return nil
 	}
 	if v.State == stateHanging {
 		list = append(list, "a probe has been in flight for "+format.Elapsed(*v.Oldest))

@@ -35,8 +35,15 @@ func activityGauges() []Instrument {
 			Unit:       "s",
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
-			Help:       "Configured time in seconds between the starts of two probes.",
-			fromTarget: gaugeOf(func(s targetState) float64 { return s.target.Interval.Seconds() }),
+			Help:       "Configured time in seconds between the starts of two probes. No sample if the target is disabled.",
+			fromTarget: interval,
+		},
+		{
+			Name:       "llm.probe.enabled",
+			Kind:       Gauge,
+			Scope:      ScopeTarget,
+			Help:       "1 if the target is probed, 0 if the configuration disables it.",
+			fromTarget: gaugeOf(enabled),
 		},
 		{
 			Name:       "llm.probe.stall_limit",
@@ -72,6 +79,22 @@ func activityGauges() []Instrument {
 			fromTarget: gaugeOf(func(s targetState) float64 { return float64(s.target.Stuck()) }),
 		},
 	}
+}
+
+// interval observes the time between two probes of a target that is probed: of others none is due, and rules that ask
+// what is due leave them out.
+func interval(s targetState, observe func(sample)) {
+	if !s.target.Disabled {
+		observe(sample{value: s.target.Interval.Seconds()})
+	}
+}
+
+// enabled returns 1 if a target is probed, 0 if the configuration disables it.
+func enabled(s targetState) float64 {
+	if s.target.Disabled {
+		return 0
+	}
+	return 1
 }
 
 // timestampGauges returns when something last happened to a target.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -94,6 +95,26 @@ func TestTimestampsAreThoseOfTheLastTokens(t *testing.T) {
 			`continuous_usage="unknown",exact_output="unknown",external_url="http://p/page",group="g",model="llama",`+
 			`prompt="cold",refusals="ignore",server="unknown",target="a",timestamps="user",tokenize="unknown",`+
 			`url="https://llm.example:8443/v1",version="",workload="w"} 1`)
+}
+
+// TestADisabledTargetKeepsItsSeries holds that only the interval is missing while a target is disabled, that nothing
+// begins at zero then or when it is enabled again, and that its last result is recorded.
+func TestADisabledTargetKeepsItsSeries(t *testing.T) {
+	r := afterSuccess(t)
+	before := r.series(t)
+	r.setChanged(func(d *probe.Description) { d.Disabled = true })
+	want := maps.Clone(before)
+	delete(want, "llm_probe_interval_seconds"+ofA)
+	want["llm_probe_enabled"+ofA] = values{Value: 0}
+	if diff := cmp.Diff(want, r.series(t)); diff != "" {
+		t.Errorf("disabled (-want +got):\n%s", diff)
+	}
+	r.Record(succeeded5())
+	r.expect(t, framesTotal, framesTotal+ofA+" 8")
+	r.Set(fixedTarget())
+	r.expect(t, framesTotal, framesTotal+ofA+" 8")
+	r.expect(t, "llm_probe_interval", "llm_probe_interval_seconds"+ofA+" 10")
+	r.expect(t, "llm_probe_enabled", "llm_probe_enabled"+ofA+" 1")
 }
 
 // TestTheLastFailureHasItsReason holds that a target has one series of its last failure, which says how it failed, and
