@@ -179,11 +179,36 @@ func TestTimesUsual(t *testing.T) {
 	checkQueries(t, all, expected)
 }
 
-// queryOf returns the query of a panel that has one, with all that can be chosen, in parentheses.
+// TestChangesOfTheServer holds when a change of the model or the server's version is marked: for five minutes after it, also
+// if it goes back to what it was, and not after the prober was away for seven minutes.
+func TestChangesOfTheServer(t *testing.T) {
+	t.Parallel()
+	const labels = `llm_probe_target_info{job="prober",instance="p:9464",target="a",prompt="cold",server="vllm"`
+	var all inputSeries
+	all.add(labels+`,model="unknown",version=""}`, "1 stale _x17 1 stale")
+	all.add(labels+`,model="llama",version="0.9"}`, "_ 1x10 stale _x8 1x39 stale _x18 1x40")
+	all.add(labels+`,model="llama",version="0.10"}`, "_x60 1x18 stale")
+	all.add(labels+`,model="qwen",version="0.9"}`, "_x120 1x20")
+	var expected []any
+	for annotation, changes := range map[string]map[string]int{
+		"Servers": {"4m": 0, "19m": 0, "21m": 0, "28m": 0, "59m": 0, "60m": 1, "64m": 1, "66m": 0, "80m": 1, "84m": 1,
+			"86m": 0, "121m": 0},
+		"Models": {"4m": 0, "19m": 0, "21m": 0, "28m": 0, "60m": 0, "80m": 0, "119m": 0, "120m": 1, "124m": 1, "126m": 0},
+	} {
+		for moment, changed := range changes {
+			test := expectValue("count("+queryOf(t, "overview", annotation)+") or vector(0)", changed)
+			test["eval_time"] = moment
+			expected = append(expected, test)
+		}
+	}
+	checkQueries(t, all, expected)
+}
+
+// queryOf returns the query of a panel that has one, or of an annotation, with all that can be chosen, in parentheses.
 func queryOf(t *testing.T, dashboard, panel string) string {
 	t.Helper()
 	for _, q := range dashboardQueries(t) {
-		if q.dashboard == dashboard && q.panel == panel {
+		if q.dashboard == dashboard && (q.panel == panel || q.panel == "annotation" && q.ref == panel) {
 			return "(" + fill(q.expr, everything("10m", "1h")) + ")"
 		}
 	}

@@ -119,7 +119,7 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	t.Helper()
 	metrics, labels = map[string]bool{}, map[string]bool{}
 	for _, name := range strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds " +
-		"process_resident_memory_bytes process_cpu_seconds_total llm_probe_enabled") {
+		"process_resident_memory_bytes process_cpu_seconds_total process_start_time_seconds llm_probe_enabled") {
 		metrics[name] = true
 	}
 	for name := range strings.FieldsSeq("__name__ job instance target model prompt vantage group objective signal " +

@@ -23,8 +23,8 @@ const (
 	sent    mode = "otlp"    // sent by OTLP, never scraped
 )
 
-// silent are the queries that find nothing here, each with its reason: a dashboard, a
-// panel and a query of it, or all of them; and one mode, or all.
+// silent are the queries that find nothing here, each with its reason: a dashboard, or all;
+// a panel and a query of it, or all of them; and one mode, or all.
 var silent = []struct {
 	dashboard, panel, ref string
 	mode                  mode
@@ -44,6 +44,11 @@ var silent = []struct {
 	{"compare", "ITL p50, now and a week before", "D", "", "no data from a week ago"},
 	{"compare", "E2EL p50, now and a week before", "B", "", "no data from a week ago"},
 	{"compare", "E2EL p50, now and a week before", "D", "", "no data from a week ago"},
+	{"", "annotation", "Models", "", "no model changes"},
+	{"", "annotation", "Servers", "", "no server changes"},
+	{"", "annotation", "Restarts", sent, "process metrics are on /metrics only"},
+	{"", "annotation", "Reloads", native, "the first load is the start"},
+	{"", "annotation", "Reloads", classic, "the first load is the start"},
 	{"instrument", "Rejected targets", "", "", "the settings of all targets are right"},
 	{"instrument", "Up", "", sent, "there is no scrape"},
 	{"instrument", "Samples per scrape", "", sent, "there is no scrape"},
@@ -56,7 +61,8 @@ var silent = []struct {
 // something.
 func (q dashboardQuery) reason(m mode) string {
 	for _, s := range silent {
-		if s.dashboard == q.dashboard && s.panel == q.panel && (s.ref == "" || s.ref == q.ref) && (s.mode == "" || s.mode == m) {
+		isHere := (s.dashboard == "" || s.dashboard == q.dashboard) && s.panel == q.panel && (s.ref == "" || s.ref == q.ref)
+		if isHere && (s.mode == "" || s.mode == m) {
 			return s.why
 		}
 	}
