@@ -96,7 +96,9 @@ func (o *Options) SetGrafanaURL(text string) (err error) {
 // parseBase returns an address, to which a path can be added, without the slash at its end.
 func parseBase(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery+u.Fragment != "" {
+	isBase := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	if !isBase {
 		return "", errors.New("not a base URL; want one such as https://grafana.example.com/path")
 	}
 	return strings.TrimSuffix(u.String(), "/"), nil

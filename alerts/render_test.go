@@ -121,6 +121,7 @@ func TestRefusedOptions(t *testing.T) {
 		{address, "https://", "not a base URL"},
 		{address, "https://grafana.example.com/?orgId=1", "not a base URL"},
 		{address, "https://grafana.example.com/#x", "not a base URL"},
+		{address, "https://user:password@grafana.example.com", "not a base URL"},
 		{address, "https://grafana example.com", "not a base URL"},
 	} {
 		o := Options{labels: map[string]string{"tier": "silver"}, by: []string{"region"}}
