@@ -38,7 +38,7 @@ func isReservedLabel(name string) bool {
 		"external_url", "refusals",
 		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
 		"version", "revision", "goversion", // of the program
-		"signal", "basis", // of rules
+		"signal", "basis", "histogram", // of rules
 		"job", "instance", "le", "quantile", "severity", "alertname",
 	}
 	for _, ability := range (probe.Capabilities{}).Abilities() {
