@@ -56,6 +56,50 @@ func TestReloadOfLabels(t *testing.T) {
 	})
 }
 
+// TestVantage holds that the vantage is on /metrics, the page and the API, and that another one
+// needs a restart, which the log says.
+func TestVantage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts := newNetwork(t, "a")
+		prober := hosts.start(&Daemon{}, "PROBER_VANTAGE", "eu-1")
+		time.Sleep(time.Minute)
+		const probed = `llm_probe_probes_total{target="a:80",outcome="ok",vantage="eu-1"}`
+		prober.expectMetrics(map[string]float64{probed: 6})
+		prober.expectShown("/", "vantage <bdi>eu-1</bdi>")
+		prober.expectShown("/api/v1/targets", `"vantage":"eu-1"`)
+		prober.mustReload([]string{"a"}, "PROBER_VANTAGE", "us-1")
+		prober.expectLogged(1, "changed settings that take effect only with a restart")
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{probed: 12})
+	})
+}
+
+// TestReloadOfADisabledTarget holds that a target which is disabled keeps its series and its results, and is not due,
+// and that it goes on where it was.
+func TestReloadOfADisabledTarget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts := newNetwork(t, "a")
+		prober := hosts.start(&Daemon{})
+		const probed, enabled = `llm_probe_probes_total{target="a:80",outcome="ok"}`, `llm_probe_enabled{target="a:80"}`
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{probed: 6, enabled: 1, `llm_probe_interval_seconds{target="a:80"}`: 10})
+
+		prober.mustReload(nil, "PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_0_ENABLED", "off")
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{probed: 6, enabled: 0})
+		prober.expectNotShown("/metrics", "llm_probe_interval_seconds{")
+		prober.expectSlots("a:80", "ok=6")
+		prober.expectShown("/api/v1/targets", `"state":"disabled"`)
+		prober.expectShown("/", "last hour: 6 of 6 ok")
+		prober.expectReady(true)
+
+		prober.mustReload([]string{"a"})
+		time.Sleep(time.Minute)
+		prober.expectMetrics(map[string]float64{probed: 12, enabled: 1})
+		expectEqual(t, "probes", len(hosts.sent("a")), 12)
+	})
+}
+
 // TestReloadOfObjectives holds that a target can be given objectives of its own while its schedule goes on, and that
 // others keep theirs.
 func TestReloadOfObjectives(t *testing.T) {
