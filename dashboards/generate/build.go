@@ -146,7 +146,14 @@ func (b *builder) heading(r row) object {
 	b.id++
 	place := object{"h": 1, "w": gridColumns, "x": 0, "y": b.y}
 	b.y++
-	return object{"id": b.id, "type": "row", "title": r.Title, "collapsed": r.Collapsed, "gridPos": place}
+	return object{
+		"id":        b.id,
+		"type":      "row",
+		"title":     r.Title,
+		"collapsed": r.Collapsed,
+		"gridPos":   place,
+		"panels":    []object{}, // unless it is collapsed, they are beside it
+	}
 }
 
 // withDefaults returns the panel with what its row sets for all panels.
