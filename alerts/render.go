@@ -160,19 +160,20 @@ func (o Options) runbook(alert string) string {
 }
 
 // dashboard returns a link to a board for an alert that these labels identify: from an hour before it began, with the
-// window of its rule. Labels of which the board has a variable choose what it shows.
+// window of its rule. Labels of which the board has a variable choose what it shows. One that the alert lacks is left
+// out, because an empty choice is not all.
 func (o Options) dashboard(board, alert, window string, labels ...string) string {
 	own := `alertname="` + alert + `",$(` + strings.Join(labels, ", ") + ")"
 	begin := o.query("1000 * (min(ALERTS_FOR_STATE{" + own + "}) - 3600) or vector(1000 * (time() - 3600))")
 	from := "{{ with " + begin + ` }}{{ . | first | value | printf "%.0f" }}{{ end }}`
-	parameters := []string{"from=" + from, "to=now", "var-window=" + window}
+	link := o.grafanaURL + "/d/prober-" + board + "?from=" + from + "&to=now&var-window=" + window
 	for _, name := range labels {
 		ofProber := name == "job" || name == "instance"
 		if ofProber == (board == "instrument") {
-			parameters = append(parameters, "var-"+name+"={{ $labels."+name+" | urlquery }}")
+			link += "{{ with $labels." + name + " }}&var-" + name + "={{ . | urlquery }}{{ end }}"
 		}
 	}
-	return o.grafanaURL + "/d/prober-" + board + "?" + strings.Join(parameters, "&")
+	return link
 }
 
 // labelsInQuery matches what stands in a query of an annotation for labels of the alert, or of a row of its range.

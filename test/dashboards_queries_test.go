@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
 )
 
 // A dashboardQuery is one query of a dashboard, as it stands in the JSON.
@@ -119,7 +120,7 @@ func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	t.Helper()
 	metrics, labels = map[string]bool{}, map[string]bool{}
 	for _, name := range strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds " +
-		"process_resident_memory_bytes process_cpu_seconds_total process_start_time_seconds llm_probe_enabled") {
+		"process_resident_memory_bytes process_cpu_seconds_total process_start_time_seconds") {
 		metrics[name] = true
 	}
 	for name := range strings.FieldsSeq("__name__ job instance target model prompt vantage group objective signal " +
@@ -235,22 +236,73 @@ func TestVantagesAreNotMixed(t *testing.T) {
 	}
 }
 
-// TestRulesLeadToDashboards holds that the dashboards that alerts link to are there, with
-// the variables that the links set.
-func TestRulesLeadToDashboards(t *testing.T) {
-	links := regexp.MustCompile(`(?s)/d/prober-([a-z-]+).*?runbook_url`).FindAllStringSubmatch(shippedRules(t), -1)
-	if len(links) == 0 {
-		t.Fatal("the rules link to no dashboard")
-	}
-	for _, link := range links {
-		dashboard, err := os.ReadFile("../dashboards/" + link[1] + ".json")
-		if err != nil {
-			t.Errorf("%s: %v", link[0], err)
-		}
-		for _, v := range regexp.MustCompile(`var-(\w+)=`).FindAllStringSubmatch(link[0], -1) {
-			if !strings.Contains(string(dashboard), `"name": "`+v[1]+`"`) {
-				t.Errorf("%s: the dashboard has no variable %s", link[0], v[1])
+// TestAlertsLeadToDashboards holds that the dashboard that an alert links to is there, with a variable for each choice
+// that the link makes, and that the link has a time range and a window that can be chosen there.
+func TestAlertsLeadToDashboards(t *testing.T) {
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert       string
+				Annotations map[string]string
 			}
 		}
 	}
+	must(t, yaml.Unmarshal([]byte(shippedRules(t)), &rules))
+	variables := dashboardVariables(t)
+	links := 0
+	for _, group := range rules.Groups {
+		for _, r := range group.Rules {
+			if r.Alert == "" {
+				continue
+			}
+			links++
+			link := r.Annotations["dashboard_url"]
+			board, choices, _ := strings.Cut(strings.TrimPrefix(link, "/d/prober-"), "?")
+			choosable, ok := variables[board]
+			if !ok {
+				t.Errorf("%s: there is no dashboard %q: %s", r.Alert, board, link)
+			}
+			for _, needed := range []string{"from={{", "&to=now", "&var-window="} {
+				if !strings.Contains("&"+choices, needed) {
+					t.Errorf("%s: the link has no %s: %s", r.Alert, needed, link)
+				}
+			}
+			for _, choice := range regexp.MustCompile(`[?&]var-(\w+)=(\w*)`).FindAllStringSubmatch(link, -1) {
+				options, ok := choosable[choice[1]]
+				if !ok || options != nil && !slices.Contains(options, choice[2]) {
+					t.Errorf("%s: the dashboard has no %s %q: %s", r.Alert, choice[1], choice[2], link)
+				}
+			}
+		}
+	}
+	if links < 20 {
+		t.Fatalf("%d links: the test does not see them", links)
+	}
+}
+
+// dashboardVariables returns the variables of each dashboard, with what can be chosen if that is a fixed list.
+func dashboardVariables(t *testing.T) map[string]map[string][]string {
+	t.Helper()
+	all := map[string]map[string][]string{}
+	for _, name := range []string{"overview", "target", "compare", "instrument"} {
+		var dashboard struct {
+			Templating struct {
+				List []struct {
+					Name, Type string
+					Options    []struct{ Value string }
+				}
+			}
+		}
+		data, err := os.ReadFile("../dashboards/" + name + ".json")
+		must(t, err)
+		must(t, json.Unmarshal(data, &dashboard))
+		all[name] = map[string][]string{}
+		for _, v := range dashboard.Templating.List {
+			all[name][v.Name] = nil
+			for _, option := range v.Options {
+				all[name][v.Name] = append(all[name][v.Name], option.Value)
+			}
+		}
+	}
+	return all
 }
