@@ -51,7 +51,7 @@ func TestGrafanaComplains(t *testing.T) {
 func grafanaComplaints(t *testing.T, data string) (complaints []string) {
 	t.Helper()
 	plugins.RegisterDefaultPlugins()
-	var board dashboard.Dashboard
+	var board dashboard.Dashboard //nolint:staticcheck // the classic model, which every Grafana provisions from files
 	var panels struct{ Panels []panelFields }
 	must(t, json.Unmarshal([]byte(data), &panels))
 	found := []error{board.UnmarshalJSONStrict([]byte(data)), board.Validate()}
