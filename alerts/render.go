@@ -166,14 +166,14 @@ func (o Options) dashboard(board, alert, window string, labels ...string) string
 	own := `alertname="` + alert + `",$(` + strings.Join(labels, ", ") + ")"
 	begin := o.query("1000 * (min(ALERTS_FOR_STATE{" + own + "}) - 3600) or vector(1000 * (time() - 3600))")
 	from := "{{ with " + begin + ` }}{{ . | first | value | printf "%.0f" }}{{ end }}`
-	link := o.grafanaURL + "/d/prober-" + board + "?from=" + from + "&to=now&var-window=" + window
+	parameters := []string{"from=" + from + "&to=now&var-window=" + window}
 	for _, name := range labels {
 		ofProber := name == "job" || name == "instance"
 		if ofProber == (board == "instrument") {
-			link += "{{ with $labels." + name + " }}&var-" + name + "={{ . | urlquery }}{{ end }}"
+			parameters = append(parameters, "{{ with $labels."+name+" }}&var-"+name+"={{ . | urlquery }}{{ end }}")
 		}
 	}
-	return link
+	return o.grafanaURL + "/d/prober-" + board + "?" + strings.Join(parameters, "")
 }
 
 // labelsInQuery matches what stands in a query of an annotation for labels of the alert, or of a row of its range.
