@@ -32,7 +32,7 @@ const (
 // usedLabels have a meaning in the rules, so none of them can be added. The chart refuses the same ones.
 var usedLabels = []string{
 	"alertname", "alertstate", "basis", "day", "external_url", "group", "histogram", "instance", "job", "kind", "le",
-	"model", "objective", "outcome", "prompt", "quantile", "reason", "severity", "sign", "signal", "state", "target",
+	"model", "objective", "outcome", "prompt", "quantile", "reason", "severity", "sign", "signal", "state", "status", "target",
 	"url", "vantage", "verdict", "workload",
 }
 

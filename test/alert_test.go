@@ -90,7 +90,7 @@ func (a *alertmanager) expect(t *testing.T, p prometheus, target, well string, h
 	}
 	link := regexp.MustCompile(`^/d/prober-target\?from=\d+&to=now&var-window=5m&var-target=` + target + `\b`)
 	if len(told) != 6 || told["model"] != "meta-llama/Llama-3.1-8B-Instruct" ||
-		!strings.HasPrefix(told["summary"], target+" does not answer: overloaded") ||
+		!strings.HasPrefix(told["summary"], target+" does not answer: HTTP 503, server overloaded") ||
 		path.Base(told["runbook_url"]) != "ProberTargetDown.md" || !link.MatchString(told["dashboard_url"]) ||
 		!strings.Contains(told["description"], "No probe of "+target+" (prompt cold) has received a token for") ||
 		!strings.Contains(told["description"], "overloaded") {

@@ -21,7 +21,7 @@ func TestFireDrill(t *testing.T) {
 	said := runDrill(t, drillScript(t))
 	rest := said
 	for _, next := range []string{
-		`/runbooks/ProberTargetDown.md","summary":"chat does not answer: overloaded`, // the alert
+		`/runbooks/ProberTargetDown.md","summary":"chat does not answer: HTTP 503, server overloaded`, // the alert
 		"# ProberTargetDown\n", "## Diagnosis\n", // the runbook
 		`"outcome":"overloaded"`, `"hint":"chat answered 503`, // the last failure
 		"verdict    overloaded: ", // the probe by hand

@@ -188,8 +188,9 @@ func TestRulesOfAnOrganisation(t *testing.T) {
 	loaded, err := config.Load(string(inhibit) + "route: {receiver: all}\nreceivers: [{name: all}]\n")
 	must(t, err)
 	for _, rule := range loaded.InhibitRules {
-		if want := []string{"cluster", "team", "target", "prompt", "vantage"}; !slices.Equal(rule.Equal, want) {
-			t.Errorf("equal labels of an inhibit rule are %v, want %v", rule.Equal, want)
+		whole := []string{"cluster", "team", "target"}
+		if series := append(slices.Clone(whole), "prompt", "vantage"); !slices.Equal(rule.Equal, series) && !slices.Equal(rule.Equal, whole) {
+			t.Errorf("equal labels of an inhibit rule are %v, want %v or %v", rule.Equal, series, whole)
 		}
 	}
 	cases, err := os.ReadFile("testdata/fleet.yaml")
@@ -290,8 +291,12 @@ func TestInhibitRules(t *testing.T) {
 	name := func(alert model.LabelSet) string { return string(alert["alertname"] + " " + alert["severity"]) }
 	silenced := map[string][]string{}
 	for _, rule := range loaded.InhibitRules {
-		if want := []string{"target", "prompt"}; !slices.Equal(rule.Equal, want) {
-			t.Errorf("equal labels %v, want %v", rule.Equal, want)
+		want := []string{"target", "prompt", "vantage"}
+		if slices.ContainsFunc(rule.SourceMatchers, func(m *labels.Matcher) bool { return m.Value == "ProberTargetDown" }) {
+			want = []string{"target"}
+		}
+		if !slices.Equal(rule.Equal, want) {
+			t.Errorf("equal labels %v of %v, want %v", rule.Equal, rule.SourceMatchers, want)
 		}
 		for _, source := range ours {
 			for _, target := range ours {
@@ -306,11 +311,16 @@ func TestInhibitRules(t *testing.T) {
 		silenced[source] = slices.Compact(all)
 	}
 	regressions := []string{"ProberITLRegression warning", "ProberTPOTRegression warning", "ProberTTFTRegression warning"}
+	outage := []string{
+		"ProberCertificateExpiry critical", "ProberCertificateExpiry warning", "ProberErrorBudgetBurn critical",
+		"ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
+		"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning",
+		"ProberTargetDownFromVantage warning", "ProberTargetRefuses warning",
+	}
 	if want := map[string][]string{
-		"ProberTargetDown critical": {
-			"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
-			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning", "ProberTargetRefuses warning",
-		},
+		"ProberTargetDown critical": outage,
+		"ProberTargetDownFromVantage warning": slices.DeleteFunc(slices.Clone(outage),
+			func(alert string) bool { return alert == "ProberTargetDownFromVantage warning" }),
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",
