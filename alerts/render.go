@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+	"time"
 )
 
 // templateFiles are the template of the rules. The head of template/rules.yaml explains what a rule is written in.
@@ -29,18 +30,20 @@ func (o Options) InhibitRules() []byte { return o.render("inhibit.yaml") }
 // render executes one of the templates.
 func (o Options) render(name string) []byte {
 	functions := template.FuncMap{
-		"classicOnly": func() bool { return o.Histograms == ClassicOnly },
-		"labels":      o.labelsAndBy,
-		"series":      o.series,
-		"median":      o.median,
-		"quantile":    o.quantile,
-		"count":       o.count,
-		"average":     o.average,
-		"query":       o.query,
-		"alertLabels": o.alertLabels,
-		"runbook":     o.runbook,
-		"dashboard":   o.dashboard,
-		"equal":       func(names string) string { return "[" + strings.Join(o.labelsAndBy(names), ", ") + "]" },
+		"classicOnly":      func() bool { return o.Histograms == ClassicOnly },
+		"nativeAndClassic": func() bool { return o.Histograms == NativeAndClassic },
+		"labels":           o.labelsAndBy,
+		"series":           o.series,
+		"median":           o.median,
+		"quantile":         o.quantile,
+		"count":            o.count,
+		"average":          o.average,
+		"until":            o.until,
+		"query":            o.query,
+		"alertLabels":      o.alertLabels,
+		"runbook":          o.runbook,
+		"dashboard":        o.dashboard,
+		"equal":            func(names string) string { return "[" + strings.Join(o.labelsAndBy(names), ", ") + "]" },
 	}
 	files := template.New("").Delims("[[", "]]").Funcs(functions)
 	files = template.Must(files.ParseFS(templateFiles, "template/*.yaml"))
@@ -112,6 +115,24 @@ func (o Options) average(histogram, window string, by labelList) string {
 			list, histogram, window),
 		by,
 	)
+}
+
+// until returns a condition that ends an alert about a target in time: a while after its last event, or three intervals
+// after it if these are longer, less the time for which the alert is kept. The record is the time when there last was an
+// event in the five minutes before. A target without an interval is disabled or gone, and does not fulfil it.
+func (o Options) until(after, kept, record string) (string, error) {
+	least, err := time.ParseDuration(after)
+	if err != nil {
+		return "", err
+	}
+	known, err := time.ParseDuration(kept)
+	if err != nil {
+		return "", err
+	}
+	known += 5 * time.Minute
+	return fmt.Sprintf("(\n          time() - max_over_time(%s[1d]) <= on %s group_left ()\n"+
+		"          clamp_min(3 * max by %[2]s (last_over_time(llm_probe_interval_seconds[5m])), %[3]v) - %[4]v)",
+		record, o.series(), least.Seconds(), known.Seconds()), nil
 }
 
 // either returns the native expression, the classic one, or the native one where there is one, in parentheses. If by
