@@ -315,12 +315,13 @@ func TestInhibitRules(t *testing.T) {
 		"ProberCertificateExpiry critical", "ProberCertificateExpiry warning", "ProberErrorBudgetBurn critical",
 		"ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
 		"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning",
-		"ProberTargetDownFromVantage warning", "ProberTargetRefuses warning",
+		"ProberTargetDownFromVantage warning", "ProberTargetRefuses critical", "ProberTargetRefuses warning",
 	}
 	if want := map[string][]string{
 		"ProberTargetDown critical": outage,
 		"ProberTargetDownFromVantage warning": slices.DeleteFunc(slices.Clone(outage),
 			func(alert string) bool { return alert == "ProberTargetDownFromVantage warning" }),
+		"ProberTargetRefuses critical": {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",
