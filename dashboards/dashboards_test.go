@@ -76,7 +76,8 @@ func TestDashboardsFitEveryGrafana(t *testing.T) {
 		if !slices.Equal(got.Tags, []string{"prober"}) { // by which dashboards link to each other
 			t.Errorf("%s: tags %q", d.Name, got.Tags)
 		}
-		for _, banned := range []string{`"version":`, `"pluginVersion":`, `"current":`, `"iteration":`, "__inputs"} {
+		ownVersion := "\n  \"version\":" // of the dashboard; a table may have a column of the name
+		for _, banned := range []string{ownVersion, `"pluginVersion":`, `"current":`, `"iteration":`, "__inputs"} {
 			if strings.Contains(d.JSON, banned) {
 				t.Errorf("%s has %s, which belongs to one Grafana", d.Name, banned)
 			}

@@ -207,6 +207,7 @@ func probeForDashboards(t *testing.T, vllm string, otlp prometheus) (base string
 	setFault(t, garbling, `{"wrong_answer":true,"probability":0.5}`)
 	file := t.TempDir() + "/targets.yaml"
 	write(t, file, `
+vantage: here
 qps: 2
 prompt_tokens: 100
 max_tokens: 20
