@@ -135,7 +135,9 @@ func TestClassicRules(t *testing.T) {
 	for _, g := range decode[ruleFile](t, path).Groups {
 		got = append(got, g.Rules...)
 	}
-	want = slices.DeleteFunc(want, func(r rule) bool { return r.Alert == "ProberClassicOnly" })
+	want = slices.DeleteFunc(want, func(r rule) bool {
+		return r.Alert == "ProberClassicOnly" || r.Alert == "ProberMixedHistograms"
+	})
 	if len(got) != len(want) {
 		t.Fatalf("%d rules, want %d", len(got), len(want))
 	}
@@ -315,6 +317,7 @@ func TestInhibitRules(t *testing.T) {
 		"ProberTargetDownFromVantage warning": slices.DeleteFunc(slices.Clone(outage),
 			func(alert string) bool { return alert == "ProberTargetDownFromVantage warning" }),
 		"ProberTargetRefuses critical": {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
+		"ProberErrorBudgetBurn critical": {"ProberStreamStall warning"},
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",
