@@ -89,9 +89,8 @@ func watchedTargets() []watchedTarget {
 			`llm_probe_objective_events_total{objective="fast",verdict="good"`: "0+5x120",
 			`llm_probe_objective_events_total{objective="fast",verdict="bad"`:  "0+1x120"}},
 		{name: "slow", state: "degraded", success: "7195", probe: "7195", series: map[string]string{
-			`llm_probe_probes_total{outcome="ok"`:                          "0+6x120",
-			`model:llm_probe_latency_seconds:p50_10m{signal="itl"`:         "0.03x120",
-			`model:llm_probe_latency_seconds:p50_1h_median1d{signal="itl"`: "0.02x120"}},
+			`llm_probe_probes_total{outcome="ok"`:                   "0+6x120",
+			`model:llm_probe_latency_seconds:ratio10m{signal="itl"`: "1.5x120"}},
 		{name: "refuses", state: "refused", success: "3600", probe: "7195", series: map[string]string{
 			`llm_probe_probes_total{outcome="rate_limited"`:                   "0+6x120",
 			`llm_probe_last_failure_timestamp_seconds{outcome="rate_limited"`: "7195x120"}},
@@ -153,30 +152,22 @@ func TestStates(t *testing.T) {
 	checkQueries(t, all, expected)
 }
 
-// TestTimesUsual holds how many times as slow as usual a target is on Overview, by the usual value that is known: the
-// signal that is slowed most counts. "a" knows this hour of a week, "b" yesterday's, "c" its first day.
+// TestTimesUsual holds how many times as slow as usual a target is on Overview: the signal that is slowed most counts, at
+// each vantage, however its histograms are scraped.
 func TestTimesUsual(t *testing.T) {
 	t.Parallel()
 	var all inputSeries
-	for target, usual := range map[string]string{"a": "baseline_samehour7d", "b": "p50_1h", "c": ""} {
-		for signal, now := range map[string]string{"ttft": "0.11", "itl": "0.3", "tpot": "0.2"} {
-			labels := fmt.Sprintf(`{target=%q,model="llama",prompt="cold",signal=%q}`, target, signal)
-			all.add("model:llm_probe_latency_seconds:p50_10m"+labels, now+"x1560")
-			if usual != "" {
-				all.add("model:llm_probe_latency_seconds:"+usual+labels, "0.1x1560")
-			}
-			all.add("model:llm_probe_latency_seconds:p50_1h_median1d"+labels, "0.15x1560")
-		}
-	}
-	var expected []any
-	for target, times := range map[string]int{"a": 3, "b": 3, "c": 2} {
-		row := fmt.Sprintf("model:llm_probe_latency_seconds:p50_10m{target=%q}", target)
-		query := "round(" + queryOf(t, "overview", "× usual, 10 min") + ", 0.01)"
-		test := expectValue("sum("+query+" and on (target) "+row+")", times)
-		test["eval_time"] = "25h"
-		expected = append(expected, test)
-	}
-	checkQueries(t, all, expected)
+	const record = `model:llm_probe_latency_seconds:ratio10m{target="a",model="llama",prompt="cold"`
+	all.add(record+`,signal="ttft",histogram="native"}`, "1.1x120")
+	all.add(record+`,signal="itl",histogram="native"}`, "2x120")
+	all.add(record+`,signal="itl",histogram="classic"}`, "3x120")
+	all.add(record+`,signal="itl",histogram="native",vantage="eu"}`, "1x120")
+	query := queryOf(t, "overview", "× usual, 10 min")
+	checkQueries(t, all, []any{
+		expectValue("sum("+query+`and on (vantage) vector(1))`, 3),
+		expectValue("sum("+query+`and on (vantage) label_replace(vector(1), "vantage", "eu", "", ""))`, 1),
+		expectValue("count"+query, 2),
+	})
 }
 
 // TestChangesOfTheServer holds when a change of the model or the server's version is marked: for five minutes after it, also
