@@ -9,6 +9,7 @@ import (
 
 // The groups of rules whose history grows, and those that compare replicas.
 const (
+	latencyRules    = "prober-latency"
 	regressionRules = "prober-regression"
 	slowdownRules   = "prober-slowdown"
 	replicaRules    = "prober-replicas"
@@ -46,7 +47,7 @@ func TestFirstDays(t *testing.T) {
 						together = append(together, s)
 					}
 				}
-				scores := run(t, together, time.Duration(begins+1)*day, regressionRules, slowdownRules)
+				scores := run(t, together, time.Duration(begins+1)*day, latencyRules, regressionRules, slowdownRules)
 				for i := range kinds {
 					cells[i][column] = found(t, scores[i*len(starts):(i+1)*len(starts)])
 				}
@@ -83,24 +84,33 @@ func found(t *testing.T, scores []score) string {
 // TestQuietTargets holds that nothing fires at targets that nothing happens to, from their first minute, by the week.
 func TestQuietTargets(t *testing.T) {
 	requireLong(t)
-	var targets, replicas []scenario
+	var targets, replicas, pairs []scenario
 	for i := range uint64(20) {
 		targets = append(targets, scenario{name: fmt.Sprintf("target %d", i+1), seed: 200 + i})
 	}
 	for i := range uint64(8) {
-		replicas = append(replicas, replica(i+1, 300+i))
+		replicas = append(replicas, replica("w", i+1, 300+i))
 	}
-	table := make(chan string, 2)
+	for i := range uint64(10) {
+		workload := fmt.Sprintf("pair%d", i+1)
+		pairs = append(pairs, replica(workload, 1, 320+2*i), replica(workload, 2, 321+2*i))
+	}
+	table := make(chan string, 3)
 	t.Run("scenarios", func(t *testing.T) {
 		t.Run("targets", func(t *testing.T) {
 			t.Parallel()
-			scores := run(t, targets, scored, regressionRules, slowdownRules)
+			scores := run(t, targets, scored, latencyRules, regressionRules, slowdownRules)
 			table <- "| twenty targets, nothing happens" + byWeek(t, scores)
 		})
 		t.Run("replicas", func(t *testing.T) {
 			t.Parallel()
-			scores := run(t, replicas, scored, regressionRules, replicaRules)
+			scores := run(t, replicas, scored, latencyRules, slowdownRules, regressionRules, replicaRules)
 			table <- "| eight equal replicas" + byWeek(t, scores)
+		})
+		t.Run("pairs", func(t *testing.T) {
+			t.Parallel()
+			scores := run(t, pairs, scored, latencyRules, slowdownRules, regressionRules, replicaRules)
+			table <- "| ten pairs of equal replicas" + byWeek(t, scores)
 		})
 	})
 	close(table)
@@ -131,23 +141,30 @@ func byWeek(t *testing.T, scores []score) string {
 	return row + " |"
 }
 
-// TestSlowReplica holds that the one replica of eight that becomes slower is found, and no other.
+// TestSlowReplica holds that the one replica of eight, or of two, that becomes slower is found, and no other.
 func TestSlowReplica(t *testing.T) {
 	requireLong(t)
-	table := make(chan string, 2)
+	table := make(chan string, 5)
 	t.Run("scenarios", func(t *testing.T) {
 		for _, slow := range []scenario{
 			{name: "ITL × 1.25 at one of eight replicas", seed: 400, itl: 1.25},
 			{name: "TTFT × 1.25 at one of eight replicas", seed: 420, ttft: 1.25},
+			{name: "ITL × 1.21 at one of two replicas", seed: 440, itl: 1.21},
+			{name: "ITL × 1.27 at one of two replicas", seed: 450, itl: 1.27},
+			{name: "TTFT × 1.27 at one of two replicas", seed: 460, ttft: 1.27},
 		} {
 			t.Run(slow.name, func(t *testing.T) {
 				t.Parallel()
 				slow.workload, slow.cold, slow.alert = "w", true, "ProberSlowReplica"
 				together := []scenario{slow}
-				for i := range uint64(7) {
-					together = append(together, replica(i+1, slow.seed+1+i))
+				siblings := uint64(7)
+				if strings.HasSuffix(slow.name, "two replicas") {
+					siblings = 1
 				}
-				scores := run(t, together, learning, regressionRules, replicaRules)
+				for i := range siblings {
+					together = append(together, replica("w", i+1, slow.seed+1+i))
+				}
+				scores := run(t, together, learning, latencyRules, slowdownRules, regressionRules, replicaRules)
 				for _, s := range scores {
 					logEpisodes(t, s)
 				}
@@ -166,9 +183,9 @@ func TestSlowReplica(t *testing.T) {
 	compareUnlessOther(t, table)
 }
 
-// replica is one of the workload w that nothing happens to.
-func replica(n, seed uint64) scenario {
-	return scenario{name: fmt.Sprintf("w/10.0.0.%d", n), workload: "w", seed: seed}
+// replica is one of a workload that nothing happens to.
+func replica(workload string, n, seed uint64) scenario {
+	return scenario{name: fmt.Sprintf("%s/10.0.0.%d", workload, n), workload: workload, seed: seed}
 }
 
 // requireLong skips a test that takes many minutes, unless it was asked for.

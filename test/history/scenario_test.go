@@ -11,7 +11,7 @@ import (
 const (
 	learning = 14 * 24 * time.Hour // before the scored days
 	scored   = 28 * 24 * time.Hour
-	tail     = 2 * time.Hour // in which an alert may still fire when its regression is over: the hour of its window, 30 min that it is kept, and as much again
+	late     = 5 * time.Minute // after the end of a regression, or three intervals: an alert that begins then is a false one
 )
 
 // begin is a Monday.
@@ -103,10 +103,11 @@ type score struct {
 // A finding is what an alert did.
 type finding struct {
 	alert  string
-	found  map[int]bool    // regressions that it found while they lasted
-	delays []time.Duration // of them, from their start
-	wrong  int             // episodes of the scored days that began without a regression
-	early  int             // and of the days of learning
+	found  map[int]bool          // regressions that it found while they lasted
+	delays []time.Duration       // of them, from their start
+	ends   map[int]time.Duration // of them, from their end
+	wrong  int                   // episodes of the scored days that began without a regression, or too late after one
+	early  int                   // and of the days of learning
 }
 
 // score sorts the episodes of a scenario by alert.
@@ -124,10 +125,15 @@ func (s scenario) score(fired []*episode) score {
 		r.episodes = append(r.episodes, e)
 		f := by[e.alert]
 		if f == nil {
-			f = &finding{alert: e.alert, found: map[int]bool{}}
+			f = &finding{alert: e.alert, found: map[int]bool{}, ends: map[int]time.Duration{}}
 			by[e.alert], r.findings = f, append(r.findings, f)
 		}
-		i := slices.IndexFunc(windows, func(w regression) bool { return !e.from.Before(w.from) && e.from.Before(w.to.Add(tail)) })
+		i := slices.IndexFunc(windows, func(w regression) bool {
+			return !e.from.Before(w.from) && e.from.Before(w.to.Add(max(late, 3*s.interval)))
+		})
+		if i >= 0 && e.to.After(windows[i].to) {
+			f.ends[i] = e.to.Sub(windows[i].to)
+		}
 		switch {
 		case i < 0 && e.from.Before(begin().Add(learning)):
 			f.early++

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,11 +10,12 @@ import (
 
 // row is what docs/regression.md or testdata/rows.md says of a scenario: a line of a table.
 func (s score) row() string {
-	found, delays, others, wrong, early := "–", "–", []string{}, []string{}, []string{}
+	found, delays, ends, others, wrong, early := "–", "–", "–", []string{}, []string{}, []string{}
 	for _, f := range s.findings {
 		name := strings.TrimPrefix(f.alert, "Prober")
 		if f.alert == s.scenario.alert {
 			found, delays = fmt.Sprintf("%d of 7", len(f.delays)), spread(f.delays)
+			ends = spread(slices.Collect(maps.Values(f.ends)))
 		} else if len(f.delays) > 0 {
 			others = append(others, fmt.Sprintf("%s %d", name, len(f.delays)))
 		}
@@ -27,8 +29,8 @@ func (s score) row() string {
 	if s.scenario.alert != "" && found == "–" {
 		found = "0 of 7"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s |",
-		s.scenario.name, found, delays, list(others), list(wrong), list(early))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |",
+		s.scenario.name, found, delays, ends, list(others), list(wrong), list(early))
 }
 
 // list joins words, in order; that of none is a 0.
