@@ -118,8 +118,8 @@ func (o Options) average(histogram, window string, by labelList) string {
 }
 
 // until returns a condition that ends an alert about a target in time: a while after its last event, or three intervals
-// after it if these are longer, less the time for which the alert is kept. The record is the time when there last was an
-// event in the five minutes before. A target without an interval is disabled or gone, and does not fulfil it.
+// after it if these are longer, less the time for which the alert is kept. The record is the time when there last was
+// an event in the five minutes before. A target without an interval is disabled or gone, and does not fulfil it.
 func (o Options) until(after, kept, record string) (string, error) {
 	least, err := time.ParseDuration(after)
 	if err != nil {

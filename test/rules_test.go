@@ -316,7 +316,7 @@ func TestInhibitRules(t *testing.T) {
 		"ProberTargetDown critical": outage,
 		"ProberTargetDownFromVantage warning": slices.DeleteFunc(slices.Clone(outage),
 			func(alert string) bool { return alert == "ProberTargetDownFromVantage warning" }),
-		"ProberTargetRefuses critical": {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
+		"ProberTargetRefuses critical":   {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
 		"ProberErrorBudgetBurn critical": {"ProberStreamStall warning"},
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
