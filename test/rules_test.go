@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/alertmanager/config"
 	"github.com/prometheus/alertmanager/pkg/labels"
@@ -110,6 +111,62 @@ func TestRules(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRulesInAnotherOrder holds that no alert depends on which group of rules is evaluated first. With the order that a
+// case file names reversed, a record of another group is one evaluation old. Texts may name older numbers then, so they
+// are left out. promtool evaluates the groups of a file that names no order in any.
+func TestRulesInAnotherOrder(t *testing.T) {
+	dir := t.TempDir()
+	rules := decode[map[string]any](t, filepath.Join(alertsDir, "rules.yaml"))
+	writeWithout(t, filepath.Join(dir, "rules.yaml"), rules, "annotations") // as the unit tests name it
+	const lookback = model.Duration(5 * time.Minute)                        // how old a record may be
+	reversed := 0
+	for _, file := range ruleTestFiles(t) {
+		cases := decode[map[string]any](t, file)
+		order, named := cases["group_eval_order"].([]any)
+		interval, err := model.ParseDuration(cases["evaluation_interval"].(string))
+		must(t, err)
+		if !named || interval >= lookback {
+			continue
+		}
+		reversed++
+		slices.Reverse(order)
+		path := filepath.Join(dir, "tests", filepath.Base(file))
+		writeWithout(t, path, cases, "exp_annotations")
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			if output, ok := promtool(t, "", "test", "rules", path); !ok {
+				t.Error(output)
+			}
+		})
+	}
+	if reversed < 5 {
+		t.Errorf("%d files: the test does not see their orders", reversed)
+	}
+}
+
+// writeWithout writes a value as YAML, without one of its keys at any depth.
+func writeWithout(t *testing.T, path string, value any, key string) {
+	t.Helper()
+	var remove func(value any)
+	remove = func(value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			delete(value, key)
+			for _, part := range value {
+				remove(part)
+			}
+		case []any:
+			for _, part := range value {
+				remove(part)
+			}
+		}
+	}
+	remove(value)
+	content, err := yaml.Marshal(value)
+	must(t, err)
+	write(t, path, string(content))
 }
 
 // TestClassicRules holds that the classic rules are the rules without the native half of each expression, and that
