@@ -121,6 +121,10 @@ func TestRulesInAnotherOrder(t *testing.T) {
 	rules := decode[map[string]any](t, filepath.Join(alertsDir, "rules.yaml"))
 	writeWithout(t, filepath.Join(dir, "rules.yaml"), rules, "annotations") // as the unit tests name it
 	const lookback = model.Duration(5 * time.Minute)                        // how old a record may be
+	var shipped []string                                                    // the order of the groups in the file of rules
+	for _, g := range decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml")).Groups {
+		shipped = append(shipped, g.Name)
+	}
 	reversed := 0
 	for _, file := range ruleTestFiles(t) {
 		cases := decode[map[string]any](t, file)
@@ -131,6 +135,10 @@ func TestRulesInAnotherOrder(t *testing.T) {
 			continue
 		}
 		reversed++
+		first, last := order[0].(string), order[len(order)-1].(string)
+		if slices.Index(shipped, first) > slices.Index(shipped, last) {
+			continue // its cases are about that order
+		}
 		slices.Reverse(order)
 		path := filepath.Join(dir, "tests", filepath.Base(file))
 		writeWithout(t, path, cases, "exp_annotations")
