@@ -40,6 +40,8 @@ func (o Options) render(name string) []byte {
 		"average":          o.average,
 		"until":            o.until,
 		"query":            o.query,
+		"worst":            o.worst,
+		"signals":          func() []string { return []string{"itl", "tpot", "ttft"} },
 		"alertLabels":      o.alertLabels,
 		"runbook":          o.runbook,
 		"dashboard":        o.dashboard,
@@ -187,14 +189,15 @@ func (o Options) dashboard(board, alert, window string, labels ...string) string
 	own := `alertname="` + alert + `",$(` + strings.Join(labels, ", ") + ")"
 	begin := o.query("1000 * (min(ALERTS_FOR_STATE{" + own + "}) - 3600) or vector(1000 * (time() - 3600))")
 	from := "{{ with " + begin + ` }}{{ . | first | value | printf "%.0f" }}{{ end }}`
-	parameters := []string{"from=" + from + "&to=now&var-window=" + window}
+	link := o.grafanaURL + "/d/prober-" + board + "?from=" + from + "&to=now&var-window=" + window
+	var variables strings.Builder
 	for _, name := range labels {
 		ofProber := name == "job" || name == "instance"
 		if ofProber == (board == "instrument") {
-			parameters = append(parameters, "{{ with $labels."+name+" }}&var-"+name+"={{ . | urlquery }}{{ end }}")
+			fmt.Fprintf(&variables, "{{ with $labels.%[1]s }}&var-%[1]s={{ . | urlquery }}{{ end }}", name)
 		}
 	}
-	return o.grafanaURL + "/d/prober-" + board + "?" + strings.Join(parameters, "")
+	return link + variables.String()
 }
 
 // labelsInQuery matches what stands in a query of an annotation for labels of the alert, or of a row of its range.
@@ -222,4 +225,12 @@ func (o Options) query(text string) string {
 		return strings.Join(matchers, ",")
 	})
 	return "printf `" + format + "`" + arguments.String() + " | query"
+}
+
+// worst returns the beginning of a range over the row of the worst signal of an alert, for a template of Prometheus.
+// The query has a row for each signal; digits is the format of the alert's value, to which the row must be equal.
+func (o Options) worst(digits, query string) string {
+	return fmt.Sprintf(`{{ $named := "" }}{{ range %s | sortByLabel "signal" }}`+
+		`{{ if and (eq $named "") (eq (printf %[2]q .Value) (printf %[2]q $value)) }}{{ $named = .Labels.signal }}`,
+		o.query(query), digits)
 }
