@@ -199,6 +199,11 @@ func (k Key) check(owner any, text string, err error) (wrong usage.Problem, isWr
 		err = usage.Problem{Text: "must be " + k.bounds()}
 	case k.name == "SIGNAL" && (text == "itl" || text == "chunk_gap"):
 		err = usage.Problem{Text: text + " is per token, and objectives judge probes", Hint: "use tpot"}
+	case k.name == "API" && text == "sglang":
+		err = usage.Problem{
+			Text: "SGLang's own API is not among the dialects",
+			Hint: "use openai-chat, which SGLang serves as well and which is as exact",
+		}
 	case len(k.words) > 0 && !slices.Contains(k.words, text):
 		err = usage.Problem{Text: "unknown" + usage.Suggestion(text, k.words)}
 	case k.kind.check != nil:

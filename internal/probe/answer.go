@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"cmp"
 	"time"
 
@@ -27,7 +26,6 @@ type answer struct {
 
 	unstreamed bool // some frame is the answer to a request without streaming
 	tokens     tokenCount
-	whole      wholeText
 	text       keptText
 
 	said        *wire.ServerError // the first message of a frame that had nothing else
@@ -71,10 +69,7 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	usage, grown := a.tokens.grow(d, r.Finish != "")
 	r.Usage = r.Usage.Merge(usage)
 	text := d.Text
-	switch {
-	case d.Whole:
-		text = a.whole.addition(d)
-	case len(d.Repeated) > 0 && !a.answered: // the pieces were not sent
+	if len(d.Repeated) > 0 && !a.answered { // the pieces were not sent
 		text = d.Repeated
 		a.tokens.lumped = true
 	}
@@ -246,32 +241,6 @@ func (c *tokenCount) source(frames int, total wire.Count, finish string) Source 
 		return FromTotal
 	}
 	return FromNothing
-}
-
-// A wholeText finds what each frame adds, of a server whose frames may repeat all of the answer so far. They do so only
-// if they begin with what was seen: SGLang with --incremental-streaming-output sends increments in the same fields.
-type wholeText struct {
-	length   int    // bytes of the answer so far
-	seen     []byte // these bytes, up to maxText
-	disjoint bool   // frames do not repeat it: each adds its text
-}
-
-// addition returns what a frame adds. Once a text does not begin with the ones before, no later one is expected to.
-func (w *wholeText) addition(d wire.Delta) []byte {
-	if w.disjoint || len(d.Text) == 0 {
-		return d.Text
-	}
-	if d.Finish != "" && len(d.Text) < len(w.seen) && bytes.HasPrefix(w.seen, d.Text) {
-		return nil // a stop sequence was cut off the end
-	}
-	if !bytes.HasPrefix(d.Text, w.seen) {
-		w.disjoint, w.seen = true, nil
-		return d.Text
-	}
-	added := d.Text[min(w.length, len(d.Text)):]
-	w.length = max(w.length, len(d.Text))
-	w.seen = append(w.seen, added[:min(len(added), maxText-len(w.seen))]...)
-	return added
 }
 
 // A keptText is the text of an answer that is judged by its words, reasoning included, up to maxText.

@@ -91,8 +91,6 @@ func servedTypes() []served {
 			"tokens by none, cache unknown, exact output yes, salt yes"},
 		{"sglang", ownedBy("sglang"), "", "openai-chat", onChat, "sglang/chat-nulls", "",
 			"tokens by usage, cache unknown, exact output yes, salt yes"},
-		{"sglang", ownedBy("sglang"), "sglang", "sglang", "/generate", "sglang/generate-incremental", "/tokenize",
-			"tokens by usage, cache cold, exact output yes, salt yes"},
 		{"lmdeploy", ownedBy("lmdeploy"), "", "openai-chat", onChat, "lmdeploy/output-ids", "",
 			"tokens by ids, cache cold, exact output yes, salt no"},
 		{"trtllm", ownedBy("tensorrt_llm"), "", "openai-chat", onChat, "trtllm/chat", "",

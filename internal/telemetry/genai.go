@@ -95,7 +95,7 @@ func genAIOperation(api string) (name, provider string) {
 	switch api {
 	case "openai-completions":
 		return completion, openAI
-	case "sglang", "tgi", "triton", "llama-server", "ollama":
+	case "tgi", "triton", "llama-server", "ollama":
 		return completion, api
 	case "anthropic":
 		return chat, semconv.GenAIProviderNameAnthropic.Value.AsString()

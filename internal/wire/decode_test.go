@@ -52,7 +52,6 @@ func meaning(d Delta) string {
 	var l words
 	l.add(d.Choice, "choice")
 	l.add(d.Role, "role without text")
-	l.add(d.Whole, "the whole answer so far")
 	l.add(len(d.Text) > 0, "text %q", d.Text)
 	l.add(len(d.Repeated) > 0, "repeats %q", d.Repeated)
 	l.add(d.Refusal, "refused")
@@ -114,7 +113,6 @@ func TestADeepFrameIsReadInLinearTime(t *testing.T) {
 		{anthropic, `{"type":"content_block_delta","delta":{"thinking":`, `[{"text":`, `}}`},
 		{responses, `{"type":"response.reasoning_text.delta","delta":`, `[{"text":`, `}`},
 		{ollama, `{"message":{"content":`, `[{"text":`, `}}`},
-		{sglang, `{"text":"","meta_info":{"finish_reason":`, `{"type":[`, `}}`},
 	} {
 		var frame strings.Builder
 		frame.WriteString(test.start)

@@ -22,7 +22,6 @@ type Delta struct {
 	Choice     bool   // the frame carries a choice, so that a growing usage proves a token
 	Role       bool   // the frame names a role and has no text: it is not a token, whatever its usage says
 	Text       []byte // visible output, with tool calls and refusals
-	Whole      bool   // Text may be the whole answer so far: it is if it begins with all text of earlier frames
 	Repeated   []byte // text that earlier frames brought in pieces: it is news only if none of them did
 	Unstreamed bool   // the frame is the answer to a request without streaming
 	Reasoning  []byte // text that the model thought: generated tokens too, so that it counts for TTFT
@@ -94,7 +93,7 @@ func v1Path(path string) func(Ask) string {
 
 // dialects is every known dialect, in the order in which help texts show them. The list is only read.
 var dialects = []*Dialect{
-	chat, completions, responses, azure, anthropic, sglang, tgi, triton, llama, ollama,
+	chat, completions, responses, azure, anthropic, tgi, triton, llama, ollama,
 }
 
 // APIs returns the names of all dialects, in the order in which help texts show them.

@@ -18,7 +18,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, "+
-		"openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
+		"openai-responses, azure-openai, anthropic, tgi, triton, llama-server, ollama") {
 		t.Errorf("error %v does not list the known names", err)
 	}
 }
@@ -119,7 +119,6 @@ func TestFinishReasons(t *testing.T) {
 		completions: `{"choices":[{"text":"a","finish_reason":%s}]}`,
 		azure:       `{"choices":[{"delta":{"content":"a"},"finish_reason":%s}]}`,
 		anthropic:   `{"type":"message_delta","delta":{"stop_reason":%s}}`,
-		sglang:      `{"text":"a","meta_info":{"finish_reason":%s}}`,
 		tgi:         `{"token":{"text":"a"},"details":{"finish_reason":%s}}`,
 		triton:      `{"text_output":"a","finish_reason":%s}`,
 		ollama:      `{"response":"a","done":false,"done_reason":%s}`,
