@@ -10,6 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -49,9 +50,9 @@ set, requests are exported as those of run are.
 `,
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			files := engine.NewFiles()
+			f := files.New()
 			load := func(settings map[string]string) (*config.Config, error) {
-				return g.loadCompared(cmd, settings, urls, files)
+				return g.loadCompared(cmd, settings, urls, f)
 			}
 			plan, err := bench.Parse(bench.CommandLine{
 				Options: o, Settings: overrides(cmd), URLs: urls, Changed: cmd.Flags().Changed, Load: load,
@@ -61,7 +62,7 @@ set, requests are exported as those of run are.
 				return err
 			}
 			plan.Gate = g.fails
-			return runBench(cmd, plan, files)
+			return runBench(cmd, plan, f)
 		},
 	}
 	addBenchFlags(cmd.Flags(), &o)
@@ -99,7 +100,7 @@ func withOutputProblems(err error, format, plot string) error {
 }
 
 // runBench runs a plan. It exports the requests over OTLP if that is configured.
-func runBench(cmd *cobra.Command, plan *bench.Plan, files *engine.Files) error {
+func runBench(cmd *cobra.Command, plan *bench.Plan, f *files.Files) error {
 	out := cmd.OutOrStdout()
 	errs := cmd.ErrOrStderr()
 	build := buildInfo()
@@ -111,7 +112,7 @@ func runBench(cmd *cobra.Command, plan *bench.Plan, files *engine.Files) error {
 		observers = nil
 	}
 	return bench.Run(cmd.Context(), bench.Setup{
-		Plan: plan, Files: files, Observers: observers, Version: build.Version,
+		Plan: plan, Files: f, Observers: observers, Version: build.Version,
 		Screen: bench.NewScreen(out, errs, plan.Format), Out: out,
 	})
 }

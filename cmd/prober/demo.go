@@ -15,6 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/sim"
 )
@@ -52,8 +53,8 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 				return err
 			}
 			defer sim.CloseAll(endpoints)
-			files := engine.NewFiles()
-			c, err := demoConfig(cmd, endpoints, files)
+			f := files.New()
+			c, err := demoConfig(cmd, endpoints, f)
 			if err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
 			defer saveMemory(log)()
 			d := &daemon.Daemon{
-				Config: c, Files: files, Listener: listener, Drain: demoDrain, Flush: demoFlush, Log: log, Build: buildInfo(),
+				Config: c, Files: f, Listener: listener, Drain: demoDrain, Flush: demoFlush, Log: log, Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 			}
 			return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
@@ -87,7 +88,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 
 // demoConfig returns a configuration whose only targets are the endpoints. From the environment it takes the variables
 // of the demo's flags, and so no keys.
-func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, files *engine.Files) (*config.Config, error) {
+func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, f *files.Files) (*config.Config, error) {
 	environ := map[string]string{
 		"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen,
 		"PROBER_MAX_TOKENS_PER_DAY": "none", // simulated ones cost nothing
@@ -104,7 +105,7 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, files *engine.File
 		environ[target+"NAME"] = e.Profile.Name
 		environ[target+"GROUP"] = "demo"
 	}
-	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, files)
+	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, f)
 }
 
 // printDemo prints what the demo serves where, and how to make a simulated server slow or fail.

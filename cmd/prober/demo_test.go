@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -21,7 +21,7 @@ func TestTheDemoObeysWhatItsHelpNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sim.CloseAll(endpoints)
-	c, err := demoConfig(newDemo(), endpoints, engine.NewFiles())
+	c, err := demoConfig(newDemo(), endpoints, files.New())
 	if err != nil {
 		t.Fatal(err)
 	}

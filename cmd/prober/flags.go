@@ -14,7 +14,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -103,7 +103,7 @@ func overrides(cmd *cobra.Command) map[string]string {
 }
 
 // loadConfig reads the configuration of a command: flags over environment over targets file.
-func loadConfig(o config.Options, files *engine.Files) (*config.Config, error) {
+func loadConfig(o config.Options, f *files.Files) (*config.Config, error) {
 	o.Environ = env.ToMap(os.Environ())
-	return daemon.Load(o, files)
+	return daemon.Load(o, f)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
@@ -50,8 +51,8 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if g.format != "text" && g.format != "json" {
 		return nil, usage.Problems{{Place: usage.FlagPlace("format", g.format), Text: "unknown", Hint: "want text or json"}}
 	}
-	files := engine.NewFiles()
-	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), files)
+	f := files.New()
+	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), f)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	for _, t := range targets {
 		g.objectives[t.Name] = t.GivenObjectives
 	}
-	return engine.Assemble(targets, files, nil, buildInfo().Version)
+	return engine.Assemble(targets, f, nil, buildInfo().Version)
 }
 
 // haveObjectives reports whether somebody gave objectives for any of the targets.
@@ -81,9 +82,9 @@ func haveObjectives(targets []config.Target) bool {
 
 // loadCompared reads the configuration of bench, which may compare targets, and checks --fail-on with it.
 func (g *gate) loadCompared(
-	cmd *cobra.Command, settings map[string]string, urls []string, files *engine.Files,
+	cmd *cobra.Command, settings map[string]string, urls []string, f *files.Files,
 ) (*config.Config, error) {
-	c, err := loadConfig(g.options(cmd, settings, urls), files)
+	c, err := loadConfig(g.options(cmd, settings, urls), f)
 	if err != nil {
 		return nil, err
 	}

@@ -14,11 +14,11 @@ const module = "github.com/llm-prober/prober/"
 // in CONTRIBUTING.md.
 var imports = map[string][]string{
 	"cmd/prober": {
-		"alerts", "dashboards", "daemon", "engine", "telemetry", "prompt", "probe", "wire", "stream",
+		"alerts", "dashboards", "daemon", "engine", "files", "telemetry", "prompt", "probe", "wire", "stream",
 		"config", "check", "bench", "report", "promquery", "sim", "format", "usage",
 	},
-	"internal/daemon":    {"engine", "telemetry", "status", "probe", "wire", "config", "usage"},
-	"internal/engine":    {"schedule", "prompt", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
+	"internal/daemon":    {"engine", "files", "telemetry", "status", "probe", "wire", "config", "usage"},
+	"internal/engine":    {"files", "schedule", "prompt", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
 	"internal/schedule":  {},
 	"internal/prompt":    {"wire"},
 	"internal/telemetry": {"probe", "wire", "format"},
@@ -27,8 +27,9 @@ var imports = map[string][]string{
 	"internal/wire":      {},
 	"internal/stream":    {},
 
+	"internal/files":     {"prompt", "wire", "config", "usage"},
 	"internal/config":    {"probe", "wire", "format", "usage"},
-	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage"},
+	"internal/bench":     {"engine", "files", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/promquery": {"probe", "report", "format", "usage"},
 	"internal/report":    {"probe", "wire", "plot", "format", "usage"},

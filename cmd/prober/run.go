@@ -16,7 +16,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -52,11 +52,11 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			signal.Ignore(syscall.SIGPIPE) // it serves on if nobody reads its output any more
-			load := func(files *engine.Files) (*config.Config, error) {
-				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, files)
+			load := func(f *files.Files) (*config.Config, error) {
+				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, f)
 			}
-			files := engine.NewFiles()
-			c, refused := load(files)
+			f := files.New()
+			c, refused := load(f)
 			if refused != nil {
 				var ok bool
 				if c, ok = daemon.Idle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {
@@ -73,7 +73,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
 			defer saveMemory(log)()
 			d := daemon.Daemon{
-				Config: c, Files: files, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
+				Config: c, Files: f, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
 				Log: log, Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 				Load: load, Hangups: hangups,

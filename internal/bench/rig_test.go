@@ -16,7 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
@@ -118,7 +118,7 @@ func (r *rig) newRun(options Options, targets []string, settings ...string) *tes
 	}
 	result := &testRun{}
 	result.run = newRun(Setup{
-		Plan: plan, Files: engine.NewFiles(), Dial: r.dial,
+		Plan: plan, Files: files.New(), Dial: r.dial,
 		Screen: NewScreen(&result.out, &result.errs, options.Format), Out: &result.out,
 	})
 	return result

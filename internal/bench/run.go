@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -24,7 +25,7 @@ var ErrFailed = errors.New("failed")
 // Setup has the plan of a run, and everything that the run uses.
 type Setup struct {
 	Plan      *Plan
-	Files     *engine.Files     // through which the plan's configurations were read
+	Files     *files.Files      // through which the plan's configurations were read
 	Dial      probe.Dial        // how targets are reached; nil: over the network
 	Observers *engine.Observers // that export over OTLP; nil: nothing is exported
 	Version   string            // of the prober

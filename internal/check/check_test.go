@@ -18,6 +18,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
@@ -114,7 +115,7 @@ func runOn(t *testing.T, server http.Handler, loaded *config.Config, c *Check) s
 func runUntil(ctx context.Context, t *testing.T, server http.Handler, loaded *config.Config, c *Check) string {
 	t.Helper()
 	listener := memconn.Serve(t, server)
-	jobs, err := engine.Assemble(loaded.Targets, engine.NewFiles(), listener.Dial, "test")
+	jobs, err := engine.Assemble(loaded.Targets, files.New(), listener.Dial, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/memconn"
 )
@@ -185,7 +186,7 @@ func withPrompt(stream string, tokens int) string {
 }
 
 // loadProviders returns the configuration of the page. The key of each target is its name.
-func loadProviders(t *testing.T, files *engine.Files) *config.Config {
+func loadProviders(t *testing.T, f *files.Files) *config.Config {
 	t.Helper()
 	page, err := os.ReadFile(providersPage)
 	if err != nil {
@@ -208,7 +209,7 @@ func loadProviders(t *testing.T, files *engine.Files) *config.Config {
 		write("keys/"+name, "key-of-"+name)
 	}
 	write("targets.yaml", string(block[1]))
-	loaded, err := config.Load(config.Options{ReadFile: files.Read, Environ: map[string]string{
+	loaded, err := config.Load(config.Options{ReadFile: f.Read, Environ: map[string]string{
 		"PROBER_TARGETS_FILE": filepath.Join(dir, "targets.yaml"),
 		"PROBER_TIMESTAMPS":   "user",
 	}})
@@ -231,8 +232,8 @@ func TestProviders(t *testing.T) {
 		providers := newCloud(t)
 		memory := memconn.Listen(memconn.Buffer)
 		memconn.ServeOn(t, &http.Server{Handler: providers}, tls.NewListener(memory, certificates))
-		files := engine.NewFiles()
-		jobs, err := engine.Assemble(loadProviders(t, files).Targets, files, memory.Dial, "test")
+		f := files.New()
+		jobs, err := engine.Assemble(loadProviders(t, f).Targets, f, memory.Dial, "test")
 		if err != nil {
 			t.Fatal(err)
 		}

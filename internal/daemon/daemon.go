@@ -17,6 +17,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -25,7 +26,7 @@ import (
 // A Daemon is a prober at work: what `prober run` and `prober demo` start.
 type Daemon struct {
 	Config   *config.Config
-	Files    *engine.Files // that Config was read from
+	Files    *files.Files  // that Config was read from
 	Refused  error         // why a sidecar probes nothing; nil: its configuration is valid
 	Listener net.Listener  // of the HTTP server; Run closes it
 	Drain    time.Duration // how long running probes may go on when the prober stops
@@ -34,10 +35,10 @@ type Daemon struct {
 	Live     bool // see [engine.Observers]
 	Build    telemetry.Build
 
-	Load    func(*engine.Files) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
-	Hangups <-chan os.Signal                            // each one reloads; nil for none
-	Dial    probe.Dial                                  // how targets are reached; nil: over the network
-	Lookup  engine.Lookup                               // of the addresses behind names; nil: the system's
+	Load    func(*files.Files) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
+	Hangups <-chan os.Signal                           // each one reloads; nil for none
+	Dial    probe.Dial                                 // how targets are reached; nil: over the network
+	Lookup  engine.Lookup                              // of the addresses behind names; nil: the system's
 
 	observers *engine.Observers
 	runner    *engine.Runner

@@ -23,7 +23,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -64,8 +64,8 @@ func start(t *testing.T, d *Daemon, options config.Options) *instance {
 	i.logs = logs
 	d.Log = zap.New(core)
 	d.Drain = cmp.Or(d.Drain, time.Second)
-	d.Load = func(files *engine.Files) (*config.Config, error) { return Load(i.options, files) }
-	d.Files = engine.NewFiles()
+	d.Load = func(f *files.Files) (*config.Config, error) { return Load(i.options, f) }
+	d.Files = files.New()
 	d.Config, d.Refused = d.Load(d.Files)
 	if d.Refused != nil {
 		var ok bool

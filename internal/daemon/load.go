@@ -12,14 +12,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
 // Load loads a configuration by [config.Load], and checks what is in the files that it names. A target
 // with an invalid file is rejected like a target with an invalid setting.
-func Load(o config.Options, files *engine.Files) (*config.Config, error) {
-	o.ReadFile = files.Read
+func Load(o config.Options, f *files.Files) (*config.Config, error) {
+	o.ReadFile = f.Read
 	c, err := config.Load(o)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func Load(o config.Options, files *engine.Files) (*config.Config, error) {
 	if problems != nil {
 		return nil, problems
 	}
-	c.Reject(files.Check(c.Targets))
+	c.Reject(f.Check(c.Targets))
 	if c.MustRefuse(o.Finite) {
 		return nil, c.Problems()
 	}

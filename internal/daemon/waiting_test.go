@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -121,7 +121,7 @@ func TestFilesThatCannotBeParsed(t *testing.T) {
 		for i := 0; i < len(settings); i += 2 {
 			environ["PROBER_TARGETS_0_"+settings[i]] = settings[i+1]
 		}
-		_, err := Load(config.Options{Environ: environ}, engine.NewFiles())
+		_, err := Load(config.Options{Environ: environ}, files.New())
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") != 1 {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/memconn"
 )
 
@@ -93,7 +93,7 @@ func TestAWebConfigurationWithoutProtection(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "web.yaml")
 	refused := func() bool {
-		_, err := Load(configured([]string{"a"}, "PROBER_WEB_CONFIG_FILE", path), engine.NewFiles())
+		_, err := Load(configured([]string{"a"}, "PROBER_WEB_CONFIG_FILE", path), files.New())
 		text := fmt.Sprint(err)
 		return strings.Contains(text, "web.yaml") && strings.Contains(text, "neither TLS nor users")
 	}

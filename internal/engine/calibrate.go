@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/wire"
@@ -16,22 +17,16 @@ import (
 
 // promptOptions returns what the group of t is asked. Each group of a run has its own seed, so that none warms the
 // cache for another.
-func promptOptions(t config.Target, files *Files, seed uint64) (prompt.Options, error) {
+func promptOptions(t config.Target, f *files.Files, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
 	o := prompt.Options{
 		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
 		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
 	}
-	if o.Workload != prompt.Dataset {
-		return o, nil
-	}
 	var err error
-	o.Dataset, err = files.dataSet(t.DatasetFile)
-	if err != nil {
-		return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
-	}
-	return o, nil
+	o.Dataset, err = f.DataSet(t)
+	return o, err
 }
 
 // question returns what the members of j are asked in a round.

@@ -26,6 +26,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/sim"
@@ -51,7 +52,7 @@ func load(t *testing.T, variables ...string) *config.Config {
 // assembleJob returns the job of the one group that variables of the configuration describe.
 func assembleJob(t *testing.T, dial probe.Dial, variables ...string) *Job {
 	t.Helper()
-	jobs, err := Assemble(load(t, variables...).Targets, NewFiles(), dial, "1.2.3")
+	jobs, err := Assemble(load(t, variables...).Targets, files.New(), dial, "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func assembleJob(t *testing.T, dial probe.Dial, variables ...string) *Job {
 type diary struct {
 	t       *testing.T
 	runner  *Runner
-	files   *Files
+	files   *files.Files
 	logs    *observer.ObservedLogs
 	text    strings.Builder
 	servers *servers
@@ -74,7 +75,7 @@ type diary struct {
 func newDiary(t *testing.T) *diary {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
-	d := &diary{t: t, files: NewFiles(), logs: logs, servers: newServers(t)}
+	d := &diary{t: t, files: files.New(), logs: logs, servers: newServers(t)}
 	observers, err := NewObservers(t.Context(), &config.Config{}, telemetry.Build{}, zap.New(core))
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
 // Package engine owns the running targets. A configuration comes in; results go out to the page, the metrics and the
-// log. The engine reads the files that the configuration names, looks up addresses, makes a job of each group of
+// log. The engine looks up addresses, makes a job of each group of
 // targets, makes prompts as long as configured, runs the jobs, and replaces them when configuration or addresses
 // change. It knows nothing about HTTP serving. Start reading at [Runner.Apply], which runs jobs, and [Assemble], which
 // makes them.
@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/schedule"
@@ -40,7 +41,7 @@ type Job struct {
 	writer *prompt.Writer
 	length *length
 	heard  atomic.Bool   // a probe was answered since the last call of [Job.FitAhead]
-	files  []fingerprint // the hashes of the files that the targets name
+	hashes []files.Hash  // of the files that the targets name
 	ended  atomic.Bool   // it was stopped, and observers no longer describe its targets
 	late   []atomic.Bool // by member: its target is asked something else by now, and no result of this job belongs to it
 	log    *zap.Logger   // gets what is found out about the length of the prompts
@@ -53,14 +54,14 @@ type Job struct {
 
 // Assemble makes a job of each group, in the order of the targets. A nil dial connects over the network; version goes
 // into the User-Agent.
-func Assemble(targets []config.Target, files *Files, dial probe.Dial, version string) ([]*Job, error) {
+func Assemble(targets []config.Target, f *files.Files, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
 	byGroup := map[string]*Job{}
 	seed := rand.Uint64() // so that no two runs send the same prompts
 	for _, t := range targets {
 		j := byGroup[t.Group]
 		if j == nil {
-			prompts, err := promptOptions(t, files, seed)
+			prompts, err := promptOptions(t, f, seed)
 			if err != nil {
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
@@ -68,7 +69,7 @@ func Assemble(targets []config.Target, files *Files, dial probe.Dial, version st
 			byGroup[t.Group] = j
 			jobs = append(jobs, j)
 		}
-		if err := j.add(t, files, dial, version); err != nil {
+		if err := j.add(t, f, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
@@ -94,8 +95,8 @@ func Interval(t config.Target) time.Duration {
 }
 
 // add makes t a member of j.
-func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string) error {
-	security, err := files.tlsOf(t)
+func (j *Job) add(t config.Target, f *files.Files, dial probe.Dial, version string) error {
+	security, err := f.TLS(t)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (j *Job) add(t config.Target, files *Files, dial probe.Dial, version string
 			return err
 		}
 	}
-	j.files = append(j.files, files.hashesOf(t)...)
+	j.hashes = append(j.hashes, f.Hashes(t)...)
 	j.Targets = append(j.Targets, t)
 	j.shown = append(j.shown, t)
 	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
@@ -182,7 +183,7 @@ func (j *Job) isLate(target string) bool {
 
 // same reports whether o probes the same targets in the same way, with files of the same contents.
 func (j *Job) same(o *Job) bool {
-	return reflect.DeepEqual(probed(j.Targets), probed(o.Targets)) && slices.Equal(j.files, o.files)
+	return reflect.DeepEqual(probed(j.Targets), probed(o.Targets)) && slices.Equal(j.hashes, o.hashes)
 }
 
 // probed returns a copy of targets without the settings that no probe depends on. A target that is disabled or enabled
@@ -210,7 +211,7 @@ func (j *Job) measuresAs(i int, o *Job, k int) bool {
 		t.APIKey = t.Identity().APIKey
 		return t
 	}
-	mine, others := j.Prompts.Dataset, o.Prompts.Dataset // equal files have the same data set, see [Files]
+	mine, others := j.Prompts.Dataset, o.Prompts.Dataset // equal files have the same data set, see [files.Files.DataSet]
 	sameSet := len(mine) == len(others) && (len(mine) == 0 || &mine[0] == &others[0])
 	return sameSet && reflect.DeepEqual(what(j.Targets[i]), what(o.Targets[k]))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -25,7 +26,6 @@ type holding struct {
 	Jobs, Ending int
 	Budgets      int
 	Series       int // targets on /metrics
-	DataSets     int // that later loads take over
 }
 
 // goroutines returns how many goroutines of the bubble there are: not those of the runtime, such as for finalizers.
@@ -44,7 +44,7 @@ func (d *diary) holds(before int) holding {
 	defer r.mu.Unlock()
 	return holding{
 		Connections: d.servers.open.Load(), Goroutines: goroutines, Jobs: len(r.jobs), Ending: len(r.ending),
-		Budgets: len(r.budgets), Series: len(r.Observers.described), DataSets: len(r.files.inForce.dataSets),
+		Budgets: len(r.budgets), Series: len(r.Observers.described),
 	}
 }
 
@@ -76,7 +76,6 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 			}
 			d.expectHolding(fmt.Sprintf("after reload %d", n), before, want)
 		}
-		want.DataSets = 0
 		if want.Goroutines < 1 || want.Connections != 1 || want.Jobs != 1 || want.Budgets != 1 || want.Series != 1 {
 			t.Errorf("one target is probed, and the runner holds %+v", want)
 		}
@@ -103,6 +102,42 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 			t.Errorf("after the end: %+v", left)
 		}
 	})
+}
+
+// TestDataSetsAcrossReloads holds that a target begins anew when the content of its data set changes, and only then, and
+// that a data set which stays the same is in memory once, whatever else changes.
+func TestDataSetsAcrossReloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		set := filepath.Join(t.TempDir(), "set.jsonl")
+		var before *Job
+		for _, step := range []struct {
+			content, timeout string
+			sameJob, sameSet bool
+		}{
+			{"the first set", "7s", false, false},
+			{"the first set", "7s", true, true},
+			{"the first set", "8s", false, true},
+			{"the second set", "8s", false, false},
+		} {
+			writeFile(t, set, fmt.Sprintf(`{"prompt": %q}`, step.content))
+			d.apply("", "TARGETS_0_URL=http://a", "PROMPT=dataset", "DATASET_FILE="+set, "TIMEOUT="+step.timeout)
+			now := d.runner.jobs[0]
+			sameSet := before != nil && &now.Prompts.Dataset[0] == &before.Prompts.Dataset[0]
+			if sameSet != step.sameSet || (now == before) != step.sameJob {
+				t.Errorf("%+v: same job %v, same data set %v", step, now == before, sameSet)
+			}
+			before = now
+		}
+	})
+}
+
+// writeFile writes a file.
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestTheLastResultBeforeAReload holds that a probe which a reload finds in flight is counted, on /metrics and on the

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -32,7 +33,7 @@ type Runner struct {
 	RunnerOptions
 
 	config  *config.Config // in force; nil before the first Apply
-	files   *Files         // that config names
+	files   *files.Files   // that config names
 	owned   *ownedTargets
 	targets []config.Target // probed now: those of config in our shard, one for each address
 
@@ -72,10 +73,10 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 }
 
 // Apply makes r run the jobs of c, with the files that c names. A drain goes on. If there is an error, nothing changes.
-func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) error {
+func (r *Runner) Apply(ctx context.Context, c *config.Config, f *files.Files) error {
 	before := r.owned.copy()
 	targets := r.find(ctx, c)
-	jobs, err := Assemble(targets, files, r.Dial, r.Version)
+	jobs, err := Assemble(targets, f, r.Dial, r.Version)
 	if err != nil {
 		r.owned = before
 		return err
@@ -83,8 +84,8 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, files *Files) erro
 	if r.config == nil {
 		r.logTargets(jobs)
 	}
-	files.Keep()
-	r.config, r.files, r.targets = c, files, targets
+	f.Keep()
+	r.config, r.files, r.targets = c, f, targets
 	r.replace(jobs)
 	return nil
 }

@@ -1,4 +1,4 @@
-package engine
+package files
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 func writeFile(t *testing.T, path, content string) {
@@ -30,7 +31,7 @@ func TestWhatAPipeHeld(t *testing.T) {
 	}
 	written := make(chan error, 1)
 	go func() { written <- os.WriteFile(path, []byte("sk-1\n"), 0o600) }()
-	files := NewFiles()
+	files := New()
 	for range 2 {
 		c, err := config.Load(config.Options{
 			Environ:  map[string]string{"PROBER_API_KEY_FILE": path},
@@ -64,7 +65,7 @@ func TestALoadAgreesWithItself(t *testing.T) {
 		return string(data)
 	}
 	writeFile(t, path, "the first set")
-	files := NewFiles()
+	files := New()
 	first := read(files)
 	writeFile(t, path, "another set altogether")
 	if again := read(files); again != first {
@@ -90,11 +91,11 @@ func TestChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	f := NewFiles()
+	f := New()
 	for _, name := range []string{"same", "other", "gone", "new", "large", "rewritten"} {
 		_, _ = f.Read(path(name))
 	}
-	f.looks[path("pipe")] = look(path("pipe")) // who reads it waits for a writer
+	f.contents[path("pipe")] = content{before: lookAt(path("pipe"))} // who reads it waits for a writer
 	f.Changed()
 	if changed := f.Changed(); len(changed) > 0 {
 		t.Errorf("changed without a change: %v", changed)
@@ -119,51 +120,44 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestWhatIsParsedOnce holds that a data set is parsed once for all groups that name it, serves after its content was
+// TestWhatIsParsedOnce holds that a data set is parsed once for all targets that name it, serves after its content was
 // released, and is taken over by the next load if it is the same, also past a load that failed. What no configuration
 // names any more is forgotten.
 func TestWhatIsParsedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set")
-	target := config.Target{
-		API: "auto", Server: "auto",
-		Settings: config.Settings{QPS: 1, Prompt: "dataset", DatasetFile: path},
-	}
-	assemble := func(f *Files) *Job {
+	target := config.Target{Settings: config.Settings{Prompt: "dataset", DatasetFile: path}}
+	parse := func(f *Files) *wire.Turn {
 		t.Helper()
-		jobs, err := Assemble([]config.Target{target}, f, nil, "test")
+		set, err := f.DataSet(target)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return jobs[0]
-	}
-	const unlike, alike = false, true
-	compare := func(what string, want bool, first, second *Job) {
-		t.Helper()
-		sameSet := &first.Prompts.Dataset[0] == &second.Prompts.Dataset[0]
-		if sameSet != want || first.same(second) != want {
-			t.Errorf("%s: same data set %v, same job %v; want %v", what, sameSet, first.same(second), want)
-		}
+		return &set[0][0]
 	}
 
 	writeFile(t, path, `{"prompt": "the first set"}`)
-	files := NewFiles()
-	first := assemble(files)
+	files := New()
+	first := parse(files)
 	files.Keep()
 	files.Release()
 	writeFile(t, path, `{"prompt": "the second set"}`)
-	compare("the same load", alike, first, assemble(files))
+	if parse(files) != first {
+		t.Error("one load parsed a file twice")
+	}
 
 	files = files.Next()
-	second := assemble(files) // and is not put in force
-	compare("another content", unlike, first, second)
+	if parse(files) == first {
+		t.Error("another content is the same data set")
+	}
 	writeFile(t, path, `{"prompt": "the first set"}`)
-	files = files.Next()
-	compare("the load after it", alike, first, assemble(files))
+	files = files.Next() // the load before it is not put in force
+	if parse(files) != first {
+		t.Error("the data set in force was parsed again")
+	}
 
 	files = files.Next()
 	files.Keep() // it named no data set
-	third := assemble(files.Next())
-	if &third.Prompts.Dataset[0] == &first.Prompts.Dataset[0] {
+	if parse(files.Next()) == first {
 		t.Error("a data set that no configuration named was kept")
 	}
 }

@@ -1,0 +1,103 @@
+package files
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"strings"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/usage"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// Check parses the files of targets, and returns the targets that cannot be probed because of what is in their files.
+func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
+	for _, t := range targets {
+		var problems usage.Problems
+		add := func(err error, hint string) {
+			if err != nil {
+				problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)
+			}
+		}
+		_, err := f.DataSet(t)
+		add(err, "see PROBER_DATASET_FILE")
+		_, err = f.TLS(t)
+		add(err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
+		if problems != nil {
+			rejected = append(rejected, config.Rejected{Name: t.Name, Labels: t.Labels, Problems: problems})
+		}
+	}
+	return rejected
+}
+
+// DataSet returns the conversations of the data set of t; none if t is asked something else. They are shared by all
+// targets with a data set of this content, and must not be changed.
+func (f *Files) DataSet(t config.Target) ([][]wire.Turn, error) {
+	if t.Prompt != string(prompt.Dataset) {
+		return nil, nil
+	}
+	c := f.content(t.DatasetFile)
+	if c.err != nil {
+		return nil, fmt.Errorf("data set file %s: %w", t.DatasetFile, c.err)
+	}
+	set, ok := f.dataSets[c.hash]
+	if !ok {
+		set, ok = f.inForce[c.hash]
+	}
+	if !ok {
+		var err error
+		set, err = prompt.ParseDataset(c.data)
+		if err != nil {
+			return nil, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
+		}
+	}
+	f.dataSets[c.hash] = set
+	return set, nil
+}
+
+// tlsFiles are the files that a TLS configuration is made of. The hash of a file that is not named is zero.
+type tlsFiles struct {
+	authorities, certificate, key Hash
+	insecure                      bool
+}
+
+// TLS returns the TLS configuration for t: the trusted authorities and the client's certificate. It is shared by all
+// targets with files of these contents, and must not be changed.
+func (f *Files) TLS(t config.Target) (*tls.Config, error) {
+	var authorities, certificate, key content
+	if t.CAFile != "" {
+		authorities = f.content(t.CAFile)
+	}
+	if t.CertFile != "" {
+		certificate, key = f.content(t.CertFile), f.content(t.KeyFile)
+	}
+	if authorities.err != nil {
+		return nil, fmt.Errorf("read CA file: %w", authorities.err)
+	}
+	if err := cmp.Or(certificate.err, key.err); err != nil {
+		return nil, fmt.Errorf("read client certificate: %w", err)
+	}
+	from := tlsFiles{authorities.hash, certificate.hash, key.hash, t.InsecureSkipVerify}
+	if c, ok := f.tls[from]; ok {
+		return c, nil
+	}
+	c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify} //nolint:gosec // the user asked for it, and is warned
+	if t.CAFile != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(authorities.data) {
+			return nil, fmt.Errorf("CA file %s holds no certificate in PEM", t.CAFile)
+		}
+	}
+	if t.CertFile != "" {
+		pair, err := tls.X509KeyPair(certificate.data, key.data)
+		if err != nil {
+			return nil, fmt.Errorf("client certificate %s with key %s: %w", t.CertFile, t.KeyFile, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	f.tls[from] = c
+	return c, nil
+}
