@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s, asking for %d bytes", dialect, ask), func(t *testing.T) {
 				d := must(wire.Lookup(dialect))
-				r := &Result{Timeline: Timeline{Tokens: make([]Arrival, 0, 1100)}}
+				r := &Result{Timeline: timing.Timeline{Tokens: make([]timing.Frame, 0, 1100)}}
 				f := newAnswer(r, Question{})
 				next := func() {
 					frame, err := frames.Next()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -105,11 +106,14 @@ func (a *answer) addArrival(at stream.Timestamp, n int) {
 		r.Timestamps = ByKernel
 	}
 	r.Timestamps = cmp.Or(r.Timestamps, ByUser) // single timestamps of the kernel may be refused
-	arrival := Arrival{At: at.At.Sub(r.Start), Read: uint32(at.Read), N: n, Kernel: at.Kernel, Delay: at.Delay + at.Hidden}
-	if !at.NotBefore.IsZero() {
-		arrival.NotBefore = max(0, at.NotBefore.Sub(r.Start))
+	frame := timing.Frame{At: at.At.Sub(r.Start), Read: uint32(at.Read), N: n, Kernel: at.Kernel, Delay: at.Delay}
+	if at.Delay > timing.Late {
+		frame.Delay += at.Hidden
 	}
-	r.Tokens = append(r.Tokens, arrival)
+	if !at.NotBefore.IsZero() {
+		frame.NotBefore = max(0, at.NotBefore.Sub(r.Start))
+	}
+	r.Tokens = append(r.Tokens, frame)
 }
 
 // total returns the usage of the whole answer: the sum of the frames' token ids where the server did not count, and the
@@ -149,7 +153,7 @@ func (a *answer) settle() {
 		r.FirstAnswerAt = r.Tokens[0].At
 	}
 	r.Open = a.openGap()
-	r.settle()
+	r.Settle()
 }
 
 // openGap returns the time from the last token frame to the end of an answer that broke off; 0 if it did not.

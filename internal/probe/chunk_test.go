@@ -1,65 +1,37 @@
 package probe
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // inReads are token frames of one token, a gap apart, that a reader found so many at a time: each read has the
 // arrival of its last.
-func inReads(gap, delay time.Duration, frames ...int) Timeline {
-	var t Timeline
+func inReads(gap, delay time.Duration, frames ...int) timing.Timeline {
+	var t timing.Timeline
 	at := 500 * ms
 	for read, n := range frames {
 		at += time.Duration(n) * gap
 		for range n {
-			t.Tokens = append(t.Tokens, Arrival{At: at, Read: uint32(read + 1), N: 1, Kernel: true, Delay: delay})
+			t.Tokens = append(t.Tokens, timing.Frame{At: at, Read: uint32(read + 1), N: 1, Kernel: true, Delay: delay})
 		}
 	}
 	return t
 }
 
-func TestTaint(t *testing.T) {
-	userTimes := inReads(20*ms, 0, slices.Repeat([]int{1}, 100)...)
-	for i := range userTimes.Tokens {
-		userTimes.Tokens[i].Kernel = false
-	}
-	for _, test := range []struct {
-		name string
-		of   Timeline
-		want Taint
-	}{
-		{"nothing came", Timeline{}, ""},
-		{"all on time", inReads(20*ms, ms/20, 1, 1, 1, 1, 1), ""},
-		{"each read alone, and later than a gap is long", inReads(20*ms, 90*ms, 1, 1, 1, 1, 1), ""},
-		{"no kernel timestamps", userTimes, ""},
-		{"all in one read, on time", inReads(0, ms/20, 50), ""},
-		{"all in one read, late", inReads(0, 80*ms, 50), TaintCoalesced},
-		{"a server that batches", inReads(7*ms, ms/20, 7, 7, 7, 7), ""},
-		{"one that batches, read late", inReads(7*ms, 5*ms, 7, 7, 7, 7), TaintCoalesced},
-		{"one that batches, read very late", inReads(7*ms, 80*ms, 7, 7, 7, 7), TaintLate},
-		{"19 of 20 together", inReads(20*ms, 5*ms, 1, 10, 9), ""},
-		{"20 of 21 together", inReads(20*ms, 11*ms, 1, 10, 10), TaintCoalesced},
-	} {
-		if got := test.of.taint(); got != test.want {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
-	}
-}
-
 func TestChunks(t *testing.T) {
-	change := func(t Timeline, change func(*Timeline)) Timeline { change(&t); return t }
-	behind := func(i int) func(*Timeline) { return func(t *Timeline) { t.Tokens[i].Behind = true } }
-	header := func(wrote, header time.Duration) func(*Timeline) {
-		return func(t *Timeline) { t.Phases.Wrote, t.Phases.Header = wrote, header }
+	change := func(t timing.Timeline, change func(*timing.Timeline)) timing.Timeline { change(&t); return t }
+	behind := func(i int) func(*timing.Timeline) { return func(t *timing.Timeline) { t.Tokens[i].Behind = true } }
+	header := func(wrote, header time.Duration) func(*timing.Timeline) {
+		return func(t *timing.Timeline) { t.Phases.Wrote, t.Phases.Header = wrote, header }
 	}
-	notBefore := func(read uint32, moment time.Duration) func(*Timeline) {
-		return func(t *Timeline) {
+	notBefore := func(read uint32, moment time.Duration) func(*timing.Timeline) {
+		return func(t *timing.Timeline) {
 			for i, a := range t.Tokens {
 				if a.Read == read {
 					t.Tokens[i].NotBefore = moment
@@ -67,15 +39,15 @@ func TestChunks(t *testing.T) {
 			}
 		}
 	}
-	later := func(from int, d time.Duration) func(*Timeline) {
-		return func(t *Timeline) {
+	later := func(from int, d time.Duration) func(*timing.Timeline) {
+		return func(t *timing.Timeline) {
 			for i := range t.Tokens[from:] {
 				t.Tokens[from+i].At += d
 			}
 		}
 	}
 	for name, test := range map[string]struct {
-		of   Timeline
+		of   timing.Timeline
 		want string
 	}{
 		"each on its own, however late it was read": {inReads(20*ms, 90*ms, 1, 1, 1, 1),
@@ -88,15 +60,15 @@ func TestChunks(t *testing.T) {
 		"what was merged while the reader was late": {inReads(20*ms, 15*ms, 1, 1, 3, 1, 1),
 			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 3×20ms, ITL 6×20ms, 2 coalesced, 3 joined, 7 output"},
 		"a gap that is as long as what was merged": {
-			change(inReads(20*ms, 15*ms, 1, 1, 3, 1), func(t *Timeline) { t.Tokens[5].At += 40 * ms }),
+			change(inReads(20*ms, 15*ms, 1, 1, 3, 1), func(t *timing.Timeline) { t.Tokens[5].At += 40 * ms }),
 			"TTFT 520ms, TPOT 28ms, E2EL 660ms, max gap 60ms, gaps 1×20ms 1×60ms, ITL 4×20ms 1×60ms, 2 coalesced, " +
 				"3 joined, 6 output"},
 		// A read that looks on time may be one that came just after the last of several packets.
 		"one late read makes the gaps of all shared reads uncertain": {
-			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *Timeline) { t.Tokens[6].Delay = 15 * ms }),
+			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *timing.Timeline) { t.Tokens[6].Delay = 15 * ms }),
 			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 2×20ms, ITL 6×20ms, 2 coalesced, 2 in bursts, 7 output"},
 		"the first three merged, of a prefill that is long": {
-			change(inReads(20*ms, 15*ms, 3, 1, 1), func(t *Timeline) {
+			change(inReads(20*ms, 15*ms, 3, 1, 1), func(t *timing.Timeline) {
 				header(10*ms, 510*ms)(t)
 				for i := range t.Tokens {
 					t.Tokens[i].At += 1000 * ms
@@ -116,7 +88,7 @@ func TestChunks(t *testing.T) {
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"a timestamp that was refused while the reader was late": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1),
-				func(t *Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
+				func(t *timing.Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"all of an answer in a late read, and an empty read soon before": {change(inReads(0, 80*ms, 4), notBefore(1, 480*ms)),
 			"TTFT 500ms, E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
@@ -151,12 +123,12 @@ func TestChunks(t *testing.T) {
 			change(change(inReads(20*ms, 60*ms, 1, 1, 2), later(2, 960*ms)), notBefore(3, 541*ms)),
 			"TTFT 520ms, TPOT 340ms, E2EL 1.54s, gaps 1×20ms, ITL 1×20ms 2×500ms, 1 coalesced, 2 joined, 4 output"},
 		"a refused timestamp is uncertain, however punctual all others are": {
-			change(inReads(20*ms, ms/20, 1, 1, 1), func(t *Timeline) {
-				t.Tokens[1] = Arrival{At: 555 * ms, NotBefore: 535 * ms, Read: 2, N: 1}
+			change(inReads(20*ms, ms/20, 1, 1, 1), func(t *timing.Timeline) {
+				t.Tokens[1] = timing.Frame{At: 555 * ms, NotBefore: 535 * ms, Read: 2, N: 1}
 			}),
 			"TTFT 520ms, TPOT 20ms, E2EL 560ms, ITL 2×20ms, 2 joined, 3 output"},
 		"tokens of a frame unknown": {
-			change(inReads(20*ms, ms/20, 1, 1, 2), func(t *Timeline) { t.Tokens[1].N = 0 }),
+			change(inReads(20*ms, ms/20, 1, 1, 2), func(t *timing.Timeline) { t.Tokens[1].N = 0 }),
 			"TTFT 520ms, TPOT 30ms, E2EL 580ms, max gap 40ms, gaps 1×20ms 1×40ms 1×0s, 1 coalesced, 1 in bursts, 3 output"},
 	} {
 		n := 0
@@ -178,86 +150,13 @@ func TestWhatCameBehindAToken(t *testing.T) {
 	equal(t, "behind", []bool{true, false}, []bool{a.result.Tokens[0].Behind, a.result.Tokens[1].Behind})
 }
 
-// TestMeanReadGap holds that frames of one read are one read, and that one alone has no gap.
-func TestMeanReadGap(t *testing.T) {
-	line := Timeline{Tokens: []Arrival{
-		{At: 10 * ms, Read: 1, N: 1}, {At: 30 * ms, Read: 2, N: 1}, {At: 30 * ms, Read: 2, N: 1}, {At: 70 * ms, Read: 3, N: 1},
-	}}
-	equal(t, "of three reads", 30*ms, line.meanReadGap())
-	alone := Timeline{Tokens: line.Tokens[1:3]}
-	equal(t, "of one read", 0, alone.meanReadGap())
-}
-
-// TestBurst holds what is a burst and what is an engine's pace: frames that a proxy writes one by one after it got
-// them together, and not the tokens between stalls.
-func TestBurst(t *testing.T) {
-	at := func(gaps ...time.Duration) []Arrival {
-		list := []Arrival{{At: 500 * ms, N: 1}}
-		for i, gap := range gaps {
-			list = append(list, Arrival{At: list[i].At + gap, Read: uint32(i + 1), N: 1})
-		}
-		return list
+// TestALateReadHidesTheFirstPacket holds that the delay of a late read is that of the first packet that it can have
+// found. A read on time found what had just come, however long nobody had looked before.
+func TestALateReadHidesTheFirstPacket(t *testing.T) {
+	a := newAnswer(&Result{}, Question{})
+	for read, delay := range []time.Duration{timing.Late, timing.Late + 1} {
+		a.add(stream.Timestamp{Read: uint64(read), Kernel: true, Delay: delay, Hidden: 5 * ms}, wire.Delta{Text: []byte("x")})
 	}
-	const µs = time.Microsecond
-	repeat := func(n int, gaps ...time.Duration) []time.Duration { return slices.Repeat(gaps, n) }
-	for name, test := range map[string]struct {
-		gaps        []time.Duration
-		below       time.Duration
-		least, most time.Duration // ITL
-	}{
-		"no gap": {nil, 0, -1, -1},
-		"a proxy's burst of eight": {repeat(12, 27*ms, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs),
-			826436, 3799375, 3799375},
-		"a proxy's burst of 25":           {repeat(4, append(repeat(24, 485*µs), 97*ms)...), 613673, 4345600, 97 * ms},
-		"a timer's, just quick enough":    {repeat(25, 47*ms, ms, ms, ms), ms, 12500 * µs, 12500 * µs},
-		"a timer's, too slow for a burst": {repeat(25, 47*ms, 1100*µs, 1100*µs, 1100*µs), ms, 1100 * µs, 47 * ms},
-		"an even engine":                  {repeat(99, 20*ms), ms, 20 * ms, 20 * ms},
-		"a quick engine":                  {repeat(99, 600*µs), 150 * µs, 600 * µs, 600 * µs},
-		"a quick engine that stalls":      {append(repeat(99, 600*µs), 300*ms, 600*µs), 150 * µs, 600 * µs, 300 * ms},
-		"prefills in between":             {repeat(20, 10*ms, 10*ms, 10*ms, 10*ms, 300*ms), ms, 10 * ms, 300 * ms},
-	} {
-		line := Timeline{Tokens: at(test.gaps...)}
-		line.Burst = burstOf(line.Tokens)
-		list := slices.Sorted(line.ITL())
-		if list == nil {
-			list = []time.Duration{-1}
-		}
-		if line.Burst != test.below || list[0] != test.least || list[len(list)-1] != test.most {
-			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, line.Burst, list[0],
-				list[len(list)-1], test.below, test.least, test.most)
-		}
-	}
-}
-
-// TestServerTTFTNeedsTheEndOfTheRequest holds that server TTFT is a sample only if it is known to 5% when the request
-// had been written, together with when the token arrived.
-func TestServerTTFTNeedsTheEndOfTheRequest(t *testing.T) {
-	for _, test := range []struct {
-		until, notBefore time.Duration // the request was written at 10 ms or until then; no token had come by then
-		want             bool
-	}{
-		{until: 10 * ms, want: true},
-		{until: 15 * ms, want: true}, // 5 of 100 ms
-		{until: 15*ms + time.Microsecond},
-		{until: 13 * ms, notBefore: 108 * ms, want: true},
-		{until: 13*ms + time.Microsecond, notBefore: 108 * ms},
-		{until: 0, want: true}, // as of a probe that was recorded before
-	} {
-		line := Timeline{
-			Phases: Phases{Wrote: 10 * ms, WroteUntil: test.until, Header: 12 * ms},
-			Tokens: []Arrival{{At: 110 * ms, Read: 1, Kernel: true}, {At: 200 * ms, Read: 2, Kernel: true}},
-		}
-		if test.notBefore > 0 { // the timestamp was rejected
-			line.Tokens[0].Kernel = false
-			line.Tokens[0].NotBefore = test.notBefore
-		}
-		d, ok := line.ServerTTFT()
-		if d != 100*ms || ok != test.want {
-			t.Errorf("until %v, not before %v: %v, %t", test.until, test.notBefore, d, ok)
-		}
-		_, ok = line.TTFT()
-		if !ok {
-			t.Errorf("until %v: no TTFT", test.until)
-		}
-	}
+	equal(t, "delay of a read on time", timing.Late, a.result.Tokens[0].Delay)
+	equal(t, "delay of a late read", timing.Late+1+5*ms, a.result.Tokens[1].Delay)
 }

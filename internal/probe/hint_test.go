@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -34,8 +35,8 @@ func TestHintsFitTheFailure(t *testing.T) {
 	}
 	status := func(o Outcome, code int) *Result { return &Result{Outcome: o, Status: code} }
 	with := func(o Outcome, err error) *Result { return &Result{Outcome: o, Err: err} }
-	sent := Timeline{Phases: Phases{Wrote: ms}}
-	slow := Timeline{Phases: Phases{Wrote: ms}, Tokens: []Arrival{{At: ms}}}
+	sent := timing.Timeline{Phases: timing.Phases{Wrote: ms}}
+	slow := timing.Timeline{Phases: timing.Phases{Wrote: ms}, Tokens: []timing.Frame{{At: ms}}}
 
 	for _, test := range []struct {
 		r    *Result

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -26,7 +27,7 @@ type Result struct {
 	// answer would have come in them either.
 	Blocked int
 
-	Timeline
+	timing.Timeline
 	Elapsed time.Duration // from Start to the end of the answer, whatever its outcome
 
 	Outcome     Outcome
@@ -87,6 +88,15 @@ const (
 	CredentialsInHeader Credentials = "header"   // credentials among the configured headers, which replace the API key
 )
 
+// A TimestampSource is the source of a probe's arrival timestamps.
+type TimestampSource string
+
+// The sources of timestamps.
+const (
+	ByKernel TimestampSource = "kernel" // the kernel, when it received the bytes
+	ByUser   TimestampSource = "user"   // the prober, after it had read them
+)
+
 // A Source is where the number of tokens in a frame came from.
 type Source string
 
@@ -120,8 +130,8 @@ func (r *Result) ScheduleDelay() time.Duration { return max(0, cmp.Or(r.Began, r
 // was none, or its arrival is too uncertain.
 func (r *Result) TTFAT() (d time.Duration, ok bool) {
 	d = r.FirstAnswerAt
-	first := slices.IndexFunc(r.Tokens, func(a Arrival) bool { return a.At >= d })
-	return d, !r.OtherLength && d > 0 && (first < 0 || r.analysis().sure(d, first))
+	first := slices.IndexFunc(r.Tokens, func(a timing.Frame) bool { return a.At >= d })
+	return d, !r.OtherLength && d > 0 && (first < 0 || r.Sure(d, first))
 }
 
 // TTFTValid reports whether TTFT may be used: no hidden reasoning came before the first token that was seen, and the
@@ -136,7 +146,7 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 	if !n.Known || r.Hidden && r.Source != FromUsage {
 		return 0, false
 	}
-	return r.timePerToken(n.N)
+	return r.Timeline.TPOT(n.N)
 }
 
 // OnePiece reports whether the answer arrived at once: all its tokens in one frame, or in frames closer together than
@@ -144,7 +154,7 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 func (r *Result) OnePiece() bool {
 	generated := r.Usage.Generated()
 	oneFrame := len(r.Tokens) == 1 && generated.N > 1 && !r.Hidden
-	return oneFrame || r.analysis().onePiece
+	return oneFrame || r.Timeline.OnePiece()
 }
 
 // E2EL returns the arrival of the last token frame, or of the finish frame if that came later. ok is false if it is too
@@ -155,5 +165,5 @@ func (r *Result) E2EL() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	d = max(r.Tokens[last].At, r.FinishedAt)
-	return d, r.analysis().sure(d, last)
+	return d, r.Sure(d, last)
 }

@@ -3,6 +3,8 @@ package probe
 import (
 	"sync"
 	"time"
+
+	"github.com/llm-prober/prober/internal/timing"
 )
 
 // A stallTimer cancels a probe if no token frame is read for too long. It counts from when a frame was read and not
@@ -55,7 +57,7 @@ func (s *stallTimer) fire() {
 	late := time.Since(s.due)
 	switch {
 	case s.ended || late < 0: // restarted while it fired
-	case late > s.limit/maxUncertainty:
+	case late > s.limit/timing.MaxUncertainty:
 		s.start()
 	default:
 		s.cancel()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/timing"
 )
 
 type stage int
@@ -41,7 +42,7 @@ type trace struct {
 	mu     sync.Mutex
 	now    stage
 	began  [waiting]time.Time
-	phases Phases
+	phases timing.Phases
 	conn   responseConn
 }
 
@@ -140,7 +141,7 @@ func (t *trace) abandon() {
 }
 
 // state returns the phases so far, the stage, and how many of this answer's kernel timestamps were not believed.
-func (t *trace) state() (p Phases, now stage, rejected int) {
+func (t *trace) state() (p timing.Phases, now stage, rejected int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn.socket != nil {

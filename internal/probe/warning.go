@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -67,7 +68,7 @@ func (l *warningList) addAboutHTTP(r *Result) {
 func (l *warningList) addAboutBatches(r *Result) {
 	// Frames that were read late together may have been a burst as well: they count for how many are together, not as
 	// proof.
-	chunks := r.analysis().chunks
+	chunks := r.Chunks()
 	together := len(r.Tokens) - len(chunks)
 	bursts := r.Bursts()
 	switch {
@@ -79,7 +80,7 @@ func (l *warningList) addAboutBatches(r *Result) {
 	case len(chunks) > 0 && isHeldBack(chunks[0], len(r.Tokens)):
 		const text = "the first %d of %d token frames arrived together: something holds them back, and TTFT may be late" +
 			unbatch
-		l.add(true, text, chunks[0].frames, len(r.Tokens))
+		l.add(true, text, chunks[0].Frames, len(r.Tokens))
 	}
 }
 
@@ -133,11 +134,11 @@ func (l *warningList) addAboutCounts(r *Result, maxTokens, promptTokens int) {
 	}
 }
 
-// isHeldBack reports whether an answer's first chunk has a quarter of its token frames: a gateway then held the first
+// isHeldBack reports whether an answer's first timing.Chunk has a quarter of its token frames: a gateway then held the first
 // token back until a buffer was full, even if it lets the others go one by one. Two frames may be one step of
 // speculative decoding.
-func isHeldBack(first chunk, frames int) bool {
-	return !first.joined && first.frames > 2 && 4*first.frames >= frames
+func isHeldBack(first timing.Chunk, frames int) bool {
+	return !first.Joined && first.Frames > 2 && 4*first.Frames >= frames
 }
 
 // lateReads returns which numbers are means, and which are missing, because the prober read late; empty if none is.
@@ -159,7 +160,7 @@ func lateReads(r *Result) string {
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}
-	hasITL := r.Taint == "" && r.Source != FromNothing && !r.analysis().atOnce
+	hasITL := r.Taint == "" && r.Source != FromNothing && !r.AtOnce()
 	if joined > 0 && hasITL {
 		text += ", so that their ITL is a mean"
 	}
@@ -176,7 +177,7 @@ func missingSamples(r *Result) []string {
 	if len(r.Tokens) > 0 && !hasTTFT {
 		missing = append(missing, "no TTFT")
 	}
-	if r.Taint != "" || r.analysis().atOnce && !r.OnePiece() {
+	if r.Taint != "" || r.AtOnce() && !r.OnePiece() {
 		missing = append(missing, "no ITL")
 	}
 	_, hasMaxGap := r.MaxGap()

@@ -4,14 +4,15 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // TestWarningsOfLateReads: the prober says that it was late and which numbers that cost, whatever the outcome, and
 // not that something else batches what it read together.
 func TestWarningsOfLateReads(t *testing.T) {
-	late := func(frames ...int) Timeline { return inReads(2*ms, 99*ms, frames...) }
-	batched := func(frames ...int) Timeline { return inReads(20*ms, ms/20, frames...) }
+	late := func(frames ...int) timing.Timeline { return inReads(2*ms, 99*ms, frames...) }
+	batched := func(frames ...int) timing.Timeline { return inReads(20*ms, ms/20, frames...) }
 	const switches = " (nginx: proxy_buffering off; HAProxy: option http-no-delay; see docs/servers.md, Gateways)"
 	const held = " token frames arrived together: something holds them back, and TTFT may be late" + switches
 	held25 := append([]int{25}, slices.Repeat([]int{1}, 75)...)
@@ -24,14 +25,14 @@ func TestWarningsOfLateReads(t *testing.T) {
 	for i := range halfLate.Tokens[5:] {
 		halfLate.Tokens[5+i].Delay = ms / 20
 	}
-	headed := func(t Timeline) Timeline {
+	headed := func(t timing.Timeline) timing.Timeline {
 		t.Phases.Header = t.Tokens[0].At - ms
 		return t
 	}
 	const onePiece = "the answer arrived in one piece: something buffers" + switches
 	for name, test := range map[string]struct {
-		line    Timeline
-		taint   Taint
+		line    timing.Timeline
+		taint   timing.Taint
 		outcome Outcome
 		source  Source
 		want    []string
@@ -67,7 +68,7 @@ func TestWarningsOfLateReads(t *testing.T) {
 		"the first joined": {late(45, 1, 1), "", OK, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 45 tokens together with others, so that their ITL is a mean: " +
 				"no TTFT, no max gap"}},
-		"all joined": {late(10), TaintCoalesced, OK, FromUsage,
+		"all joined": {late(10), timing.TaintCoalesced, OK, FromUsage,
 			[]string{"the prober read up to 99.0 ms late, and 10 tokens together with others: no TTFT, no ITL, no max gap"}},
 		"in one piece":                            {inReads(0, ms/20, 10), "", OK, FromUsage, []string{onePiece}},
 		"in one piece, read a bit late":           {headed(inReads(0, ms/2, 10)), "", OK, FromUsage, []string{onePiece}},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -53,7 +54,7 @@ type ResultJSON struct {
 	Coalesced    int                    `json:"coalesced_frames"`
 	JoinedTokens int                    `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
 	Timestamps   *probe.TimestampSource `json:"timestamps"`             // source of arrivals; null without token frames
-	Taint        *probe.Taint           `json:"taint"`                  // why there is no ITL; null if there is
+	Taint        *timing.Taint          `json:"taint"`                  // why there is no ITL; null if there is
 	ReadDelay    *float64               `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
 	FinishReason *string                `json:"finish_reason"`
 	Round        uint64                 `json:"round"`
@@ -147,7 +148,7 @@ func (j *ResultJSON) addFrames(r *probe.Result) {
 }
 
 // phasesOf returns the JSON form of the phases of a probe.
-func phasesOf(p probe.Phases) phasesJSON {
+func phasesOf(p timing.Phases) phasesJSON {
 	return phasesJSON{
 		DNS:     secondsOrNull(p.DNS, p.DNS > 0),
 		Connect: secondsOrNull(p.Connect, p.Connect > 0),

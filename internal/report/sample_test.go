@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -41,7 +42,7 @@ func TestSampleOf(t *testing.T) {
 func TestSamplesLackWhatResultsLack(t *testing.T) {
 	cached, hidden, late := answered(3, 1), answered(3, 1), answered(3, 1)
 	cached.Cache, hidden.Hidden = probe.CacheContaminated, true
-	late.Taint, late.Timestamps = probe.TaintLate, probe.ByUser
+	late.Taint, late.Timestamps = timing.TaintLate, probe.ByUser
 	for name, test := range map[string]struct {
 		result *probe.Result
 		want   string

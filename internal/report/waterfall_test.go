@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -33,13 +34,13 @@ func answered(n, per int) *probe.Result {
 		Usage: wire.Usage{
 			Prompt: wire.Tokens(21000), Cached: wire.Tokens(0), Output: wire.Tokens(n * per),
 		},
-		Timeline: probe.Timeline{Phases: probe.Phases{
+		Timeline: timing.Timeline{Phases: timing.Phases{
 			DNS: 1200 * time.Microsecond, Connect: 850 * time.Microsecond, TLS: 14 * ms, Wrote: 21 * ms, Header: 600 * ms,
 		}},
 	}
 	at := 900 * ms
 	for i := range n {
-		r.Tokens = append(r.Tokens, probe.Arrival{At: at, Read: uint32(i + 1), N: per})
+		r.Tokens = append(r.Tokens, timing.Frame{At: at, Read: uint32(i + 1), N: per})
 		at += 20*ms + time.Duration(i*7%13)*ms/2
 		if i == 41 {
 			at += 180 * ms
@@ -64,7 +65,7 @@ func unauthorized() *probe.Result {
 		Outcome: probe.Unauthorized, Status: 401, Elapsed: 61 * ms, Source: probe.FromNothing,
 		Err: errors.New("HTTP 401: server error: invalid_request_error: invalid_api_key: Incorrect API key provided: ***. " +
 			"You can find your API key at https://platform.openai.com/account/api-keys."),
-		Timeline: probe.Timeline{Phases: probe.Phases{Connect: 8 * ms, TLS: 20 * ms, Wrote: 30 * ms, Header: 60 * ms}},
+		Timeline: timing.Timeline{Phases: timing.Phases{Connect: 8 * ms, TLS: 20 * ms, Wrote: 30 * ms, Header: 60 * ms}},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -28,11 +29,11 @@ func success(target string, at ...time.Duration) *probe.Result {
 		Target: target, Group: "g", Model: "m", API: "openai-chat", Prompt: "cold",
 		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage,
 		Usage:    wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(len(at))},
-		Timeline: probe.Timeline{Start: time.Now()},
+		Timeline: timing.Timeline{Start: time.Now()},
 	}
 	r.Due, r.TraceID = r.Start, traceID(len(at))
 	for i, t := range at {
-		r.Tokens = append(r.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
+		r.Tokens = append(r.Tokens, timing.Frame{At: t, Read: uint32(i + 1), N: 1})
 		r.FinishedAt, r.Elapsed = t, t
 	}
 	return r
@@ -54,7 +55,7 @@ func long(target string, tokens int) *probe.Result {
 func broken(target string, o probe.Outcome, text string) *probe.Result {
 	return &probe.Result{
 		Target: target, Outcome: o, Err: errors.New(text), Elapsed: 5 * ms, TraceID: traceID(0),
-		Due: time.Now(), Timeline: probe.Timeline{Start: time.Now()},
+		Due: time.Now(), Timeline: timing.Timeline{Start: time.Now()},
 	}
 }
 

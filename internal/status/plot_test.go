@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 )
 
 // phased returns an answer that passed through every phase.
 func phased(target string) *probe.Result {
 	r := success(target, 600*ms, 700*ms, 1000*ms)
-	r.Phases = probe.Phases{DNS: 10 * ms, Connect: 20 * ms, TLS: 30 * ms, Wrote: 100 * ms, Header: 400 * ms}
+	r.Phases = timing.Phases{DNS: 10 * ms, Connect: 20 * ms, TLS: 30 * ms, Wrote: 100 * ms, Header: 400 * ms}
 	return r
 }
 
@@ -20,7 +21,7 @@ func phased(target string) *probe.Result {
 func late(target string, at ...time.Duration) *probe.Result {
 	r := success(target, at...)
 	r.Timestamps = probe.ByKernel
-	r.Taint = probe.TaintLate
+	r.Taint = timing.TaintLate
 	last := len(at) - 1
 	for i := range r.Tokens {
 		a := &r.Tokens[i]

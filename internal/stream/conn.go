@@ -15,8 +15,8 @@ type Timestamp struct {
 	Kernel bool          // At is the kernel's timestamp
 	Delay  time.Duration // from the kernel's timestamp until the bytes were read; 0 unless Kernel
 
-	// Hidden is how much longer the first of several packets may have waited than Delay, which is that of the last. It is
-	// 0 if there was one packet, or if they were read at once.
+	// Hidden is how much longer the first of several packets may have waited than Delay, which is that of the last; 0 if
+	// there was one packet.
 	Hidden time.Duration
 
 	// NotBefore is a moment at which none of the bytes of this arrival had been received, so that all of them came
@@ -120,7 +120,7 @@ func (c *Conn) timestamp(r receipt, room int) Timestamp {
 		s = c.clock.reject(r.at)
 	}
 	s.NotBefore = notBefore
-	if s.Kernel && c.evidence.several && s.Delay > Late && !notBefore.IsZero() {
+	if s.Kernel && c.evidence.several && !notBefore.IsZero() {
 		s.Hidden = max(0, s.At.Sub(notBefore))
 	}
 	if s.Kernel && (onePacket || notBefore.After(s.At)) {
@@ -128,10 +128,6 @@ func (c *Conn) timestamp(r receipt, room int) Timestamp {
 	}
 	return s
 }
-
-// Late is how long bytes may lie unread at least before their read was late, so that packets of it may have come much
-// earlier: ten times what a reader takes to wake up.
-const Late = 250 * time.Microsecond
 
 // suspiciousDelay is how long bytes lie unread before they may have waited for a packet that was missing.
 const suspiciousDelay = time.Millisecond

@@ -76,9 +76,9 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestALateReadOfSeveralPacketsMayHaveHiddenTheFirst holds that the delay of such a read, which is that of the last
-// packet, says how much longer the first may have waited: since the socket was empty.
-func TestALateReadOfSeveralPacketsMayHaveHiddenTheFirst(t *testing.T) {
+// TestAReadOfSeveralPacketsMayHaveHiddenTheFirst holds that the delay of such a read, which is that of the last packet,
+// comes with how much longer the first may have waited: since the socket was empty.
+func TestAReadOfSeveralPacketsMayHaveHiddenTheFirst(t *testing.T) {
 	const ms = time.Millisecond
 	for name, test := range map[string]struct {
 		delay   time.Duration // of the last packet; the socket was found empty 5 ms before the read
@@ -86,8 +86,7 @@ func TestALateReadOfSeveralPacketsMayHaveHiddenTheFirst(t *testing.T) {
 		bytes   uint64
 		hidden  bool
 	}{
-		"several, read late":           {ms, 2, 10, true},
-		"several, read at once":        {ms / 8, 2, 10, false},
+		"several":                      {ms, 2, 10, true},
 		"one":                          {2 * ms, 1, 10, false},
 		"one, and another was counted": {2 * ms, 2, 20, false},
 		"not counted":                  {2 * ms, 0, 0, false},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 )
 
 // resultAt returns a result without duration at a minute of the day.
@@ -13,7 +14,7 @@ func resultAt(minute int, outcome probe.Outcome, tokens int) *probe.Result {
 	r.Start = day().Add(time.Duration(minute) * time.Minute)
 	r.Elapsed = 0
 	r.Outcome = outcome
-	r.Tokens = make([]probe.Arrival, tokens)
+	r.Tokens = make([]timing.Frame, tokens)
 	return r
 }
 

@@ -1,6 +1,10 @@
 package telemetry
 
-import "github.com/llm-prober/prober/internal/probe"
+import (
+	"github.com/llm-prober/prober/internal/probe"
+
+	"github.com/llm-prober/prober/internal/timing"
+)
 
 // probeCounters returns the counts of probes, and of what the server reported with them.
 func probeCounters() []Instrument {
@@ -74,7 +78,7 @@ func frameCounters() []Instrument {
 			Unit:   "{probe}",
 			Kind:   Counter,
 			Scope:  ScopeTarget,
-			Labels: []Label{{Name: "reason", Values: texts(probe.Taints())}},
+			Labels: []Label{{Name: "reason", Values: texts(timing.Taints())}},
 			Help: "Probes without ITL, because more than 95% of their tokens were read late together. The reason " +
 				"is late if their bytes lay unread for longer than the mean time between two reads, otherwise " +
 				"coalesced.",

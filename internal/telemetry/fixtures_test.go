@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -39,12 +40,12 @@ func succeeded5() *probe.Result {
 	return &probe.Result{
 		Target: "a", Group: "g", Model: "llama", API: "openai-chat", Prompt: "cold",
 		Due: day().Add(-ms(2)), Round: 7,
-		Timeline: probe.Timeline{
+		Timeline: timing.Timeline{
 			Start: day(),
-			Phases: probe.Phases{
+			Phases: timing.Phases{
 				DNS: ms(1), Connect: ms(2), TLS: ms(5), Wrote: ms(10), Header: ms(90),
 			},
-			Tokens: []probe.Arrival{
+			Tokens: []timing.Frame{
 				{At: ms(600), Read: 4, N: 1, Kernel: true, Delay: ms(.02)},
 				{At: ms(620), Read: 5, N: 1, Kernel: true, Delay: ms(1)},
 				{At: ms(660), Read: 6, N: 2, Kernel: true, Delay: ms(.04)},
@@ -84,7 +85,7 @@ func stalled() *probe.Result {
 // refused returns a probe that never connected.
 func refused() *probe.Result {
 	r := stalled()
-	r.Timeline = probe.Timeline{Start: day().Add(20 * time.Second)}
+	r.Timeline = timing.Timeline{Start: day().Add(20 * time.Second)}
 	r.Due = r.Start
 	r.Elapsed, r.Outcome, r.Err = ms(3), probe.Connect, errors.New("connection refused")
 	r.Usage, r.Status, r.CertExpiry = wire.Usage{}, 0, time.Time{}
@@ -97,7 +98,7 @@ func refused() *probe.Result {
 func random(n int) []*probe.Result {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	outcomes := append(probe.Outcomes(), probe.Canceled)
-	taints := probe.Taints()
+	taints := timing.Taints()
 	var all []*probe.Result
 	for i := range n {
 		r := succeeded5()
@@ -125,11 +126,11 @@ func random(n int) []*probe.Result {
 }
 
 // randomTokens returns up to 60 token frames, two in each read. Every frame has one token, or any number.
-func randomTokens(rnd *rand.Rand) (tokens []probe.Arrival) {
+func randomTokens(rnd *rand.Rand) (tokens []timing.Frame) {
 	at := ms(100 + 400*rnd.ExpFloat64())
 	most := 1 + 7*rnd.IntN(2)
 	for i := range 1 + rnd.IntN(60) {
-		a := probe.Arrival{At: at, Read: uint32(i / 2), N: 1 + rnd.IntN(most), Kernel: rnd.IntN(10) > 0}
+		a := timing.Frame{At: at, Read: uint32(i / 2), N: 1 + rnd.IntN(most), Kernel: rnd.IntN(10) > 0}
 		if a.Kernel {
 			a.Delay = ms(.02 * math.Exp(rnd.NormFloat64()))
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -85,7 +86,7 @@ func reasoned(r *probe.Result) bool { return r.Reasoned || r.Hidden }
 
 func outcomeOf(r *probe.Result) probe.Outcome { return r.Outcome }
 
-func taintOf(r *probe.Result) probe.Taint { return r.Taint }
+func taintOf(r *probe.Result) timing.Taint { return r.Taint }
 
 func tokenFrames(r *probe.Result) int { return len(r.Tokens) }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/timing"
 )
 
 // samplesOf returns what an instrument makes of a result as text: labels, value, and * for an exemplar.
@@ -53,7 +54,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			map[string]string{"llm.probe.objective_events": "up good 1, fast bad 1"},
 		},
 		"a reused connection has no phases of its own": {
-			success(func(r *probe.Result) { r.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)} }),
+			success(func(r *probe.Result) { r.Phases = timing.Phases{Reused: true, Wrote: ms(3), Header: ms(50)} }),
 			map[string]string{"llm.probe.phase": "write 0.003, headers 0.047"},
 		},
 		"a prompt of another length than configured says nothing about phases": {
@@ -89,7 +90,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			},
 		},
 		"late reads cost the gaps and nothing else": {
-			success(func(r *probe.Result) { r.Taint, r.RejectedTimestamps = probe.TaintLate, 2 }),
+			success(func(r *probe.Result) { r.Taint, r.RejectedTimestamps = timing.TaintLate, 2 }),
 			map[string]string{
 				"llm.probe.itl":                         "",
 				"llm.probe.ttft":                        "0.6*",
@@ -133,7 +134,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			map[string]string{"llm.probe.objective_events": ""},
 		},
 		"a failed probe is tainted, too, and has the gap in which it failed": {
-			failure(func(r *probe.Result) { r.Taint = probe.TaintCoalesced }),
+			failure(func(r *probe.Result) { r.Taint = timing.TaintCoalesced }),
 			map[string]string{"llm.probe.tainted": "coalesced 1", "llm.probe.max_gap": "30*"},
 		},
 	} {

@@ -1,19 +1,17 @@
-package probe
+package timing
 
 import (
 	"time"
-
-	"github.com/llm-prober/prober/internal/stream"
 )
 
-// maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
-const maxUncertainty = 20
+// MaxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
+const MaxUncertainty = 20
 
 // An analysis is what the arrivals of an answer show together: which frames count as one chunk, and when those that
 // were read late can have arrived. A probe makes it once, when its answer has ended.
 type analysis struct {
 	late     lateness
-	chunks   []chunk
+	chunks   []Chunk
 	windows  []window // of each token frame
 	atOnce   bool     // the frames came closer together than any engine makes them
 	onePiece bool     // and no late read explains that: something had collected them
@@ -35,13 +33,13 @@ const quickestFrame = 100 * time.Microsecond
 // judgePace finds whether several frames came so close to each other that no engine made them one by one. If those at
 // the beginning were read late together, by more than an engine takes for all, they may have come one by one: then the
 // pace is that of the others.
-func (a *analysis) judgePace(frames []Arrival) {
+func (a *analysis) judgePace(frames []Frame) {
 	last := len(frames) - 1
 	if last < 1 {
 		return
 	}
 	least := func(gaps int) time.Duration { return time.Duration(gaps) * quickestFrame }
-	isBlurred := a.chunks[0].joined && a.late.latest >= least(last)
+	isBlurred := a.chunks[0].Joined && a.late.latest >= least(last)
 	from := 0
 	if isBlurred && len(a.chunks) > 1 {
 		from = a.chunks[0].last()
@@ -49,6 +47,10 @@ func (a *analysis) judgePace(frames []Arrival) {
 	a.atOnce = frames[last].At-frames[from].At < least(last-from)
 	a.onePiece = a.atOnce && !isBlurred
 }
+
+// Late is how long bytes may lie unread at least before their read was late, so that packets of it may have come much
+// earlier: ten times what a reader takes to wake up.
+const Late = 250 * time.Microsecond
 
 // A lateness says which reads of a timeline were late.
 type lateness struct {
@@ -58,19 +60,19 @@ type lateness struct {
 }
 
 // lateness returns how long bytes may lie unread before their read is late: a twentieth of the mean time between two
-// reads, but at least [stream.Late].
+// reads, but at least [Late].
 func (t *Timeline) lateness() lateness {
-	after := max(stream.Late, t.meanReadGap()/maxUncertainty)
+	after := max(Late, t.meanReadGap()/MaxUncertainty)
 	latest, _ := t.MaxReadDelay()
 	return lateness{after: after, latest: latest, any: latest > after}
 }
 
 // read reports whether the read of a was late, so that what it found may have come at different times.
-func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after && !a.onePacket() }
+func (l lateness) read(a Frame) bool { return a.Kernel && a.Delay > l.after && !a.onePacket() }
 
 // uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: because a frame
 // behind it was read late with it, or because it has no timestamp of the kernel and the reader may have been late.
-func (l lateness) uncertain(a Arrival) bool {
+func (l lateness) uncertain(a Frame) bool {
 	if a.Kernel {
 		return a.Behind && l.read(a)
 	}
@@ -78,10 +80,10 @@ func (l lateness) uncertain(a Arrival) bool {
 }
 
 // rejected reports whether the kernel's timestamp was not believed: At is the time of the read, however late that was.
-func (a Arrival) rejected() bool { return !a.Kernel && a.NotBefore > 0 }
+func (a Frame) rejected() bool { return !a.Kernel && a.NotBefore > 0 }
 
 // onePacket reports whether all that the read found came in one packet, so that each of its frames arrived at At.
-func (a Arrival) onePacket() bool { return a.Kernel && a.NotBefore == a.At }
+func (a Frame) onePacket() bool { return a.Kernel && a.NotBefore == a.At }
 
 // known reports whether token frame i arrived at its timestamp. If no read was late, all frames did. Otherwise a frame
 // that shares its read with a later one may have arrived earlier, unless all came in one packet: even a read that looks
@@ -176,5 +178,5 @@ func (a *analysis) uncertainty(i int) time.Duration {
 // sure reports whether a value that depends on the arrival of token frame i is certain enough for a sample. A negative
 // one never is.
 func (a *analysis) sure(value time.Duration, i int) bool {
-	return a.uncertainty(i)*maxUncertainty <= value
+	return a.uncertainty(i)*MaxUncertainty <= value
 }

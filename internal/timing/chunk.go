@@ -1,11 +1,11 @@
-package probe
+package timing
 
 import (
 	"slices"
 	"time"
 )
 
-// A chunk is one token frame, or several that share the time since the chunk before: a burst, or frames that are
+// A Chunk is one token frame, or several that share the time since the chunk before: a burst, or frames that are
 // joined, because the reader was late and the kernel merged them. See docs/decisions.md.
 //
 // Five tokens, 20 ms apart. The reader finds the first two one by one, then loses its processor for 50 ms, and finds
@@ -15,34 +15,34 @@ import (
 //	read        520    540                  615       with the timestamps 520, 540, 600, 600, 600
 //	chunks   [1]    [1]    [     3, joined    ]       at 520, 540, 600; since the chunk before: –, 20, 60
 //	ITL              20     20     20     20          60 ms divided by three tokens, observed three times
-type chunk struct {
+type Chunk struct {
 	at     time.Duration // arrival of its last token frame
 	since  time.Duration // from the chunk before, or from the earliest moment at which the first can have arrived
 	first  int           // index of its first token frame
-	frames int
-	tokens int  // 0 if they cannot be attributed
-	joined bool // only the last of its arrivals is known, if any
-	late   bool // its last token frame, too, may have arrived before its timestamp
+	Frames int           // token frames
+	tokens int           // 0 if they cannot be attributed
+	Joined bool          // only the last of its arrivals is known, if any
+	late   bool          // its last token frame, too, may have arrived before its timestamp
 }
 
 // last returns the index of the chunk's last token frame.
-func (c chunk) last() int { return c.first + c.frames - 1 }
+func (c Chunk) last() int { return c.first + c.Frames - 1 }
 
 // perFrame returns the mean time of a frame of the chunk.
-func (c chunk) perFrame() time.Duration { return c.since / time.Duration(c.frames) }
+func (c Chunk) perFrame() time.Duration { return c.since / time.Duration(c.Frames) }
 
 // leastTokens returns the number of tokens, or of frames where the tokens are not known: each has one at least.
-func (c chunk) leastTokens() int { return max(c.tokens, c.frames) }
+func (c Chunk) leastTokens() int { return max(c.tokens, c.Frames) }
 
 // chunksOf returns the chunks of token frames, in order. No token can have arrived before the moment earliest.
-func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (all []chunk) {
+func chunksOf(frames []Frame, late lateness, burst, earliest time.Duration) (all []Chunk) {
 	before := earliest // arrival of the chunk before
 	attributed := true // the tokens of all frames of c are known
-	var c chunk
+	var c Chunk
 	for i, frame := range frames {
 		c.at = frame.At
 		c.since = frame.At - before
-		c.frames++
+		c.Frames++
 		c.tokens += frame.N
 		c.late = late.uncertain(frame)
 		attributed = attributed && frame.N > 0
@@ -50,7 +50,7 @@ func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (a
 			next := frames[i+1]
 			sameRead := frame.Read == next.Read
 			if c.late || sameRead && late.read(next) {
-				c.joined = true
+				c.Joined = true
 			}
 			if c.late || sameRead || next.At-frame.At <= burst {
 				continue // the next frame belongs to c, too
@@ -62,7 +62,7 @@ func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (a
 		all = append(all, c)
 		before = frame.At
 		attributed = true
-		c = chunk{first: i + 1}
+		c = Chunk{first: i + 1}
 	}
 	return all
 }
@@ -70,7 +70,7 @@ func chunksOf(frames []Arrival, late lateness, burst, earliest time.Duration) (a
 // burstOf returns the longest gap between token frames of one burst. It is a quarter of the mean gap, of which the
 // longest fiftieth is left out, and at most a millisecond, since no known engine takes less for a step. It is 0 if
 // there are no gaps.
-func burstOf(frames []Arrival) time.Duration {
+func burstOf(frames []Frame) time.Duration {
 	gaps := make([]time.Duration, 0, len(frames))
 	for i := 1; i < len(frames); i++ {
 		gaps = append(gaps, frames[i].At-frames[i-1].At)

@@ -1,4 +1,9 @@
-package probe
+// Package timing is the arithmetic of arrivals: what the moments at which token frames arrived say about latencies, and
+// which of these are certain enough for a sample. It is pure: no clock, no network, no labels.
+//
+// In come a [Frame] for each token frame and the [Phases] of the request, out comes a [Timeline] with TTFT, ITL, TPOT
+// and gaps. Begin reading at [Timeline], then at [Chunk] and window.
+package timing
 
 import (
 	"iter"
@@ -11,7 +16,7 @@ type Timeline struct {
 	Start  time.Time // the request was handed to the transport
 	Phases Phases
 
-	Tokens        []Arrival     // one per token frame; At never decreases
+	Tokens        []Frame       // one per token frame; At never decreases
 	FinishedAt    time.Duration // frame with the finish reason; 0 if there was none
 	FirstAnswerAt time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
 	Open          time.Duration // gap still open when the probe died mid-stream; 0 otherwise
@@ -45,8 +50,8 @@ func (p Phases) Wait() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
 
-// An Arrival is one token frame. Frames completed by one read share one At, unless several calls were needed for it.
-type Arrival struct {
+// A Frame is one token frame. Frames completed by one read share one At, unless several calls were needed for it.
+type Frame struct {
 	At     time.Duration
 	Delay  time.Duration // how long the bytes lay unread, at most; 0 unless Kernel
 	N      int           // generated tokens in the frame; 0 if they cannot be attributed
@@ -60,8 +65,8 @@ type Arrival struct {
 	Behind bool // the read also completed a later frame without tokens: At may be that one's
 }
 
-// settle computes what the methods return. Phases and token frames are complete by then.
-func (t *Timeline) settle() {
+// Settle computes what the methods return. Phases and token frames are complete by then.
+func (t *Timeline) Settle() {
 	t.Burst = burstOf(t.Tokens)
 	t.settled = analyse(t)
 	t.Taint = t.taint()
@@ -93,7 +98,7 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 	}
 	d = t.Tokens[0].At - t.Phases.Wrote
 	blurred := max(0, t.Phases.WroteUntil-t.Phases.Wrote)
-	return d, t.analysis().sure(d, 0) && (t.analysis().uncertainty(0)+blurred)*maxUncertainty <= d
+	return d, t.analysis().sure(d, 0) && (t.analysis().uncertainty(0)+blurred)*MaxUncertainty <= d
 }
 
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known: nothing of an answer in one
@@ -140,14 +145,14 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 
 // attributed reports whether there are token frames after the first, and the tokens of each of them are known.
 func (t *Timeline) attributed() bool {
-	unknown := func(a Arrival) bool { return a.N == 0 }
+	unknown := func(a Frame) bool { return a.N == 0 }
 	return len(t.Tokens) > 1 && !slices.ContainsFunc(t.Tokens[1:], unknown)
 }
 
-// timePerToken returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the
+// TPOT returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the
 // first chunk: where they are unknown one a frame, or less if there are more frames than tokens. ok is false unless
 // n > n₁ and there is more than one chunk, and for an answer in one piece.
-func (t *Timeline) timePerToken(n int) (d time.Duration, ok bool) {
+func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	a := t.analysis()
 	if t.OtherLength || len(a.chunks) < 2 || a.atOnce {
 		return 0, false
@@ -186,8 +191,20 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 		last := windows[len(windows)-1]
 		most = max(most, t.Open+last.until-last.from)
 	}
-	return most, (most-least)*maxUncertainty <= most
+	return most, (most-least)*MaxUncertainty <= most
 }
+
+// Sure reports whether a value that depends on the arrival of token frame i is certain enough for a sample.
+func (t *Timeline) Sure(value time.Duration, i int) bool { return t.analysis().sure(value, i) }
+
+// AtOnce reports whether the token frames came closer together than any engine makes them.
+func (t *Timeline) AtOnce() bool { return t.analysis().atOnce }
+
+// OnePiece reports whether they did although no late read explains it: something collected them.
+func (t *Timeline) OnePiece() bool { return t.analysis().onePiece }
+
+// Chunks returns the chunks of the answer, in order. The caller does not change them.
+func (t *Timeline) Chunks() []Chunk { return t.analysis().chunks }
 
 // Uncertain reports for each token frame whether it may have arrived before its timestamp; nil if none may.
 func (t *Timeline) Uncertain() []bool {
@@ -204,7 +221,7 @@ func (t *Timeline) Uncertain() []bool {
 // JoinedTokens returns the number of tokens in joined chunks; a frame whose tokens are unknown counts as one.
 func (t *Timeline) JoinedTokens() (n int) {
 	for _, c := range t.analysis().chunks {
-		if c.joined {
+		if c.Joined {
 			n += c.leastTokens()
 		}
 	}
@@ -215,7 +232,7 @@ func (t *Timeline) JoinedTokens() (n int) {
 func (t *Timeline) Joined() []bool {
 	list := make([]bool, 0, len(t.Tokens))
 	for _, c := range t.analysis().chunks {
-		list = append(list, slices.Repeat([]bool{c.joined}, c.frames)...)
+		list = append(list, slices.Repeat([]bool{c.Joined}, c.Frames)...)
 	}
 	if !slices.Contains(list, true) {
 		return nil
@@ -227,8 +244,8 @@ func (t *Timeline) Joined() []bool {
 // time.
 func (t *Timeline) Bursts() (n int) {
 	for _, c := range t.analysis().chunks {
-		if !c.joined {
-			n += c.frames - 1
+		if !c.Joined {
+			n += c.Frames - 1
 		}
 	}
 	return n
@@ -275,15 +292,6 @@ func (t *Timeline) meanReadGap() time.Duration {
 	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1)
 }
 
-// A TimestampSource is the source of a probe's arrival timestamps.
-type TimestampSource string
-
-// The sources of timestamps.
-const (
-	ByKernel TimestampSource = "kernel" // the kernel, when it received the bytes
-	ByUser   TimestampSource = "user"   // the prober, after it had read them
-)
-
 // A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that only their mean is known.
 type Taint string
 
@@ -302,7 +310,7 @@ func (t *Timeline) taint() Taint {
 	for _, a := range t.Tokens {
 		tokens += max(1, a.N)
 	}
-	if t.analysis().onePiece || t.JoinedTokens()*maxUncertainty <= tokens*(maxUncertainty-1) {
+	if t.analysis().onePiece || t.JoinedTokens()*MaxUncertainty <= tokens*(MaxUncertainty-1) {
 		return ""
 	}
 	latest, _ := t.MaxReadDelay()
