@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/llm-prober/prober/alerts"
-	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 const chart = "helm/prober"

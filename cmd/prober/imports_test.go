@@ -40,9 +40,9 @@ var imports = map[string][]string{
 	"internal/format":    {},
 
 	// Only tests import these.
-	"internal/memconn":    {},
-	"internal/golden":     {},
-	"internal/kerneltest": {},
+	"internal/testing/memconn":    {},
+	"internal/testing/golden":     {},
+	"internal/testing/kerneltest": {},
 
 	// What is shipped beside the program imports nothing of it.
 	"alerts":              {},

@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/llm-prober/prober/dashboards"
-	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // TestDashboardsAreWhatTheGeneratorSays checks that the JSON was not edited by hand.

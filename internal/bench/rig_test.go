@@ -17,9 +17,9 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // A rig is simulated servers by name, in memory. Names that it does not serve refuse connections. It is for bubbles.

@@ -19,11 +19,11 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
-	"github.com/llm-prober/prober/internal/golden"
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/testing/golden"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // A scene is a file of testdata: in its comment what it shows, in "settings" the variables of the configuration, one a

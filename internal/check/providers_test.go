@@ -22,8 +22,8 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
-	"github.com/llm-prober/prober/internal/golden"
-	"github.com/llm-prober/prober/internal/memconn"
+	"github.com/llm-prober/prober/internal/testing/golden"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 const providersPage = "../../docs/integrations/providers.md"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/usage"
 )
 

@@ -24,8 +24,8 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // An instance is a daemon that runs, in memory, and a client of its HTTP.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // A network is simulated servers by host, in memory and in virtual time. It knows no other hosts.

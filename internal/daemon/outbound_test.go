@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // serveInMemory serves until the end of the test, over TLS if there is a configuration for it. It returns a function

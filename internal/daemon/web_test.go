@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/llm-prober/prober/internal/memconn"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // A pair is a certificate for loopback, of a server and a client, that is signed by itself, and its key.

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/files"
-	"github.com/llm-prober/prober/internal/memconn"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // TestPanicOfAHandlerIsAnError holds that it is logged at error with its stack and counted, and that the client gets no

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
 

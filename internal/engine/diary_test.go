@@ -27,10 +27,10 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // load returns the configuration that variables lead to, which are written without their prefix: "QPS=2". Later

@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // A receiver is a server that keeps the last request as it arrived. The model in it decides about the answer: "busy"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // A counting server speaks OpenAI's chat, has no tokenizer, and counts a token a word and those of its chat template.

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // TestRunner holds what becomes of targets while the configuration, the addresses behind a name, and servers change.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/kerneltest"
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/testing/kerneltest"
 	"github.com/llm-prober/prober/internal/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/memconn"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // A stuckConn is a connection whose Read does not return once it is closed, until it is released. So a request hangs as it

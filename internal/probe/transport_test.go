@@ -20,8 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/memconn"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 
-	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // periodMeans returns the means of a target in periods of 18 minutes, from a first one to the 20th.

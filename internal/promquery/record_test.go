@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // countedSet returns a set of records for six hours with these increases of llm_probe_probes_total.

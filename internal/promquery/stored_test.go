@@ -9,8 +9,8 @@ import (
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // midnight is when the ranges of the tests begin.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // outline returns charts in words: each with its axes, and with its series and their first and last point.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
 )

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )

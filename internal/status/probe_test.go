@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // TestProbePage holds the pages of a probe with a gap beside the median one, of one that stalled, of one that was read

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/kerneltest"
+	"github.com/llm-prober/prober/internal/testing/kerneltest"
 )
 
 // TestConnTakesTheKernelsTimestamp holds that a timestamp is the arrival, and not the moment at which somebody came to

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 //go:embed testdata/metrics.md.tmpl

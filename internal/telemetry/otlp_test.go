@@ -16,8 +16,8 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // formOf returns a metric's unit and kind, and where it has them its temporality and its scale, or whether it is

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/golden"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // spans returns all spans that a collector received, as text: times are since the day, those of events since the start.

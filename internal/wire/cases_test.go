@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // checkCases holds the package to a file of cases. A line of a case that begins with < is what a server sent, and the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/golden"
+	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // TestRequests holds what each dialect sends: a request with all that can be asked for, one without what servers

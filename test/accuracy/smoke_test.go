@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/kerneltest"
+	"github.com/llm-prober/prober/internal/testing/kerneltest"
 )
 
 // TestMain makes a server and a client of the test binary as well.
