@@ -30,11 +30,14 @@ func (l Load) Total() (n int, known bool) {
 	if !l.Planned() || l.Limit == 0 {
 		return l.Requests, l.Limit == 0
 	}
-	withinLimit := int(l.Plan.Starts(l.Limit))
-	if l.Requests > 0 {
-		return min(withinLimit, l.Requests), true
+	end := l.Plan.First() + l.Limit // one that is due then is not sent
+	for offset := range l.Plan.Offsets() {
+		if offset >= end || l.Requests > 0 && n == l.Requests {
+			break
+		}
+		n++
 	}
-	return withinLimit, true
+	return n, true
 }
 
 // InFlight returns how many requests to a member are under way together at most. It is 0 if the clock decides.

@@ -21,6 +21,7 @@ func TestLoad(t *testing.T) {
 		"requests by the clock":            {Load{Plan: plan, Requests: 5}, 5, true, "0.1 QPS", 0},
 		"a time by the clock":              {Load{Plan: plan, Limit: 25 * time.Second}, 3, true, "0.1 QPS", 0},
 		"a time that ends with a start":    {Load{Plan: plan, Limit: 30 * time.Second}, 3, true, "0.1 QPS", 0},
+		"a time that ends after a start":   {Load{Plan: plan, Limit: 30*time.Second + 1}, 4, true, "0.1 QPS", 0},
 		"requests that end before a time":  {Load{Plan: plan, Limit: time.Hour, Requests: 4}, 4, true, "0.1 QPS", 0},
 		"all at once":                      {Load{Requests: 9}, 9, true, "9 at once", 9},
 		"a closed loop for a time":         {Load{Concurrency: 2, Limit: time.Hour}, 0, false, "concurrency 2", 2},

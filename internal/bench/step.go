@@ -48,16 +48,16 @@ func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 func (s *step) byTheClock(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
 	s.prepare(ctx, first)
-	job := schedule.Job{
-		Plan: s.load.Plan, Starts: uint64(total),
+	const headStart = 10 * time.Millisecond // else the first start would be over before the schedule looks for it
+	epoch := time.Now().Add(headStart - s.load.Plan.First())
+	schedule.Run(ctx, s.load.Plan, epoch, schedule.Work{
+		Starts: uint64(total),
 		Do: func(n uint64, due time.Time) {
 			s.group.Round(ctx, ctx, first+n, due)
 			s.prepare(ctx, first+n+1)
 		},
 		Late: func(uint64) { s.group.Late() },
-	}
-	const headStart = 10 * time.Millisecond // else the first start would be over before the schedule looks for it
-	job.Run(ctx, time.Now().Add(headStart-s.load.Plan.Offset(0)))
+	})
 	return first + uint64(total) + 1 // one more if the first start was over
 }
 

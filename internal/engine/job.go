@@ -79,7 +79,7 @@ func Assemble(targets []config.Target, f *files.Files, dial probe.Dial, version 
 // newJob returns a job for the group of t, without members.
 func newJob(t config.Target, prompts prompt.Options) *Job {
 	return &Job{
-		Plan:       schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
+		Plan:       schedule.Plan{Interval: Interval(t), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
 		Prompts:    prompts,
 		meanPrompt: prompts.Mean(),
 		writer:     prompt.NewWriter(prompts),

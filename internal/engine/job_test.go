@@ -88,7 +88,7 @@ func effects(t *testing.T, settings ...string) string {
 	r := results[0]
 	return fmt.Sprintf("%s\n%d connections\n%s asked %s of %s: %s after %v\npaused for %v\n%s every %v\n",
 		received.last.Load(), connections, r.Target, r.Prompt, r.Group, r.Outcome, r.Elapsed, time.Since(pauseBegun),
-		j.Plan.Arrival, j.Plan.Interval)
+		j.Plan.Pattern, j.Plan.Interval)
 }
 
 // TestNamesForTLS holds which name a server is asked for over TLS.

@@ -295,15 +295,13 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 	}
 	r.prepare(starts, j, j.active())
 	r.Observers.describe(j)
-	work := schedule.Job{
-		Plan: j.Plan,
+	schedule.Run(starts, j.Plan, j.Plan.Epoch(time.Now()), schedule.Work{
 		Do: func(n uint64, due time.Time) {
 			group.Round(starts, r.probes, n, due)
 			r.between(starts, j, n+1)
 		},
 		Late: func(uint64) { group.Late() },
-	}
-	work.Run(starts, j.Plan.Epoch(time.Now()))
+	})
 }
 
 // prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other

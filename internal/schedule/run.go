@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// A Job is a plan and the work that it starts.
-type Job struct {
-	Plan   Plan
-	Starts uint64 // number of starts after which Run returns, late ones included; 0 for no end
+// Work is what a plan starts.
+type Work struct {
+	Starts uint64 // number of starts after which [Run] returns, late ones included; 0 for no end
 
 	// Do does the work of start n, which was due at due. It runs in a goroutine of its own, so that no start waits for
 	// the work of the one before.
@@ -20,34 +19,42 @@ type Job struct {
 	Late func(n uint64)
 }
 
-// A slot is one start of a plan.
-type slot struct {
-	n       uint64    // counted from the epoch
-	due     time.Time // when the work is to start
-	nextDue time.Time // when the following slot is due
-}
-
-// Run starts the job's work as planned from epoch on. It skips what was due before it was called. It ends when ctx is
-// done or when all starts were made, and returns once all work that it started has returned.
-func (j Job) Run(ctx context.Context, epoch time.Time) {
+// Run starts work as planned from epoch on. It skips what was due before it was called. It ends when ctx is done or
+// when all starts were made, and returns once all work that it started has returned.
+func Run(ctx context.Context, plan Plan, epoch time.Time, work Work) {
 	var running sync.WaitGroup
 	defer running.Wait()
 
 	called := time.Now()
 	made := uint64(0)
-	for s := range j.Plan.slots(epoch) {
+	for s := range plan.slots(epoch) {
 		if s.due.Before(called) {
 			continue
 		}
-		if !waitUntil(ctx, s.due) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(s.due)):
+		}
+		if ctx.Err() != nil {
 			return
 		}
-		j.start(&running, s)
+		if isLate(time.Now(), s) {
+			work.Late(s.n)
+		} else {
+			running.Go(func() { work.Do(s.n, s.due) })
+		}
 		made++
-		if made == j.Starts {
+		if made == work.Starts {
 			return
 		}
 	}
+}
+
+// A slot is one start of a plan.
+type slot struct {
+	n       uint64    // counted from the epoch
+	due     time.Time // when the work is to start
+	nextDue time.Time // when the following slot is due
 }
 
 // slots yields the slots of the plan in order, without end.
@@ -68,25 +75,7 @@ func (p Plan) slots(epoch time.Time) iter.Seq[slot] {
 	}
 }
 
-// waitUntil waits for a moment. It reports whether the moment came before ctx was done.
-func waitUntil(ctx context.Context, at time.Time) bool {
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Until(at)):
-	}
-	return ctx.Err() == nil
-}
-
-// start starts the work of a slot that is due, unless it is late.
-func (j Job) start(running *sync.WaitGroup, s slot) {
-	if isLate(time.Now(), s) {
-		j.Late(s.n)
-		return
-	}
-	running.Go(func() { j.Do(s.n, s.due) })
-}
-
-// slack is how late work may start although the next slot is due as well. Poisson arrivals come in bursts, and bursts
+// slack is how late work may start although the next slot is due as well. Poisson starts come in bursts, and bursts
 // are what they are chosen for: two starts are often closer than the millisecond by which timers are late on an idle
 // machine. 50 ms is more than the P99 of the delay on a busy machine (docs/measurement.md). It is also short enough to
 // start no crowd after a pause of the process: at 1,000 starts per second these are 50.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var arrivals = []Arrival{Constant, Poisson}
+var patterns = []Pattern{Constant, Poisson}
 
 // take returns the first n offsets of a plan.
 func take(p Plan, n int) (offsets []time.Duration) {
@@ -27,15 +27,15 @@ func take(p Plan, n int) (offsets []time.Duration) {
 // their offsets are the same in each run.
 func TestOffsets(t *testing.T) {
 	const n = 20000
-	for _, arrival := range arrivals {
+	for _, pattern := range patterns {
 		for _, interval := range []time.Duration{time.Millisecond, 10 * time.Second, 100 * time.Second} {
-			offsets := take(Plan{Interval: interval, Arrival: arrival, Name: "a"}, n)
+			offsets := take(Plan{Interval: interval, Pattern: pattern, Name: "a"}, n)
 			if !slices.IsSorted(offsets) {
-				t.Errorf("%s, %v: an offset comes before its predecessor", arrival, interval)
+				t.Errorf("%s, %v: an offset comes before its predecessor", pattern, interval)
 			}
 			mean := float64(offsets[n-1]-offsets[0]) / (n - 1) / float64(interval)
 			if math.Abs(mean-1) > 0.03 {
-				t.Errorf("%s, %v: mean distance is %.4f intervals", arrival, interval, mean)
+				t.Errorf("%s, %v: mean distance is %.4f intervals", pattern, interval, mean)
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func TestOffsets(t *testing.T) {
 // TestPoissonHasExponentialGaps holds that as many gaps are above the mean as in an exponential distribution.
 func TestPoissonHasExponentialGaps(t *testing.T) {
 	last, longer := time.Duration(0), 0
-	for _, offset := range take(Plan{Interval: time.Second, Arrival: Poisson}, 20000) {
+	for _, offset := range take(Plan{Interval: time.Second, Pattern: Poisson}, 20000) {
 		if offset-last > time.Second {
 			longer++
 		}
@@ -59,10 +59,10 @@ func TestPoissonHasExponentialGaps(t *testing.T) {
 // the process restarts.
 func TestPlansSpreadAndKeepTheirPhase(t *testing.T) {
 	a, b := Plan{Interval: time.Minute, Name: "a"}, Plan{Interval: time.Minute, Name: "b"}
-	if a.Phase() == b.Phase() || a.Phase() != a.Offset(0) {
-		t.Errorf("phases %v and %v, first offset %v", a.Phase(), b.Phase(), a.Offset(0))
+	if a.First() == b.First() || a.First() >= time.Minute {
+		t.Errorf("the first starts are due at %v and %v", a.First(), b.First())
 	}
-	if got, want := a.Offset(3), a.Phase()+3*time.Minute; got != want {
+	if got, want := take(a, 4)[3], a.First()+3*time.Minute; got != want {
 		t.Errorf("start 3 is due at %v, want %v", got, want)
 	}
 	start := time.Date(2026, 3, 1, 12, 0, 7, 0, time.UTC)
@@ -72,17 +72,7 @@ func TestPlansSpreadAndKeepTheirPhase(t *testing.T) {
 	}
 }
 
-// TestStarts holds how many starts are due within a duration: one that begins with its end is not.
-func TestStarts(t *testing.T) {
-	p := Plan{Interval: time.Second, Name: "a"}
-	for within, want := range map[time.Duration]uint64{0: 0, 1: 1, 3 * time.Second: 3, 3*time.Second + 1: 4} {
-		if got := p.Starts(within); got != want {
-			t.Errorf("%d starts within %v, want %d", got, within, want)
-		}
-	}
-}
-
-// A recording notes the starts of a job.
+// A recording notes what was started.
 type recording struct {
 	mu     sync.Mutex
 	starts []time.Duration // since the epoch
@@ -90,16 +80,15 @@ type recording struct {
 	late   []uint64
 }
 
-// job returns a job of a plan whose work is noted, and then done.
-func (r *recording) job(p Plan, epoch time.Time, work func(n uint64)) Job {
-	return Job{
-		Plan: p,
+// work returns work that is noted, and then done.
+func (r *recording) work(epoch time.Time, do func(n uint64)) Work {
+	return Work{
 		Do: func(n uint64, due time.Time) {
 			r.mu.Lock()
 			r.starts = append(r.starts, time.Since(epoch))
 			r.delays = append(r.delays, time.Since(due))
 			r.mu.Unlock()
-			work(n)
+			do(n)
 		},
 		Late: func(n uint64) { r.late = append(r.late, n) },
 	}
@@ -108,15 +97,15 @@ func (r *recording) job(p Plan, epoch time.Time, work func(n uint64)) Job {
 // TestRunStartsAVirtualDayOnTime holds that no start of a day is late, lost or made twice, the first of which is due at
 // once.
 func TestRunStartsAVirtualDayOnTime(t *testing.T) {
-	for _, arrival := range arrivals {
-		t.Run(string(arrival), func(t *testing.T) {
+	for _, pattern := range patterns {
+		t.Run(string(pattern), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := Plan{Interval: 10 * time.Second, Arrival: arrival, Name: "day"}
+				p := Plan{Interval: 10 * time.Second, Pattern: pattern, Name: "day"}
 				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour-time.Second)
 				defer cancel()
-				epoch, r := time.Now().Add(-p.Offset(0)), &recording{} // the first start is due now
-				r.job(p, epoch, func(uint64) { time.Sleep(time.Second) }).Run(ctx, epoch)
-				if arrival != Poisson && len(r.starts) != 8640 {
+				epoch, r := time.Now().Add(-p.First()), &recording{} // the first start is due now
+				Run(ctx, p, epoch, r.work(epoch, func(uint64) { time.Sleep(time.Second) }))
+				if pattern != Poisson && len(r.starts) != 8640 {
 					t.Errorf("%d starts in a day, want 8640", len(r.starts))
 				}
 				for i, delay := range r.delays {
@@ -138,7 +127,7 @@ func TestRunStartsAlthoughTheOneBeforeIsNotDone(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		epoch, r := time.Now(), &recording{}
-		r.job(Plan{Interval: time.Second}, epoch, func(uint64) { time.Sleep(time.Minute) }).Run(ctx, epoch)
+		Run(ctx, Plan{Interval: time.Second}, epoch, r.work(epoch, func(uint64) { time.Sleep(time.Minute) }))
 		if len(r.starts) != 10 {
 			t.Errorf("%d starts, want 10", len(r.starts))
 		}
@@ -162,17 +151,11 @@ func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 		"later than is allowed, the next is due":    {slack + 1, 500 * time.Microsecond, true},
 		"a timer's delay, the next is due long ago": {time.Millisecond, 0, false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			var running sync.WaitGroup
-			due, r := time.Now(), &recording{}
-			j := r.job(Plan{Interval: time.Second}, due, func(uint64) {})
-			time.Sleep(test.delay)
-			j.start(&running, slot{n: 7, due: due, nextDue: due.Add(test.gap)})
-			running.Wait()
-			if late := slices.Equal(r.late, []uint64{7}); late != test.late || late == (len(r.starts) == 1) {
-				t.Errorf("%s: started %v, passed over %v", name, r.starts, r.late)
-			}
-		})
+		due := time.Now()
+		late := isLate(due.Add(test.delay), slot{due: due, nextDue: due.Add(test.gap)})
+		if late != test.late {
+			t.Errorf("%s: late %t, want %t", name, late, test.late)
+		}
 	}
 }
 
@@ -183,10 +166,10 @@ func TestRunGoesOnAfterAPause(t *testing.T) {
 		const interval = 10 * time.Millisecond
 		p := Plan{Interval: interval, Name: "pause"}
 		epoch, r := time.Now(), &recording{}
-		j := r.job(p, epoch, func(uint64) {})
-		j.Starts = 40
+		work := r.work(epoch, func(uint64) {})
+		work.Starts = 40
 		paused := pausingContext{Context: t.Context(), after: 10, pause: 205 * time.Millisecond}
-		j.Run(&paused, epoch)
+		Run(&paused, p, epoch, work)
 		var onTime, caughtUp int
 		for i, delay := range r.delays {
 			switch {
