@@ -18,7 +18,7 @@ var imports = map[string][]string{
 		"config", "check", "bench", "report", "promquery", "sim", "format", "usage",
 	},
 	"internal/daemon":    {"engine", "files", "telemetry", "status", "probe", "wire", "config", "usage"},
-	"internal/engine":    {"files", "schedule", "prompt", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
+	"internal/engine":    {"files", "report", "schedule", "prompt", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
 	"internal/schedule":  {},
 	"internal/prompt":    {"wire"},
 	"internal/telemetry": {"probe", "timing", "wire", "format"},

@@ -93,7 +93,7 @@ func (g *gate) showResult(out io.Writer, r *probe.Result) error {
 // printLengths prints how long the prompts of each target are, and how that is known.
 func printLengths(out io.Writer, j *engine.Job) {
 	for i, t := range j.Targets {
-		line := j.LengthLine(i)
+		line := j.Length(i).Line()
 		if line != "" {
 			fmt.Fprintln(out, format.Clean(t.Name+": "+line)) // it may have a server's words
 		}

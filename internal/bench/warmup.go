@@ -44,7 +44,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (nextRound uint64, err 
 		return 0, ErrFailed
 	}
 	for i, t := range j.Targets {
-		note := j.LengthNote(i)
+		note := j.Length(i).Note()
 		if note != "" {
 			r.Screen.Note(t.Name + ": " + note)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -98,7 +99,7 @@ func listOfModels(models []wire.Model) string {
 
 // checkLengths compares the configured lengths with the server's context, as far as that is known.
 func (c *checker) checkLengths() (passed bool) {
-	misfit := c.job.Misfit(c.target, c.member.Capabilities().Limits)
+	misfit := c.job.Lengths(c.target).Misfit(c.member.Capabilities().Limits)
 	c.addText("failed", "%s", misfit)
 	if misfit != "" {
 		c.failure = "too long"
@@ -108,7 +109,7 @@ func (c *checker) checkLengths() (passed bool) {
 
 // warnOfPieces warns if the server generates answers of the configured length in pieces.
 func (c *checker) warnOfPieces() {
-	text, hint := engine.Pieces(c.target, c.member.Capabilities().Server)
+	text, hint := report.Pieces(c.target.MaxTokens, c.member.Capabilities().Server)
 	c.add(Finding{Step: "warning", Text: text, Hint: hint})
 }
 
@@ -143,9 +144,9 @@ func (c *checker) calibrate(ctx context.Context) {
 			Hint: failed.Hint(),
 		})
 	case known && lengthError == 0:
-		c.addText("tokens", "%s", c.job.LengthLine(c.place))
+		c.addText("tokens", "%s", c.job.Length(c.place).Line())
 	default:
-		c.addText("warning", "%s", c.job.LengthLine(c.place))
+		c.addText("warning", "%s", c.job.Length(c.place).Line())
 	}
 }
 
@@ -186,7 +187,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		}
 		c.add(Finding{Step: "supports", Name: a.Name, Text: string(a.Claim) + source})
 	}
-	for _, note := range engine.Notes(known) {
+	for _, note := range report.ServerNotes(known) {
 		c.addText("note", "%s", note)
 	}
 	if known.ExactOutput {
@@ -222,7 +223,7 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 	for _, warning := range r.Warnings {
 		c.addText("warning", "%v", warning)
 	}
-	c.addText("warning", "%s", c.job.Skips(c.target, c.probeTime))
+	c.addText("warning", "%s", report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight))
 	return true
 }
 

@@ -111,7 +111,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 			if err != nil || results[0].Outcome != probe.Rejected {
 				t.Errorf("counts tokens: %t: %s (%v)", counts, results[0].Outcome, err)
 			}
-			text := j.Misfit(j.Targets[0], j.Members[0].Capabilities().Limits)
+			text := j.Lengths(j.Targets[0]).Misfit(j.Members[0].Capabilities().Limits)
 			if !strings.Contains(text, "context of 5,000: --prompt-tokens 4980 ") {
 				t.Errorf("counts tokens: %t: %q", counts, text)
 			}

@@ -139,8 +139,8 @@ func TestAServerThatCountsNothingIsProbed(t *testing.T) {
 		j := assembleJob(t, hosts.dial, "TARGETS_0_URL=http://silent", "TARGETS_0_GROUP=g",
 			"TARGETS_1_URL=http://counts", "TARGETS_1_GROUP=g", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
 		got := []string{
-			slot(t, j, 0, 0), slot(t, j, 0, 1), j.LengthLine(0),
-			slot(t, j, 1, 1), slot(t, j, 1, 2), j.LengthLine(1),
+			slot(t, j, 0, 0), slot(t, j, 0, 1), j.Length(0).Line(),
+			slot(t, j, 1, 1), slot(t, j, 1, 2), j.Length(1).Line(),
 		}
 		want := []string{
 			"skipped: waiting",

@@ -17,6 +17,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
 	"github.com/llm-prober/prober/internal/usage"
@@ -275,13 +276,17 @@ func (o *Observers) reconfigure(j, next *Job) {
 func (o *Observers) descriptionOf(j *Job, i int, before description) description {
 	t, member := j.shown[i], j.Members[i]
 	known := member.Capabilities()
+	state := report.TargetState{
+		Lengths: j.Lengths(t), Server: known, Length: j.Length(i),
+		Disabled: member.Disabled.Load(), Skipping: member.Skipping(),
+	}
 	d := probe.Description{
 		Name: t.Name, Group: t.Group, Workload: t.Workload, URL: t.URL, Prompt: t.Prompt,
 		Model: known.Model, API: t.API,
-		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: Notes(known),
+		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: state.Notes(),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
 		Interval: j.Plan.Interval, StallLimit: t.StallTimeout, Objectives: t.Objectives, Labels: t.Labels,
-		Disabled: member.Disabled.Load(),
+		Disabled: state.Disabled,
 	}
 	if d.Disabled {
 		d.TokensPerDay = 0
@@ -290,19 +295,17 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 		d.API = known.Dialect.Name
 	}
 	o.logEnabled(before, d)
-	misfit := j.Misfit(t, known.Limits)
+	misfit := state.Lengths.Misfit(known.Limits)
 	if misfit != "" && !slices.Contains(before.Notes, misfit) {
 		o.log.Warn(misfit, zap.String("target", t.Name))
 	}
-	if known.LeavesOpen && !slices.Contains(before.Notes, leavesOpenNote) {
-		o.log.Warn("the server "+leavesOpenNote, zap.String("target", t.Name))
+	if known.LeavesOpen && !slices.Contains(before.Notes, report.LeavesOpen) {
+		o.log.Warn("the server "+report.LeavesOpen, zap.String("target", t.Name))
 	}
 	now := description{Description: d, member: member}
 	now.changes = o.change(before, now)
-	for _, note := range []string{misfit, j.stateNote(i), now.changes} {
-		if note != "" {
-			now.Notes = append(now.Notes, note)
-		}
+	if now.changes != "" {
+		now.Notes = append(now.Notes, now.changes)
 	}
 	return now
 }
@@ -316,21 +319,4 @@ func (o *Observers) logEnabled(before description, now probe.Description) {
 	default:
 		o.log.Info("target is enabled: it is probed again", zap.String("target", now.Name))
 	}
-}
-
-// stateNote returns a note on whether member i is probed, and with prompts of the right length; empty if there is
-// nothing to say.
-func (j *Job) stateNote(i int) string {
-	if j.Members[i].Disabled.Load() {
-		return "disabled in the configuration (enabled: off): no probes start"
-	}
-	switch j.Members[i].Skipping() {
-	case probe.SkipDraining:
-		return "draining (/-/drain): no probes start"
-	case probe.SkipWaiting:
-		return "the server is not ready yet: probes start when it is"
-	case probe.SkipStuck:
-		return "requests to this server do not return at their limit and hang the HTTP client: no probe starts until they do"
-	}
-	return j.LengthNote(i)
 }

@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A TargetState is what the notes on a target are made of: how it is configured, and how it stands at one moment.
+type TargetState struct {
+	Lengths  Lengths
+	Server   probe.Capabilities
+	Disabled bool       // in the configuration
+	Skipping probe.Skip // why its slots are skipped now; empty if they are not
+	Length   Length
+}
+
+// Lengths are those of a target's prompts and answers in tokens, as they are configured.
+type Lengths struct {
+	Prompt  int // of the first prompt of a session, and of every other prompt
+	Longest int // of the longest prompt; 0: each has a length of its own
+	Answer  int
+}
+
+// Notes returns what a reader should know of a target, one sentence each: what is unusual about its server, what does
+// not fit, and why nothing is measured.
+func (s TargetState) Notes() []string {
+	notes := ServerNotes(s.Server)
+	for _, note := range []string{s.Lengths.Misfit(s.Server.Limits), s.whyNotProbed()} {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// whyNotProbed returns why no probe starts, or what is unusual about the length of the prompts; empty if there is
+// nothing to say.
+func (s TargetState) whyNotProbed() string {
+	switch {
+	case s.Disabled:
+		return "disabled in the configuration (enabled: off): no probes start"
+	case s.Skipping == probe.SkipDraining:
+		return "draining (/-/drain): no probes start"
+	case s.Skipping == probe.SkipWaiting:
+		return "the server is not ready yet: probes start when it is"
+	case s.Skipping == probe.SkipStuck:
+		return "requests to this server do not return at their limit and hang the HTTP client: no probe starts until they do"
+	}
+	return s.Length.Note()
+}
+
+// ServerNotes returns what is unusual about a server, one sentence each. What is as it should be is among its
+// abilities.
+func ServerNotes(c probe.Capabilities) []string {
+	var notes []string
+	if c.Server.Note != "" {
+		notes = append(notes, c.Server.Note)
+	}
+	if c.OnDemand {
+		notes = append(notes, "loads models on demand: one that is not in memory is loaded within the first probe's TTFT, "+
+			"and may push out another")
+	}
+	if c.Model == probe.UnnamedModel {
+		notes = append(notes, "lists its model as \""+probe.UnnamedModel+"\", which its workers may not accept: name it "+
+			"(PROBER_TARGETS_n_MODEL, --model)")
+	}
+	for _, f := range c.Omit {
+		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
+	}
+	if c.Unlimited {
+		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked "+
+			"have arrived")
+	}
+	if c.LeavesOpen {
+		notes = append(notes, LeavesOpen)
+	}
+	return notes
+}
+
+// LeavesOpen is the note on a server whose connections serve one answer each.
+const LeavesOpen = "keeps its connections open after the end of answers: none of them can be used again " +
+	"(connection: reuse)"
+
+// Misfit returns a sentence if prompt and answer do not fit a server's limits, with the length that does. It is empty
+// if they fit, or if the limits are not known.
+func (l Lengths) Misfit(limits wire.Limits) string {
+	const leastPrompt = 16  // tokens: the shortest that can be configured
+	together, alone := 0, 0 // tokens above the limits
+	if limits.Context > 0 {
+		together = l.Longest + l.Answer - limits.Context
+	}
+	if limits.Input > 0 {
+		alone = l.Longest - limits.Input
+	}
+	if l.Longest == 0 || together <= 0 && alone <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("a prompt of %s tokens is longer than the %s that the server takes: ",
+		format.Grouped(l.Longest), format.Grouped(limits.Input))
+	if together > 0 {
+		text = fmt.Sprintf("a prompt of %s tokens and an answer of %s do not fit the server's context of %s: ",
+			format.Grouped(l.Longest), format.Grouped(l.Answer), format.Grouped(limits.Context))
+	}
+	fits := l.Prompt - max(together, alone)
+	if fits >= leastPrompt {
+		return text + fmt.Sprintf("--prompt-tokens %d is the longest that fits (PROBER_PROMPT_TOKENS)", fits)
+	}
+	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
+}
+
+// Pieces returns what happens to answers of so many tokens if the server generates long answers in pieces, and what to
+// do about it. Both are empty if the server does not do so, or if the answers are short.
+func Pieces(answer int, s wire.Server) (text, hint string) {
+	piece := s.Piece
+	if piece == 0 || answer <= piece {
+		return "", ""
+	}
+	each := format.Grouped(piece)
+	gap := fmt.Sprintf("each piece begins with a prefill of its own, so that a gap as long as TTFT follows "+
+		"each %s tokens", each)
+	pieces := fmt.Sprintf("the server generates answers of more than %s tokens in pieces of %s: ", each, each)
+	if answer%piece == 0 {
+		return pieces + gap, ""
+	}
+	shorter := answer / piece * piece
+	longer := shorter + piece
+	text = fmt.Sprintf("%san answer of %s would become %s, and is wrong_length; %s",
+		pieces, format.Grouped(answer), format.Grouped(longer), gap)
+	hint = fmt.Sprintf("--max-tokens %d and %d are lengths that it can be held to (PROBER_MAX_TOKENS)", shorter, longer)
+	return text, hint
+}
+
+// SkippedSlots returns a sentence on how many slots are skipped if a probe takes so long, and which rate would skip
+// none. It is empty if none is skipped.
+func SkippedSlots(took, interval time.Duration, maxInFlight int) string {
+	needed := math.Ceil(float64(took) / float64(interval)) // in flight at the same time
+	if needed <= float64(maxInFlight) {
+		return ""
+	}
+	skipped := 1 - float64(maxInFlight)/needed
+	rate := math.Floor(1000*float64(maxInFlight)/took.Seconds()) / 1000
+	return fmt.Sprintf("a probe took %s and one is due every %s, with at most %d at a time: "+
+		"about %.0f%% of the slots are skipped; --qps %v is the highest rate that skips none (PROBER_QPS), "+
+		"or --max-in-flight %.0f (PROBER_MAX_IN_FLIGHT)",
+		format.Duration(took), format.Short(interval.Seconds()), maxInFlight, 100*skipped, rate, needed)
+}
