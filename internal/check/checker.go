@@ -175,7 +175,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		_, _ = c.member.Discover(ctx) // it has succeeded before
 	}
 	c.addText("answer", "%s of %d tokens in %s: %s", tokenCount(r.Usage.Generated()), engine.ShortAnswer,
-		format.Count(len(r.Tokens), "frame"), tokensInFrames[r.Source])
+		format.Count(len(r.Timeline.Frames), "frame"), tokensInFrames[r.Source])
 	known := c.member.Capabilities()
 	for _, a := range known.Abilities() {
 		source := " (by its type)"

@@ -147,7 +147,7 @@ func fieldsOf(r *probe.Result) []zap.Field {
 		zap.String("outcome", string(r.Outcome)),
 		zap.Uint64("round", r.Round),
 		zap.Duration("elapsed", r.Elapsed),
-		zap.Int("token_frames", len(r.Tokens)),
+		zap.Int("token_frames", len(r.Timeline.Frames)),
 		zap.String("trace_id", r.TraceID),
 	}
 	if ttft, ok := r.TTFT(); ok {

@@ -76,7 +76,7 @@ func TestPanics(t *testing.T) {
 func TestLiveLog(t *testing.T) {
 	ok := &probe.Result{
 		Target: "a", Outcome: probe.OK, Elapsed: 2 * time.Second,
-		Timeline: timing.Timeline{Tokens: []timing.Frame{{At: time.Second, N: 1}}},
+		Timeline: timing.Timeline{Frames: []timing.Frame{{At: time.Second, N: 1}}},
 	}
 	failed := &probe.Result{
 		Target: "a", Outcome: probe.Overloaded, Elapsed: time.Millisecond, Err: errors.New("HTTP 503"), Status: 503,

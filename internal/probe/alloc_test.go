@@ -28,7 +28,7 @@ func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s, asking for %d bytes", dialect, ask), func(t *testing.T) {
 				d := must(wire.Lookup(dialect))
-				r := &Result{Timeline: timing.Timeline{Tokens: make([]timing.Frame, 0, 1100)}}
+				r := &Result{Timeline: timing.Timeline{Frames: make([]timing.Frame, 0, 1100)}}
 				f := newAnswer(r, Question{})
 				next := func() {
 					frame, err := frames.Next()

@@ -63,7 +63,7 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	}
 	if d.Finish != "" {
 		if r.Finish == "" {
-			r.FinishedAt = since
+			r.Timeline.FinishedAt = since
 		}
 		r.Finish = d.Finish
 	}
@@ -82,8 +82,8 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 		a.noteBehind(at)
 		return false
 	}
-	if len(text) > 0 && r.FirstAnswerAt == 0 {
-		r.FirstAnswerAt = since
+	if len(text) > 0 && r.Timeline.FirstAnswerAt == 0 {
+		r.Timeline.FirstAnswerAt = since
 	}
 	a.text.add(d.Reasoning, text)
 	a.addArrival(at, a.tokens.attribute(grown, d.Tokens))
@@ -92,7 +92,7 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 
 // noteBehind notes that a frame without tokens was read together with the token frame before it, if it was.
 func (a *answer) noteBehind(at stream.Timestamp) {
-	tokens := a.result.Tokens
+	tokens := a.result.Timeline.Frames
 	last := len(tokens) - 1
 	if last >= 0 && tokens[last].Read == uint32(at.Read) {
 		tokens[last].Behind = true
@@ -113,7 +113,7 @@ func (a *answer) addArrival(at stream.Timestamp, n int) {
 	if !at.NotBefore.IsZero() {
 		frame.NotBefore = max(0, at.NotBefore.Sub(r.Start))
 	}
-	r.Tokens = append(r.Tokens, frame)
+	r.Timeline.Frames = append(r.Timeline.Frames, frame)
 }
 
 // total returns the usage of the whole answer: the sum of the frames' token ids where the server did not count, and the
@@ -121,7 +121,7 @@ func (a *answer) addArrival(at stream.Timestamp, n int) {
 // usage that they do not know.
 func (a *answer) total() wire.Usage {
 	u := a.result.Usage
-	frames := len(a.result.Tokens)
+	frames := len(a.result.Timeline.Frames)
 	if frames > 0 && u.Generated().N == 0 {
 		u.Output, u.Total = wire.Count{}, wire.Count{}
 	}
@@ -143,24 +143,24 @@ func (a *answer) settle() {
 	output, generated := r.Usage.Output, r.Usage.Generated()
 	beyondOutput := output.Known && generated.N > output.N
 	r.Hidden = !r.Reasoned && (r.Usage.Reasoning.N > 0 || beyondOutput)
-	r.Source = a.tokens.source(len(r.Tokens), generated, r.Finish)
+	r.Source = a.tokens.source(len(r.Timeline.Frames), generated, r.Finish)
 	if r.Source == FromTotal {
-		for i := range r.Tokens {
-			r.Tokens[i].N = 1
+		for i := range r.Timeline.Frames {
+			r.Timeline.Frames[i].N = 1
 		}
 	}
-	if r.FirstAnswerAt > 0 && !r.Reasoned && !r.Hidden { // a token without text is one of the answer as well
-		r.FirstAnswerAt = r.Tokens[0].At
+	if r.Timeline.FirstAnswerAt > 0 && !r.Reasoned && !r.Hidden { // a token without text is one of the answer as well
+		r.Timeline.FirstAnswerAt = r.Timeline.Frames[0].At
 	}
-	r.Open = a.openGap()
-	r.Settle()
+	r.Timeline.Open = a.openGap()
+	r.Timeline.Settle()
 }
 
 // openGap returns the time from the last token frame to the end of an answer that broke off; 0 if it did not.
 func (a *answer) openGap() time.Duration {
 	r := a.result
 	brokeOff := r.Outcome != OK && (r.Finish == "" || a.serverErr != nil)
-	last := len(r.Tokens) - 1
+	last := len(r.Timeline.Frames) - 1
 	if last < 0 || !brokeOff {
 		return 0
 	}
@@ -168,7 +168,7 @@ func (a *answer) openGap() time.Duration {
 	if a.serverErr != nil {
 		end = a.serverErrAt
 	}
-	return max(0, end-r.Tokens[last].At)
+	return max(0, end-r.Timeline.Frames[last].At)
 }
 
 // A tokenCount finds out how many tokens each frame carries.

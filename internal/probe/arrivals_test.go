@@ -47,11 +47,12 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 					for n := range 2 {
 						answer.sent = nil
 						r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: answer.frames})
-						if r.Outcome != OK || r.Phases.Reused != (n > 0) || r.Coalesced() != 0 {
-							t.Fatalf("probe %d: %s: %v, reused %t, %d coalesced", n, r.Outcome, r.Err, r.Phases.Reused, r.Coalesced())
+						if r.Outcome != OK || r.Timeline.Phases.Reused != (n > 0) || r.Timeline.Coalesced() != 0 {
+							t.Fatalf("probe %d: %s: %v, reused %t, %d coalesced", n, r.Outcome, r.Err,
+								r.Timeline.Phases.Reused, r.Timeline.Coalesced())
 						}
 						var arrived []time.Time
-						for _, a := range r.Tokens {
+						for _, a := range r.Timeline.Frames {
 							arrived = append(arrived, r.Start.Add(a.At))
 						}
 						equal(t, "arrivals", answer.sent, arrived)

@@ -18,7 +18,7 @@ func inReads(gap, delay time.Duration, frames ...int) timing.Timeline {
 	for read, n := range frames {
 		at += time.Duration(n) * gap
 		for range n {
-			t.Tokens = append(t.Tokens, timing.Frame{At: at, Read: uint32(read + 1), N: 1, Kernel: true, Delay: delay})
+			t.Frames = append(t.Frames, timing.Frame{At: at, Read: uint32(read + 1), N: 1, Kernel: true, Delay: delay})
 		}
 	}
 	return t
@@ -26,23 +26,23 @@ func inReads(gap, delay time.Duration, frames ...int) timing.Timeline {
 
 func TestChunks(t *testing.T) {
 	change := func(t timing.Timeline, change func(*timing.Timeline)) timing.Timeline { change(&t); return t }
-	behind := func(i int) func(*timing.Timeline) { return func(t *timing.Timeline) { t.Tokens[i].Behind = true } }
+	behind := func(i int) func(*timing.Timeline) { return func(t *timing.Timeline) { t.Frames[i].Behind = true } }
 	header := func(wrote, header time.Duration) func(*timing.Timeline) {
 		return func(t *timing.Timeline) { t.Phases.Wrote, t.Phases.Header = wrote, header }
 	}
 	notBefore := func(read uint32, moment time.Duration) func(*timing.Timeline) {
 		return func(t *timing.Timeline) {
-			for i, a := range t.Tokens {
+			for i, a := range t.Frames {
 				if a.Read == read {
-					t.Tokens[i].NotBefore = moment
+					t.Frames[i].NotBefore = moment
 				}
 			}
 		}
 	}
 	later := func(from int, d time.Duration) func(*timing.Timeline) {
 		return func(t *timing.Timeline) {
-			for i := range t.Tokens[from:] {
-				t.Tokens[from+i].At += d
+			for i := range t.Frames[from:] {
+				t.Frames[from+i].At += d
 			}
 		}
 	}
@@ -60,18 +60,18 @@ func TestChunks(t *testing.T) {
 		"what was merged while the reader was late": {inReads(20*ms, 15*ms, 1, 1, 3, 1, 1),
 			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 3×20ms, ITL 6×20ms, 2 coalesced, 3 joined, 7 output"},
 		"a gap that is as long as what was merged": {
-			change(inReads(20*ms, 15*ms, 1, 1, 3, 1), func(t *timing.Timeline) { t.Tokens[5].At += 40 * ms }),
+			change(inReads(20*ms, 15*ms, 1, 1, 3, 1), func(t *timing.Timeline) { t.Frames[5].At += 40 * ms }),
 			"TTFT 520ms, TPOT 28ms, E2EL 660ms, max gap 60ms, gaps 1×20ms 1×60ms, ITL 4×20ms 1×60ms, 2 coalesced, " +
 				"3 joined, 6 output"},
 		// A read that looks on time may be one that came just after the last of several packets.
 		"one late read makes the gaps of all shared reads uncertain": {
-			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *timing.Timeline) { t.Tokens[6].Delay = 15 * ms }),
+			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *timing.Timeline) { t.Frames[6].Delay = 15 * ms }),
 			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 2×20ms, ITL 6×20ms, 2 coalesced, 2 in bursts, 7 output"},
 		"the first three merged, of a prefill that is long": {
 			change(inReads(20*ms, 15*ms, 3, 1, 1), func(t *timing.Timeline) {
 				header(10*ms, 510*ms)(t)
-				for i := range t.Tokens {
-					t.Tokens[i].At += 1000 * ms
+				for i := range t.Frames {
+					t.Frames[i].At += 1000 * ms
 				}
 			}),
 			"TTFT 1.56s, TPOT 20ms, E2EL 1.6s, gaps 2×20ms, ITL 2×20ms, 2 coalesced, 3 joined, 5 output"},
@@ -88,7 +88,7 @@ func TestChunks(t *testing.T) {
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"a timestamp that was refused while the reader was late": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1),
-				func(t *timing.Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
+				func(t *timing.Timeline) { t.Frames[1].Kernel, t.Frames[1].At = false, t.Frames[1].At+15*ms }),
 			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"all of an answer in a late read, and an empty read soon before": {change(inReads(0, 80*ms, 4), notBefore(1, 480*ms)),
 			"TTFT 500ms, E2EL 500ms, 3 coalesced, 4 joined, 4 output"},
@@ -124,18 +124,18 @@ func TestChunks(t *testing.T) {
 			"TTFT 520ms, TPOT 340ms, E2EL 1.54s, gaps 1×20ms, ITL 1×20ms 2×500ms, 1 coalesced, 2 joined, 4 output"},
 		"a refused timestamp is uncertain, however punctual all others are": {
 			change(inReads(20*ms, ms/20, 1, 1, 1), func(t *timing.Timeline) {
-				t.Tokens[1] = timing.Frame{At: 555 * ms, NotBefore: 535 * ms, Read: 2, N: 1}
+				t.Frames[1] = timing.Frame{At: 555 * ms, NotBefore: 535 * ms, Read: 2, N: 1}
 			}),
 			"TTFT 520ms, TPOT 20ms, E2EL 560ms, ITL 2×20ms, 2 joined, 3 output"},
 		"tokens of a frame unknown": {
-			change(inReads(20*ms, ms/20, 1, 1, 2), func(t *timing.Timeline) { t.Tokens[1].N = 0 }),
+			change(inReads(20*ms, ms/20, 1, 1, 2), func(t *timing.Timeline) { t.Frames[1].N = 0 }),
 			"TTFT 520ms, TPOT 30ms, E2EL 580ms, max gap 40ms, gaps 1×20ms 1×40ms 1×0s, 1 coalesced, 1 in bursts, 3 output"},
 	} {
 		n := 0
-		for _, a := range test.of.Tokens {
+		for _, a := range test.of.Frames {
 			n += a.N
 		}
-		test.of.FirstAnswerAt = test.of.Tokens[0].At
+		test.of.FirstAnswerAt = test.of.Frames[0].At
 		r := &Result{Outcome: OK, Timeline: test.of, Usage: wire.Usage{Output: wire.Tokens(n)}, Source: FromNothing}
 		equal(t, name, "ok, "+test.want, strings.Join(measurements(r), ", "))
 	}
@@ -147,7 +147,7 @@ func TestWhatCameBehindAToken(t *testing.T) {
 	for read, d := range []wire.Delta{{Text: []byte("x")}, {}, {Text: []byte("x")}, {Finish: "stop"}} {
 		a.add(stream.Timestamp{Read: uint64(max(1, read))}, d) // the first two in one read
 	}
-	equal(t, "behind", []bool{true, false}, []bool{a.result.Tokens[0].Behind, a.result.Tokens[1].Behind})
+	equal(t, "behind", []bool{true, false}, []bool{a.result.Timeline.Frames[0].Behind, a.result.Timeline.Frames[1].Behind})
 }
 
 // TestALateReadHidesTheFirstPacket holds that the delay of a late read is that of the first packet that it can have
@@ -157,6 +157,6 @@ func TestALateReadHidesTheFirstPacket(t *testing.T) {
 	for read, delay := range []time.Duration{timing.Late, timing.Late + 1} {
 		a.add(stream.Timestamp{Read: uint64(read), Kernel: true, Delay: delay, Hidden: 5 * ms}, wire.Delta{Text: []byte("x")})
 	}
-	equal(t, "delay of a read on time", timing.Late, a.result.Tokens[0].Delay)
-	equal(t, "delay of a late read", timing.Late+1+5*ms, a.result.Tokens[1].Delay)
+	equal(t, "delay of a read on time", timing.Late, a.result.Timeline.Frames[0].Delay)
+	equal(t, "delay of a late read", timing.Late+1+5*ms, a.result.Timeline.Frames[1].Delay)
 }

@@ -68,7 +68,7 @@ func TestCompressedStreams(t *testing.T) {
 		then(ms, counted(5), counted(6)).then(2*ms, limit, usage(80, 6), done)
 	arrivals := func(r *Result) []time.Duration {
 		var at []time.Duration
-		for _, a := range r.Tokens {
+		for _, a := range r.Timeline.Frames {
 			at = append(at, a.At)
 		}
 		return at
@@ -80,7 +80,7 @@ func TestCompressedStreams(t *testing.T) {
 				r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 6})
 				endsAs(t, r, OK, "")
 				equal(t, "arrivals", []time.Duration{12 * ms, 15 * ms, 15 * ms, 35 * ms, 36 * ms, 36 * ms}, arrivals(r))
-				equal(t, "finish", 38*ms, r.FinishedAt)
+				equal(t, "finish", 38*ms, r.Timeline.FinishedAt)
 				if len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0].Text, "although identity was asked for") {
 					t.Errorf("warnings: %v", r.Warnings)
 				}

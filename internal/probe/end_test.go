@@ -36,7 +36,7 @@ func TestTheEndOfTheBodyIsAwaited(t *testing.T) {
 			}
 			equal(t, "leaves connections open", test.leavesOpen, m.Capabilities().LeavesOpen)
 			second := m.Probe(t.Context(), question(2))
-			equal(t, "reused", test.reused, second.Phases.Reused)
+			equal(t, "reused", test.reused, second.Timeline.Phases.Reused)
 		})
 	}
 }

@@ -41,7 +41,8 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
 	r := t.newResult(q.Ask.Model)
-	r.Tokens = make([]timing.Frame, 0, max(0, min(q.Ask.MaxTokens, maxExpected))) // so that no token frame waits for memory
+	expected := max(0, min(q.Ask.MaxTokens, maxExpected))
+	r.Timeline.Frames = make([]timing.Frame, 0, expected) // so that no token frame waits for memory
 	x := &exchange{
 		target: t, question: q, result: r, trace: &trace{},
 		answer: newAnswer(r, q),
@@ -63,7 +64,8 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	if !ok { // it was not sent
 		v = failure(Timeout, "earlier requests are left behind")
 	}
-	abandoned.Tokens, abandoned.CertExpiry = nil, x.trace.certExpiry()
+	abandoned.Timeline.Frames = nil
+	abandoned.CertExpiry = x.trace.certExpiry()
 	abandoned.Elapsed = time.Since(abandoned.Start)
 	abandoned.Outcome, abandoned.Err = v.outcome, fmt.Errorf("%w: %w", v.err, ErrStuck)
 	return &abandoned
@@ -130,11 +132,11 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
 	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))
-	r.Phases, _, r.RejectedTimestamps = x.trace.state()
+	r.Timeline.Phases, _, r.RejectedTimestamps = x.trace.state()
 	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
 	x.answer.settle()
-	if len(r.Tokens) > 0 {
-		x.target.Transport.lookout.probed(r.Tokens[0].At, r.Uncertain() != nil)
+	if len(r.Timeline.Frames) > 0 {
+		x.target.Transport.lookout.probed(r.Timeline.Frames[0].At, r.Timeline.Uncertain() != nil)
 	}
 	if x.inflater != nil {
 		r.coding = x.inflater.coding
@@ -239,7 +241,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 			return x.complete()
 		case err != nil:
 			return x.broken(ctx, err)
-		case len(x.result.Tokens) == maxTokenFrames:
+		case len(x.result.Timeline.Frames) == maxTokenFrames:
 			return failure(Malformed, "more than %d token frames", maxTokenFrames)
 		}
 		wasFinished := x.result.Finish != ""
@@ -255,7 +257,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 		if !isToken {
 			continue
 		}
-		if len(x.result.Tokens) == 1 {
+		if len(x.result.Timeline.Frames) == 1 {
 			x.trace.gotToken()
 		}
 		v, ok := x.tooLong()
@@ -311,7 +313,7 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 	const framesPerToken = 4 // at most
 	asked := x.question.Ask.MaxTokens
 	most := asked + overrun
-	frames := len(x.result.Tokens)
+	frames := len(x.result.Timeline.Frames)
 	counted := max(x.answer.tokens.reported, x.answer.tokens.counted)
 	var came string
 	switch {

@@ -85,7 +85,7 @@ func decode(t *testing.T, of fixture, body io.Reader) fixture {
 	got := fixture{Dialect: of.Dialect, Framing: of.Framing, First: -1}
 	frames := framesIn(of.Framing, body)
 	next := func() (stream.Frame, error) {
-		if got.First < 0 && len(r.Tokens) > 0 {
+		if got.First < 0 && len(r.Timeline.Frames) > 0 {
 			got.First = got.Frames - 1
 		}
 		frame, err := frames.Next()
@@ -98,7 +98,7 @@ func decode(t *testing.T, of fixture, body io.Reader) fixture {
 	for _, err := next(); err == nil; { // what comes after the protocol's end
 		_, err = next()
 	}
-	got.Tokens, got.Finish = len(r.Tokens), r.Finish
+	got.Tokens, got.Finish = len(r.Timeline.Frames), r.Finish
 	got.N, got.Prompt = known(r.Usage.Generated()), known(x.answer.total().Prompt)
 	got.Cached, got.Reasoning = known(r.Usage.Cached), known(r.Usage.Reasoning)
 	if x.answer.serverErr != nil {

@@ -97,10 +97,10 @@ var hints = []hint{
 	{Timeout, undiscovered(true),
 		"the server was asked for its models and did not answer, so no probe was sent: check its load and the " +
 			"proxies in front of it; where API and model are given (--api, --model) it is probed anyway"},
-	{Timeout, func(r *Result) bool { return len(r.Tokens) > 0 },
+	{Timeout, func(r *Result) bool { return len(r.Timeline.Frames) > 0 },
 		"tokens arrived too slowly: check the server's load; " + raise + " or lower PROBER_MAX_TOKENS " +
 			"(--max-tokens)"},
-	{Timeout, func(r *Result) bool { return r.Phases.Wrote == 0 },
+	{Timeout, func(r *Result) bool { return r.Timeline.Phases.Wrote == 0 },
 		"the request was never sent: check the network and what accepts connections for the server"},
 	{Timeout, nil,
 		"the request was sent and no token arrived: check the server's queue and proxies that buffer answers; " + raise},

@@ -36,7 +36,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 	status := func(o Outcome, code int) *Result { return &Result{Outcome: o, Status: code} }
 	with := func(o Outcome, err error) *Result { return &Result{Outcome: o, Err: err} }
 	sent := timing.Timeline{Phases: timing.Phases{Wrote: ms}}
-	slow := timing.Timeline{Phases: timing.Phases{Wrote: ms}, Tokens: []timing.Frame{{At: ms}}}
+	slow := timing.Timeline{Phases: timing.Phases{Wrote: ms}, Frames: []timing.Frame{{At: ms}}}
 
 	for _, test := range []struct {
 		r    *Result

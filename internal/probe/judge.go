@@ -21,7 +21,9 @@ func (x *exchange) complete() verdict {
 	}
 	r := x.result
 	ending := wire.EndingOf(r.Finish)
-	hasEnd := r.Finish != "" || x.target.Dialect.Endless && len(r.Tokens) > 0
+	tokenFrames := len(r.Timeline.Frames)
+	hasEnd := r.Finish != "" || x.target.Dialect.Endless && tokenFrames > 0
+	isMislabeled := x.frames != nil && x.frames.Mislabeled()
 	switch {
 	case x.answer.said != nil && !hasEnd:
 		return x.reported(x.answer.said)
@@ -29,7 +31,7 @@ func (x *exchange) complete() verdict {
 		return failure(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
 	case ending == wire.Failed:
 		return failure(ServerError, "server gave up (finish reason %q)", r.Finish)
-	case x.answer.frames == 1 && (len(r.Tokens) == 0 || x.answer.unstreamed) && x.frames != nil && x.frames.Mislabeled():
+	case x.answer.frames == 1 && (tokenFrames == 0 || x.answer.unstreamed) && isMislabeled:
 		return failure(NotStreamed, "the body is one JSON text instead of a stream")
 	case x.answer.frames == 0 && x.answer.unfielded > 0:
 		return failure(Empty, "stream ended without an event: %d bytes of it are no event", x.answer.unfielded)
@@ -37,20 +39,20 @@ func (x *exchange) complete() verdict {
 		return failure(Empty, "the server answered nothing (finish reason %q)", r.Finish)
 	case x.answer.frames == 0:
 		return failure(Empty, "%w", ErrNothing)
-	case len(r.Tokens) == 0:
+	case tokenFrames == 0:
 		return failure(Empty, "stream ended without a token")
 	case r.Finish == "" && x.answer.ended && !x.target.Dialect.Endless:
 		const text = "stream ended after %d token frames %w, although its end ([DONE] or the like) came"
-		return failure(Truncated, text, len(r.Tokens), ErrNoFinish)
+		return failure(Truncated, text, tokenFrames, ErrNoFinish)
 	case r.Finish == "" && !x.target.Dialect.Endless:
-		return failure(Truncated, "stream ended after %d token frames %w", len(r.Tokens), ErrNoFinish)
+		return failure(Truncated, "stream ended after %d token frames %w", tokenFrames, ErrNoFinish)
 	}
 	v := x.length(ending)
 	if v.outcome != OK {
 		return v
 	}
 	expected := x.question.Expect.Answer
-	onlyThought := r.FirstAnswerAt == 0 && ending == wire.AtLimit // the limit cut the reasoning
+	onlyThought := r.Timeline.FirstAnswerAt == 0 && ending == wire.AtLimit // the limit cut the reasoning
 	if expected != "" && !onlyThought && !contains(x.answer.text.bytes, expected) {
 		return failure(WrongAnswer, "the answer does not contain the words hidden in the prompt")
 	}
@@ -74,7 +76,8 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if ending == wire.EndedEarly && (!output.Known || output.N < maxTokens) {
 		const text = "answer of %d tokens, asked %d: %w (finish reason %q)"
-		return failure(WrongLength, text, max(output.N, len(x.result.Tokens)), maxTokens, ErrEndedEarly, x.result.Finish)
+		came := max(output.N, len(x.result.Timeline.Frames))
+		return failure(WrongLength, text, came, maxTokens, ErrEndedEarly, x.result.Finish)
 	}
 	isJudged := output.Known && (expect.ExactOutput || clamped)
 	if isJudged && output.N != maxTokens {
@@ -103,13 +106,13 @@ func joinWords(text, between string) string {
 // broken returns the verdict on an answer whose end could not be read, because of err.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
 	x.addUnfielded()
-	doing := fmt.Sprintf("after %d token frames", len(x.result.Tokens))
+	doing := fmt.Sprintf("after %d token frames", len(x.result.Timeline.Frames))
 	v, ok := interruption(ctx, doing)
 	inVain := v.outcome == Stalled || v.outcome == Timeout
 	switch {
 	case errors.Is(err, wire.ErrMalformed) && (!ok || inVain):
 		place := doing
-		if len(x.result.Tokens) == 0 {
+		if len(x.result.Timeline.Frames) == 0 {
 			place = "before the first token frame"
 		}
 		return failure(Malformed, "%w (%s)", err, place)
@@ -132,12 +135,12 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 // were asked for where there is none.
 func (x *exchange) isWhole() bool {
 	asked := x.question.Ask.MaxTokens
-	return x.result.Finish != "" || x.target.Dialect.Endless && asked > 0 && len(x.result.Tokens) >= asked
+	return x.result.Finish != "" || x.target.Dialect.Endless && asked > 0 && len(x.result.Timeline.Frames) >= asked
 }
 
 // reported returns the verdict on an error that the server wrote in its answer, or in place of it.
 func (x *exchange) reported(e *wire.ServerError) verdict {
-	v := reported(e, x.errorFrame, len(x.result.Tokens) > 0)
+	v := reported(e, x.errorFrame, len(x.result.Timeline.Frames) > 0)
 	if v.outcome == Rejected && x.result.rejected == nil {
 		x.result.rejected = []byte(e.Error())
 		if x.errorFrame != nil {

@@ -184,7 +184,7 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 // unsent reports whether the server never got the whole request.
 func (r *Result) unsent() bool {
 	_, undiscovered := r.Undiscovered()
-	return undiscovered || r.Status == 0 && r.Phases.Wrote == 0
+	return undiscovered || r.Status == 0 && r.Timeline.Phases.Wrote == 0
 }
 
 // again reports whether the server should find the beginning of q in its cache, because it had been sent it before: the

@@ -11,11 +11,11 @@ import (
 func TestObjectivesJudge(t *testing.T) {
 	ok := &Result{Outcome: OK, Usage: wire.Usage{Output: wire.Tokens(3)}, Timeline: timing.Timeline{
 		Phases: timing.Phases{Wrote: 100 * ms},
-		Tokens: []timing.Frame{{At: 500 * ms, Read: 1, N: 1}, {At: 520 * ms, Read: 2, N: 1}, {At: 560 * ms, Read: 3, N: 1}},
+		Frames: []timing.Frame{{At: 500 * ms, Read: 1, N: 1}, {At: 520 * ms, Read: 2, N: 1}, {At: 560 * ms, Read: 3, N: 1}},
 	}}
-	failed := &Result{Outcome: Stalled, Timeline: timing.Timeline{Tokens: []timing.Frame{{At: ms}}}}
+	failed := &Result{Outcome: Stalled, Timeline: timing.Timeline{Frames: []timing.Frame{{At: ms}}}}
 	late := &Result{Outcome: OK, Usage: wire.Usage{Output: wire.Tokens(47)}, Timeline: inReads(2*ms, 99*ms, 45, 1, 1)}
-	unknown := &Result{Outcome: OK, Timeline: timing.Timeline{Tokens: []timing.Frame{{At: ms}}}}
+	unknown := &Result{Outcome: OK, Timeline: timing.Timeline{Frames: []timing.Frame{{At: ms}}}}
 	refused := &Result{Outcome: Unauthorized}
 	rejected := &Result{Outcome: Rejected}
 	for _, test := range []struct {

@@ -159,7 +159,7 @@ var causes = []cause{
 	{TLS, nil, "tls_handshake_failed"},
 
 	{Timeout, undiscovered(true), "no_answer_in_time"},
-	{Timeout, func(r *Result) bool { return len(r.Tokens) > 0 }, "stream_too_slow"},
+	{Timeout, func(r *Result) bool { return len(r.Timeline.Frames) > 0 }, "stream_too_slow"},
 	{Timeout, func(r *Result) bool { return r.Status > 0 }, "no_token_in_time"},
 	{Timeout, nil, "no_answer_in_time"},
 	{Stalled, nil, "stream_stalled"},

@@ -3,7 +3,6 @@ package probe
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/timing"
@@ -27,8 +26,9 @@ type Result struct {
 	// answer would have come in them either.
 	Blocked int
 
-	timing.Timeline
-	Elapsed time.Duration // from Start to the end of the answer, whatever its outcome
+	Start    time.Time // when the request was handed to the transport
+	Timeline timing.Timeline
+	Elapsed  time.Duration // from Start to the end of the answer, whatever its outcome
 
 	Outcome     Outcome
 	Err         error       // detail for humans; nil if and only if Outcome is OK
@@ -44,6 +44,10 @@ type Result struct {
 	Timestamps TimestampSource // source of the arrival timestamps; empty if there was no token frame
 	// RejectedTimestamps is how many of the kernel's timestamps were not believed, because the wall clock had been set.
 	RejectedTimestamps int
+
+	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample:
+	// the probe is not what its labels say.
+	OtherLength bool
 
 	Cache      CacheState    // how much of the prompt the server's prefix cache had
 	RetryAfter time.Duration // pause that the server asked for; 0 if it did not
@@ -113,7 +117,7 @@ const (
 // serves no model.
 func (r *Result) Available(hasWorked bool) bool {
 	switch {
-	case len(r.Tokens) > 0, r.Outcome.Refusal():
+	case len(r.Timeline.Frames) > 0, r.Outcome.Refusal():
 		return true
 	case errors.Is(r.Err, ErrModelGone), errors.Is(r.Err, ErrNoModel):
 		return false
@@ -125,45 +129,3 @@ func (r *Result) Available(hasWorked bool) bool {
 
 // ScheduleDelay returns how late the prober began the probe. What servers make it wait for is not in it.
 func (r *Result) ScheduleDelay() time.Duration { return max(0, cmp.Or(r.Began, r.Start).Sub(r.Due)) }
-
-// TTFAT returns the time to the first token of text, a tool call or a refusal, but not reasoning. ok is false if there
-// was none, or its arrival is too uncertain.
-func (r *Result) TTFAT() (d time.Duration, ok bool) {
-	d = r.FirstAnswerAt
-	first := slices.IndexFunc(r.Tokens, func(a timing.Frame) bool { return a.At >= d })
-	return d, !r.OtherLength && d > 0 && (first < 0 || r.Sure(d, first))
-}
-
-// TTFTValid reports whether TTFT may be used: no hidden reasoning came before the first token that was seen, and the
-// cache had nothing of a prompt that is meant to be cold.
-func (r *Result) TTFTValid() bool { return !r.Hidden && r.Cache != CacheContaminated }
-
-// TPOT returns the time per output token after the first chunk. ok is false if there is only one chunk, if the number
-// of tokens is unknown, if the last arrival is too uncertain, and with hidden reasoning, which would make it too small
-// unless every frame reports its tokens.
-func (r *Result) TPOT() (d time.Duration, ok bool) {
-	n := r.Usage.Generated()
-	if !n.Known || r.Hidden && r.Source != FromUsage {
-		return 0, false
-	}
-	return r.Timeline.TPOT(n.N)
-}
-
-// OnePiece reports whether the answer arrived at once: all its tokens in one frame, or in frames closer together than
-// any engine makes them. Then there is no TPOT, no ITL, no chunk gap and no max gap.
-func (r *Result) OnePiece() bool {
-	generated := r.Usage.Generated()
-	oneFrame := len(r.Tokens) == 1 && generated.N > 1 && !r.Hidden
-	return oneFrame || r.Timeline.OnePiece()
-}
-
-// E2EL returns the arrival of the last token frame, or of the finish frame if that came later. ok is false if it is too
-// uncertain, or the probe failed.
-func (r *Result) E2EL() (d time.Duration, ok bool) {
-	last := len(r.Tokens) - 1
-	if last < 0 || r.Outcome != OK || r.OtherLength {
-		return 0, false
-	}
-	d = max(r.Tokens[last].At, r.FinishedAt)
-	return d, r.Sure(d, last)
-}

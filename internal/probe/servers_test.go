@@ -183,7 +183,7 @@ func (s served) check(t *testing.T) {
 	if found.Server.TokenFrames && s.api != "tgi" { // also without a text
 		frames = *stream.N
 	}
-	equal(t, "token frames", frames, len(r.Tokens))
+	equal(t, "token frames", frames, len(r.Timeline.Frames))
 	claims := map[string]wire.Claim{}
 	for _, a := range found.Abilities() {
 		claims[a.Name] = a.Claim

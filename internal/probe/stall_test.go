@@ -38,8 +38,8 @@ func TestALateReaderIsNoStall(t *testing.T) {
 			old := stream.Timestamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
 			return stream.Frame{Data: []byte(data), Timestamp: old}, nil
 		}, strings.NewReader(""))
-		if ctx.Err() != nil || len(r.Tokens) != 2 {
-			t.Errorf("%d tokens, canceled: %v", len(r.Tokens), ctx.Err())
+		if ctx.Err() != nil || len(r.Timeline.Frames) != 2 {
+			t.Errorf("%d tokens, canceled: %v", len(r.Timeline.Frames), ctx.Err())
 		}
 	})
 }

@@ -104,7 +104,7 @@ func measurements(r *Result) (lines []string) {
 		n    int
 		what string
 	}{
-		{r.Coalesced(), "coalesced"}, {r.JoinedTokens(), "joined"}, {r.Bursts(), "in bursts"},
+		{r.Timeline.Coalesced(), "coalesced"}, {r.Timeline.JoinedTokens(), "joined"}, {r.Timeline.Bursts(), "in bursts"},
 		{r.Usage.Prompt.N, "prompt"}, {r.Usage.Cached.N, "cached"}, {r.Usage.Reasoning.N, "reasoning"},
 		{r.Usage.Generated().N, "output"},
 	} {

@@ -72,7 +72,7 @@ func TestConnections(t *testing.T) {
 		for n := range 3 {
 			r := target.ask(t)
 			endsAs(t, r, OK, "")
-			p := r.Phases
+			p := r.Timeline.Phases
 			ttft, _ := r.TTFT()
 			write, _ := p.Write()
 			wait, _ := p.Wait()
@@ -284,8 +284,8 @@ func TestOneOfManyAddresses(t *testing.T) {
 				t.Errorf("%s: the server was asked for %q, over TLS for %q", address, got.host, got.name)
 			}
 		}
-		if r.Phases.DNS != 0 || target.Transport.route.proxy != nil {
-			t.Errorf("%s: a name was resolved in %v, or a proxy could do it", address, r.Phases.DNS)
+		if r.Timeline.Phases.DNS != 0 || target.Transport.route.proxy != nil {
+			t.Errorf("%s: a name was resolved in %v, or a proxy could do it", address, r.Timeline.Phases.DNS)
 		}
 	}
 }
@@ -380,7 +380,7 @@ func TestTokensComeWithEvidence(t *testing.T) {
 			r := at(server.URL, route).ask(t)
 			endsAs(t, r, OK, "")
 			equal(t, "timestamps", ByKernel, r.Timestamps)
-			for i, a := range r.Tokens {
+			for i, a := range r.Timeline.Frames {
 				if a.NotBefore <= 0 || a.NotBefore > a.At {
 					t.Errorf("TLS %t, HTTP/2 %t, token %d: %+v", secure, two, i, a)
 				}

@@ -52,7 +52,7 @@ func warnings(r *Result, maxTokens, promptTokens int) []Warning {
 
 // addAboutHTTP adds what is wrong with the header of an answer that was read all the same.
 func (l *warningList) addAboutHTTP(r *Result) {
-	if r.otherFraming != notFramed && len(r.Tokens) > 0 {
+	if r.otherFraming != notFramed && len(r.Timeline.Frames) > 0 {
 		const text = "the answer's Content-Type is %s, but its body is %s, and was read as that: set the header right, " +
 			"since other clients may go by it"
 		l.add(false, text, r.mediaType, r.otherFraming)
@@ -68,19 +68,19 @@ func (l *warningList) addAboutHTTP(r *Result) {
 func (l *warningList) addAboutBatches(r *Result) {
 	// Frames that were read late together may have been a burst as well: they count for how many are together, not as
 	// proof.
-	chunks := r.Chunks()
-	together := len(r.Tokens) - len(chunks)
-	bursts := r.Bursts()
+	chunks := r.Timeline.Chunks()
+	together := len(r.Timeline.Frames) - len(chunks)
+	bursts := r.Timeline.Bursts()
 	switch {
 	case r.Outcome == OK && r.OnePiece():
 		l.add(true, "the answer arrived in one piece: something buffers"+unbatch)
-	case bursts > 0 && 2*together >= len(r.Tokens):
+	case bursts > 0 && 2*together >= len(r.Timeline.Frames):
 		const text = "%d of %d token frames arrived together with the one before: something batches them" + unbatch
-		l.add(true, text, bursts, len(r.Tokens))
-	case len(chunks) > 0 && isHeldBack(chunks[0], len(r.Tokens)):
+		l.add(true, text, bursts, len(r.Timeline.Frames))
+	case len(chunks) > 0 && isHeldBack(chunks[0], len(r.Timeline.Frames)):
 		const text = "the first %d of %d token frames arrived together: something holds them back, and TTFT may be late" +
 			unbatch
-		l.add(true, text, chunks[0].Frames, len(r.Tokens))
+		l.add(true, text, chunks[0].Frames, len(r.Timeline.Frames))
 	}
 }
 
@@ -113,7 +113,7 @@ func (l *warningList) addAboutCounts(r *Result, maxTokens, promptTokens int) {
 	case prompt.Known && promptTokens > 0 && prompt.N != promptTokens:
 		l.add(false, "the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
 	}
-	if r.Reasoned && r.FirstAnswerAt == 0 {
+	if r.Reasoned && r.Timeline.FirstAnswerAt == 0 {
 		l.add(false, "no text of an answer came, only reasoning: no TTFAT")
 	}
 	switch {
@@ -123,7 +123,7 @@ func (l *warningList) addAboutCounts(r *Result, maxTokens, promptTokens int) {
 		l.add(false, "%s generated, asked %d", format.Count(output.N, "token"), maxTokens)
 	}
 	if output.Known && r.Source == FromNothing && !r.OnePiece() {
-		l.add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
+		l.add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Frames))
 	}
 	if r.Hidden {
 		l.add(true, "some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
@@ -147,7 +147,7 @@ func lateReads(r *Result) string {
 	if r.OtherLength {
 		return ""
 	}
-	joined := r.JoinedTokens()
+	joined := r.Timeline.JoinedTokens()
 	if r.OnePiece() {
 		joined = 0
 	}
@@ -155,12 +155,12 @@ func lateReads(r *Result) string {
 	if joined == 0 && len(missing) == 0 {
 		return ""
 	}
-	latest, _ := r.MaxReadDelay()
+	latest, _ := r.Timeline.MaxReadDelay()
 	text := fmt.Sprintf("the prober read up to %s late", format.Duration(latest))
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}
-	hasITL := r.Taint == "" && r.Source != FromNothing && !r.AtOnce()
+	hasITL := r.Timeline.Taint == "" && r.Source != FromNothing && !r.Timeline.AtOnce()
 	if joined > 0 && hasITL {
 		text += ", so that their ITL is a mean"
 	}
@@ -174,14 +174,14 @@ func lateReads(r *Result) string {
 func missingSamples(r *Result) []string {
 	var missing []string
 	_, hasTTFT := r.TTFT()
-	if len(r.Tokens) > 0 && !hasTTFT {
+	if len(r.Timeline.Frames) > 0 && !hasTTFT {
 		missing = append(missing, "no TTFT")
 	}
-	if r.Taint != "" || r.AtOnce() && !r.OnePiece() {
+	if r.Timeline.Taint != "" || r.Timeline.AtOnce() && !r.OnePiece() {
 		missing = append(missing, "no ITL")
 	}
 	_, hasMaxGap := r.MaxGap()
-	if len(r.Tokens) > 1 && !hasMaxGap && !r.OnePiece() {
+	if len(r.Timeline.Frames) > 1 && !hasMaxGap && !r.OnePiece() {
 		missing = append(missing, "no max gap")
 	}
 	_, hasE2EL := r.E2EL()

@@ -18,15 +18,15 @@ func TestWarningsOfLateReads(t *testing.T) {
 	held25 := append([]int{25}, slices.Repeat([]int{1}, 75)...)
 	held24 := append([]int{24}, slices.Repeat([]int{1}, 75)...)
 	heldLate := inReads(20*ms, ms/20, 3, 1, 1, 1, 1, 1)
-	for i := range heldLate.Tokens[:3] {
-		heldLate.Tokens[i].Delay = 99 * ms
+	for i := range heldLate.Frames[:3] {
+		heldLate.Frames[i].Delay = 99 * ms
 	}
 	halfLate := inReads(ms, 99*ms, 5, 5)
-	for i := range halfLate.Tokens[5:] {
-		halfLate.Tokens[5+i].Delay = ms / 20
+	for i := range halfLate.Frames[5:] {
+		halfLate.Frames[5+i].Delay = ms / 20
 	}
 	headed := func(t timing.Timeline) timing.Timeline {
-		t.Phases.Header = t.Tokens[0].At - ms
+		t.Phases.Header = t.Frames[0].At - ms
 		return t
 	}
 	const onePiece = "the answer arrived in one piece: something buffers" + switches
@@ -78,7 +78,7 @@ func TestWarningsOfLateReads(t *testing.T) {
 			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
 				"no max gap"}},
 	} {
-		n := len(test.line.Tokens)
+		n := len(test.line.Frames)
 		test.line.Taint = test.taint
 		r := &Result{
 			Outcome: test.outcome, Source: test.source, Timeline: test.line,

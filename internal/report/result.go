@@ -103,21 +103,21 @@ func JSONOf(r *probe.Result) ResultJSON {
 		MaxGap:        secondsOrNull(r.MaxGap()),
 		Elapsed:       r.Elapsed.Seconds(),
 
-		Arrivals:       slices.Grow[[]float64](nil, len(r.Tokens)),
-		Uncertain:      r.Uncertain(),
-		JoinedPerFrame: r.Joined(),
+		Arrivals:       slices.Grow[[]float64](nil, len(r.Timeline.Frames)),
+		Uncertain:      r.Timeline.Uncertain(),
+		JoinedPerFrame: r.Timeline.Joined(),
 
-		Phases: phasesOf(r.Phases),
+		Phases: phasesOf(r.Timeline.Phases),
 		Usage:  usageOf(r.Usage),
 
 		Cache:        cmp.Or(r.Cache, probe.CacheUnknown),
 		TokenSource:  r.Source,
-		Frames:       len(r.Tokens),
-		Coalesced:    r.Coalesced(),
-		JoinedTokens: r.JoinedTokens(),
+		Frames:       len(r.Timeline.Frames),
+		Coalesced:    r.Timeline.Coalesced(),
+		JoinedTokens: r.Timeline.JoinedTokens(),
 		Timestamps:   textOrNull(r.Timestamps),
-		Taint:        textOrNull(r.Taint),
-		ReadDelay:    secondsOrNull(r.MaxReadDelay()),
+		Taint:        textOrNull(r.Timeline.Taint),
+		ReadDelay:    secondsOrNull(r.Timeline.MaxReadDelay()),
 		FinishReason: textOrNull(r.Finish),
 		Round:        r.Round,
 		TraceID:      r.TraceID,
@@ -139,7 +139,7 @@ func (j *ResultJSON) addFrames(r *probe.Result) {
 	for d := range r.ITL() {
 		j.ITL = append(j.ITL, d.Seconds())
 	}
-	for _, arrival := range r.Tokens {
+	for _, arrival := range r.Timeline.Frames {
 		j.Arrivals = append(j.Arrivals, arrival.At.Seconds())
 		if r.Source != probe.FromNothing {
 			j.TokensPerFrame = append(j.TokensPerFrame, arrival.N)

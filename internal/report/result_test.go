@@ -24,10 +24,10 @@ func TestResultJSON(t *testing.T) {
 		TraceID: "abc", Elapsed: time.Second,
 		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(5)},
 		Warnings: []probe.Warning{{Text: "warned"}},
+		Start:    start,
 		Timeline: timing.Timeline{
-			Start:  start,
 			Phases: timing.Phases{Connect: 10 * ms, Wrote: 30 * ms, Header: 50 * ms},
-			Tokens: []timing.Frame{
+			Frames: []timing.Frame{
 				read(500*ms, 1, 1, 2*ms), read(600*ms, 2, 2, 2*ms), read(700*ms, 3, 1, 250*ms), read(700*ms, 3, 1, 250*ms),
 			},
 			FinishedAt: 700 * ms,
@@ -36,7 +36,7 @@ func TestResultJSON(t *testing.T) {
 	failed := &probe.Result{
 		Target: "t", Group: "t", Prompt: "cold", Due: start, Source: probe.FromNothing,
 		Outcome: probe.Connect, Err: errors.New("refused"),
-		Timeline: timing.Timeline{Start: start},
+		Start: start,
 	}
 	for path, result := range map[string]*probe.Result{
 		"testdata/result_ok.json": good, "testdata/result_failed.json": failed,

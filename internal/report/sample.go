@@ -65,12 +65,12 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 		Prompt:       r.Usage.Prompt,
 		Output:       r.Usage.Generated(),
 		Contaminated: r.Cache == probe.CacheContaminated,
-		Tainted:      r.Taint != "",
+		Tainted:      r.Timeline.Taint != "",
 		ByUser:       r.Timestamps == probe.ByUser,
 		Hidden:       r.Hidden,
-		Frames:       len(r.Tokens),
-		Bursts:       r.Bursts(),
-		Joined:       r.JoinedTokens(),
+		Frames:       len(r.Timeline.Frames),
+		Bursts:       r.Timeline.Bursts(),
+		Joined:       r.Timeline.JoinedTokens(),
 	}
 	for _, o := range objectives {
 		s.Judged = append(s.Judged, Judge(o, r))

@@ -19,10 +19,10 @@ import (
 func TestSampleOf(t *testing.T) {
 	r := answered(3, 2)
 	r.Round, r.Start, r.Due = 7, noon(), noon().Add(-3*time.Second)
-	r.Timeline.Tokens[2].Read, r.Timeline.Tokens[2].At = r.Timeline.Tokens[1].Read, r.Timeline.Tokens[1].At
+	r.Timeline.Frames[2].Read, r.Timeline.Frames[2].At = r.Timeline.Frames[1].Read, r.Timeline.Frames[1].At
 	r.Warnings = []probe.Warning{{Text: "warning"}, {Derived: true}}
-	gap := r.Timeline.Tokens[1].At - r.Timeline.Tokens[0].At
-	r.FinishedAt = 0
+	gap := r.Timeline.Frames[1].At - r.Timeline.Frames[0].At
+	r.Timeline.FinishedAt = 0
 	want := Sample{
 		Request: Request{
 			Round: 7, TTFT: 0.9, TPOT: Number(gap.Seconds() / 4), ITL: Number(gap.Seconds() / 4),
@@ -42,7 +42,7 @@ func TestSampleOf(t *testing.T) {
 func TestSamplesLackWhatResultsLack(t *testing.T) {
 	cached, hidden, late := answered(3, 1), answered(3, 1), answered(3, 1)
 	cached.Cache, hidden.Hidden = probe.CacheContaminated, true
-	late.Taint, late.Timestamps = timing.TaintLate, probe.ByUser
+	late.Timeline.Taint, late.Timestamps = timing.TaintLate, probe.ByUser
 	for name, test := range map[string]struct {
 		result *probe.Result
 		want   string

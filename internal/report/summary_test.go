@@ -69,7 +69,7 @@ func TestThroughputOfARate(t *testing.T) {
 func TestAttained(t *testing.T) {
 	good, unknown, slow := answered(1, 1), answered(1, 1), answered(1, 1)
 	unknown.Hidden = true
-	slow.Tokens[0].At, slow.FinishedAt = 2*time.Second, 2*time.Second
+	slow.Timeline.Frames[0].At, slow.Timeline.FinishedAt = 2*time.Second, 2*time.Second
 	hung := &probe.Result{Outcome: probe.Timeout, Blocked: 4}
 	refused := &probe.Result{Outcome: probe.Unauthorized, Blocked: 4}
 	objective := probe.Objective{Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.999999}

@@ -40,22 +40,22 @@ func answered(n, per int) *probe.Result {
 	}
 	at := 900 * ms
 	for i := range n {
-		r.Tokens = append(r.Tokens, timing.Frame{At: at, Read: uint32(i + 1), N: per})
+		r.Timeline.Frames = append(r.Timeline.Frames, timing.Frame{At: at, Read: uint32(i + 1), N: per})
 		at += 20*ms + time.Duration(i*7%13)*ms/2
 		if i == 41 {
 			at += 180 * ms
 		}
 	}
-	r.FinishedAt = r.Timeline.Tokens[n-1].At
-	r.Elapsed = r.FinishedAt + 2*ms
+	r.Timeline.FinishedAt = r.Timeline.Frames[n-1].At
+	r.Elapsed = r.Timeline.FinishedAt + 2*ms
 	return r
 }
 
 func stalled() *probe.Result {
 	r := answered(37, 1)
 	r.Outcome, r.Err, r.Finish = probe.Stalled, errors.New("stall limit reached after 37 token frames"), ""
-	r.FinishedAt, r.Open = 0, 30*time.Second
-	r.Elapsed = r.Timeline.Tokens[36].At + 30*time.Second
+	r.Timeline.FinishedAt, r.Timeline.Open = 0, 30*time.Second
+	r.Elapsed = r.Timeline.Frames[36].At + 30*time.Second
 	return r
 }
 
@@ -72,7 +72,7 @@ func unauthorized() *probe.Result {
 func TestWaterfall(t *testing.T) {
 	batched := answered(25, 4)
 	for i := 1; i < 24; i += 2 {
-		frame, next := &batched.Tokens[i], batched.Tokens[i+1]
+		frame, next := &batched.Timeline.Frames[i], batched.Timeline.Frames[i+1]
 		frame.Read, frame.At = next.Read, next.At
 	}
 	batched.Warnings = []probe.Warning{
@@ -81,23 +81,23 @@ func TestWaterfall(t *testing.T) {
 
 	empty := answered(1, 1)
 	empty.Outcome, empty.Err = probe.Empty, errors.New("stream ended without a token")
-	empty.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNothing
+	empty.Timeline.Frames, empty.Finish, empty.Source = nil, "stop", probe.FromNothing
 	empty.Usage = wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(0)}
 
 	silent := answered(64, 0)
 	silent.Usage, silent.Source = wire.Usage{}, probe.FromNothing
-	silent.Phases.Reused = true
-	silent.Phases.DNS, silent.Phases.Connect, silent.Phases.TLS = 0, 0, 0
+	silent.Timeline.Phases.Reused = true
+	silent.Timeline.Phases.DNS, silent.Timeline.Phases.Connect, silent.Timeline.Phases.TLS = 0, 0, 0
 	silent.Warnings = []probe.Warning{{Text: "the server did not say how many tokens it generated: no TPOT, no ITL"}}
 
 	late := answered(50, 1)
 	late.Timestamps = probe.ByKernel
-	for i := range late.Tokens {
-		late.Timeline.Tokens[i].Kernel = true
+	for i := range late.Timeline.Frames {
+		late.Timeline.Frames[i].Kernel = true
 	}
 	for i := 40; i < 43; i++ {
-		frame := &late.Tokens[i]
-		frame.Read, frame.At, frame.Delay = 43, late.Timeline.Tokens[42].At, 180*ms
+		frame := &late.Timeline.Frames[i]
+		frame.Read, frame.At, frame.Delay = 43, late.Timeline.Frames[42].At, 180*ms
 	}
 	late.Warnings = []probe.Warning{{Text: "the prober read up to 180ms late, and 3 tokens together with others, " +
 		"so that their ITL is a mean: no max gap"}}
@@ -148,8 +148,8 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	hidden := answered(3, 1)
 	hidden.Hidden, hidden.Source = true, probe.FromNothing
 	together := answered(3, 1)
-	for i := range together.Tokens {
-		together.Timeline.Tokens[i].At = 900 * ms
+	for i := range together.Timeline.Frames {
+		together.Timeline.Frames[i].At = 900 * ms
 	}
 	ids, alone := answered(3, 1), answered(3, 1)
 	ids.Source, alone.Source = probe.FromIDs, probe.FromTotal

@@ -28,13 +28,13 @@ func success(target string, at ...time.Duration) *probe.Result {
 	r := &probe.Result{
 		Target: target, Group: "g", Model: "m", API: "openai-chat", Prompt: "cold",
 		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage,
-		Usage:    wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(len(at))},
-		Timeline: timing.Timeline{Start: time.Now()},
+		Usage: wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(len(at))},
+		Start: time.Now(),
 	}
 	r.Due, r.TraceID = r.Start, traceID(len(at))
 	for i, t := range at {
-		r.Tokens = append(r.Tokens, timing.Frame{At: t, Read: uint32(i + 1), N: 1})
-		r.FinishedAt, r.Elapsed = t, t
+		r.Timeline.Frames = append(r.Timeline.Frames, timing.Frame{At: t, Read: uint32(i + 1), N: 1})
+		r.Timeline.FinishedAt, r.Elapsed = t, t
 	}
 	return r
 }
@@ -55,7 +55,7 @@ func long(target string, tokens int) *probe.Result {
 func broken(target string, o probe.Outcome, text string) *probe.Result {
 	return &probe.Result{
 		Target: target, Outcome: o, Err: errors.New(text), Elapsed: 5 * ms, TraceID: traceID(0),
-		Due: time.Now(), Timeline: timing.Timeline{Start: time.Now()},
+		Due: time.Now(), Start: time.Now(),
 	}
 }
 
@@ -136,7 +136,7 @@ func TestRecordKeepsNoPointer(t *testing.T) {
 	r := success("a", ms, 2*ms, 3*ms)
 	want := report.JSONOf(r)
 	v := viewOf(r)
-	r.Timeline.Tokens[1].At = time.Hour
+	r.Timeline.Frames[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty
 	equal(t, "result", v.history.last().whole(), want)
 }

@@ -13,7 +13,7 @@ import (
 // phased returns an answer that passed through every phase.
 func phased(target string) *probe.Result {
 	r := success(target, 600*ms, 700*ms, 1000*ms)
-	r.Phases = timing.Phases{DNS: 10 * ms, Connect: 20 * ms, TLS: 30 * ms, Wrote: 100 * ms, Header: 400 * ms}
+	r.Timeline.Phases = timing.Phases{DNS: 10 * ms, Connect: 20 * ms, TLS: 30 * ms, Wrote: 100 * ms, Header: 400 * ms}
 	return r
 }
 
@@ -21,10 +21,10 @@ func phased(target string) *probe.Result {
 func late(target string, at ...time.Duration) *probe.Result {
 	r := success(target, at...)
 	r.Timestamps = probe.ByKernel
-	r.Taint = timing.TaintLate
+	r.Timeline.Taint = timing.TaintLate
 	last := len(at) - 1
-	for i := range r.Tokens {
-		a := &r.Tokens[i]
+	for i := range r.Timeline.Frames {
+		a := &r.Timeline.Frames[i]
 		a.Kernel = true
 		if i > 1 {
 			a.At, a.Read, a.Delay = at[last], uint32(last), 2*time.Second
@@ -36,7 +36,7 @@ func late(target string, at ...time.Duration) *probe.Result {
 // stalled returns a result that had tokens until a second after its start and failed a second later.
 func stalled(target string) *probe.Result {
 	r := success(target, 100*ms, 1000*ms)
-	r.Outcome, r.Elapsed, r.Open = probe.Stalled, 2*time.Second, time.Second
+	r.Outcome, r.Elapsed, r.Timeline.Open = probe.Stalled, 2*time.Second, time.Second
 	return r
 }
 

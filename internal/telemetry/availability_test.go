@@ -14,7 +14,7 @@ func resultAt(minute int, outcome probe.Outcome, tokens int) *probe.Result {
 	r.Start = day().Add(time.Duration(minute) * time.Minute)
 	r.Elapsed = 0
 	r.Outcome = outcome
-	r.Tokens = make([]timing.Frame, tokens)
+	r.Timeline.Frames = make([]timing.Frame, tokens)
 	return r
 }
 

@@ -63,7 +63,7 @@ func frameCounters() []Instrument {
 			Scope: ScopeTarget,
 			Help: "Token frames that arrived in the same read as the frame before them. The network made the gap " +
 				"between them zero, not the engine.",
-			fromResult: countOf((*probe.Result).Coalesced),
+			fromResult: countOf(func(r *probe.Result) int { return r.Timeline.Coalesced() }),
 		},
 		{
 			Name:       "llm.probe.joined_tokens",
@@ -71,7 +71,7 @@ func frameCounters() []Instrument {
 			Kind:       Counter,
 			Scope:      ScopeTarget,
 			Help:       "Tokens in frames that were read late together. Their ITL is the mean over these frames.",
-			fromResult: countOf((*probe.Result).JoinedTokens),
+			fromResult: countOf(func(r *probe.Result) int { return r.Timeline.JoinedTokens() }),
 		},
 		{
 			Name:   "llm.probe.tainted",

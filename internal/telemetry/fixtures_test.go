@@ -39,13 +39,12 @@ func fixedTarget() probe.Description {
 func succeeded5() *probe.Result {
 	return &probe.Result{
 		Target: "a", Group: "g", Model: "llama", API: "openai-chat", Prompt: "cold",
-		Due: day().Add(-ms(2)), Round: 7,
+		Due: day().Add(-ms(2)), Start: day(), Round: 7,
 		Timeline: timing.Timeline{
-			Start: day(),
 			Phases: timing.Phases{
 				DNS: ms(1), Connect: ms(2), TLS: ms(5), Wrote: ms(10), Header: ms(90),
 			},
-			Tokens: []timing.Frame{
+			Frames: []timing.Frame{
 				{At: ms(600), Read: 4, N: 1, Kernel: true, Delay: ms(.02)},
 				{At: ms(620), Read: 5, N: 1, Kernel: true, Delay: ms(1)},
 				{At: ms(660), Read: 6, N: 2, Kernel: true, Delay: ms(.04)},
@@ -73,8 +72,8 @@ func stalled() *probe.Result {
 	r := succeeded5()
 	r.Start = day().Add(10 * time.Second)
 	r.Due = r.Start
-	r.Tokens = r.Tokens[:2]
-	r.FinishedAt, r.Open = 0, 30*time.Second
+	r.Timeline.Frames = r.Timeline.Frames[:2]
+	r.Timeline.FinishedAt, r.Timeline.Open = 0, 30*time.Second
 	r.Elapsed, r.Outcome = ms(30620), probe.Stalled
 	r.Err = errors.New("no token for 30s")
 	r.Finish, r.Usage = "", wire.Usage{Prompt: wire.Tokens(100)}
@@ -85,7 +84,8 @@ func stalled() *probe.Result {
 // refused returns a probe that never connected.
 func refused() *probe.Result {
 	r := stalled()
-	r.Timeline = timing.Timeline{Start: day().Add(20 * time.Second)}
+	r.Timeline = timing.Timeline{}
+	r.Start = day().Add(20 * time.Second)
 	r.Due = r.Start
 	r.Elapsed, r.Outcome, r.Err = ms(3), probe.Connect, errors.New("connection refused")
 	r.Usage, r.Status, r.CertExpiry = wire.Usage{}, 0, time.Time{}
@@ -105,18 +105,18 @@ func random(n int) []*probe.Result {
 		r.Target = []string{"a", "b"}[i%2]
 		r.Start = day().Add(time.Duration(i) * time.Second)
 		r.Due = r.Start.Add(-ms(rnd.ExpFloat64()))
-		r.Tokens = randomTokens(rnd)
+		r.Timeline.Frames = randomTokens(rnd)
 		r.Usage = wire.Usage{Prompt: wire.Tokens(rnd.IntN(100000))}
 		if rnd.IntN(4) > 0 {
 			r.Usage.Output = wire.Tokens(rnd.IntN(200))
 		}
-		r.Elapsed = r.Tokens[len(r.Tokens)-1].At + ms(rnd.Float64())
+		r.Elapsed = r.Timeline.Frames[len(r.Timeline.Frames)-1].At + ms(rnd.Float64())
 		if rnd.IntN(5) == 0 {
 			r.Outcome = outcomes[rnd.IntN(len(outcomes))]
-			r.Open = ms(1000 * rnd.ExpFloat64())
+			r.Timeline.Open = ms(1000 * rnd.ExpFloat64())
 		}
 		if rnd.IntN(10) == 0 {
-			r.Taint = taints[rnd.IntN(len(taints))]
+			r.Timeline.Taint = taints[rnd.IntN(len(taints))]
 			r.RejectedTimestamps = rnd.IntN(3)
 		}
 		r.TraceID = fmt.Sprintf("%032x", i+1)

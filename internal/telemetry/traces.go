@@ -82,7 +82,7 @@ func addEvents(span trace.Span, r *probe.Result) {
 			span.AddEvent(name, trace.WithTimestamp(r.Start.Add(at)))
 		}
 	}
-	p := r.Phases
+	p := r.Timeline.Phases
 	reached("dns done", p.DNS, p.DNS > 0)
 	reached("connect done", p.DNS+p.Connect, p.Connect > 0)
 	reached("tls done", p.DNS+p.Connect+p.TLS, p.TLS > 0)
@@ -90,9 +90,9 @@ func addEvents(span trace.Span, r *probe.Result) {
 	reached("response headers", p.Header, p.Header > 0)
 	first, ok := r.TTFT()
 	reached("first token", first, ok)
-	n := len(r.Tokens)
+	n := len(r.Timeline.Frames)
 	if n > 0 {
-		reached("last token", r.Timeline.Tokens[n-1].At, true)
+		reached("last token", r.Timeline.Frames[n-1].At, true)
 	}
 }
 

@@ -86,9 +86,9 @@ func reasoned(r *probe.Result) bool { return r.Reasoned || r.Hidden }
 
 func outcomeOf(r *probe.Result) probe.Outcome { return r.Outcome }
 
-func taintOf(r *probe.Result) timing.Taint { return r.Taint }
+func taintOf(r *probe.Result) timing.Taint { return r.Timeline.Taint }
 
-func tokenFrames(r *probe.Result) int { return len(r.Tokens) }
+func tokenFrames(r *probe.Result) int { return len(r.Timeline.Frames) }
 
 // cacheStateOf returns the cache state of a successful result; empty if the probe failed.
 func cacheStateOf(r *probe.Result) probe.CacheState {
@@ -117,7 +117,7 @@ func phaseDurations(_ probe.Description, r *probe.Result, record func(sample)) {
 			record(sample{labels: ownLabels{name}, value: d.Seconds()})
 		}
 	}
-	p := r.Phases
+	p := r.Timeline.Phases
 	recordPhase(phaseDNS, p.DNS, p.DNS > 0)
 	recordPhase(phaseConnect, p.Connect, p.Connect > 0)
 	recordPhase(phaseTLS, p.TLS, p.TLS > 0)
@@ -139,7 +139,7 @@ func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDel
 
 // readDelays observes how long the bytes of token frames lay unread.
 func readDelays(_ probe.Description, r *probe.Result, record func(sample)) {
-	for _, d := range r.ReadDelays() {
+	for _, d := range r.Timeline.ReadDelays() {
 		record(sample{value: d.Seconds()})
 	}
 }

@@ -42,19 +42,21 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 		want   map[string]string // by instrument
 	}{
 		"of gaps of one length the first is the exemplar": {
-			success(func(r *probe.Result) { r.Timeline.Tokens[2].N = 1 }),
+			success(func(r *probe.Result) { r.Timeline.Frames[2].N = 1 }),
 			map[string]string{"llm.probe.itl": "0.02*, 0.02, 0.02"},
 		},
 		"an answer of one frame has no gap": {
-			success(func(r *probe.Result) { r.Tokens = r.Tokens[:1] }),
+			success(func(r *probe.Result) { r.Timeline.Frames = r.Timeline.Frames[:1] }),
 			map[string]string{"llm.probe.chunk_gap": "", "llm.probe.max_gap": ""},
 		},
 		"a first token above an objective's limit is bad": {
-			success(func(r *probe.Result) { r.Timeline.Tokens[0].At, r.Tokens = 2*time.Second, r.Tokens[:1] }),
+			success(func(r *probe.Result) {
+				r.Timeline.Frames[0].At, r.Timeline.Frames = 2*time.Second, r.Timeline.Frames[:1]
+			}),
 			map[string]string{"llm.probe.objective_events": "up good 1, fast bad 1"},
 		},
 		"a reused connection has no phases of its own": {
-			success(func(r *probe.Result) { r.Phases = timing.Phases{Reused: true, Wrote: ms(3), Header: ms(50)} }),
+			success(func(r *probe.Result) { r.Timeline.Phases = timing.Phases{Reused: true, Wrote: ms(3), Header: ms(50)} }),
 			map[string]string{"llm.probe.phase": "write 0.003, headers 0.047"},
 		},
 		"a prompt of another length than configured says nothing about phases": {
@@ -90,7 +92,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			},
 		},
 		"late reads cost the gaps and nothing else": {
-			success(func(r *probe.Result) { r.Taint, r.RejectedTimestamps = timing.TaintLate, 2 }),
+			success(func(r *probe.Result) { r.Timeline.Taint, r.RejectedTimestamps = timing.TaintLate, 2 }),
 			map[string]string{
 				"llm.probe.itl":                         "",
 				"llm.probe.ttft":                        "0.6*",
@@ -100,7 +102,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			},
 		},
 		"frames that were read late together share the mean of their gaps": {
-			success(func(r *probe.Result) { r.Timeline.Tokens[2].Delay, r.Timeline.Tokens[3].Delay = ms(15), ms(15) }),
+			success(func(r *probe.Result) { r.Timeline.Frames[2].Delay, r.Timeline.Frames[3].Delay = ms(15), ms(15) }),
 			map[string]string{
 				"llm.probe.itl":                                 "0.02*, 0.01333, 0.01333, 0.01333",
 				"llm.probe.chunk_gap":                           "0.02*",
@@ -115,8 +117,8 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 		},
 		"reads without a kernel timestamp have no delay": {
 			success(func(r *probe.Result) {
-				for i := range r.Tokens {
-					r.Timeline.Tokens[i].Kernel, r.Timeline.Tokens[i].Delay = false, 0
+				for i := range r.Timeline.Frames {
+					r.Timeline.Frames[i].Kernel, r.Timeline.Frames[i].Delay = false, 0
 				}
 			}),
 			map[string]string{"llm.prober.read_delay": ""},
@@ -134,7 +136,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			map[string]string{"llm.probe.objective_events": ""},
 		},
 		"a failed probe is tainted, too, and has the gap in which it failed": {
-			failure(func(r *probe.Result) { r.Taint = timing.TaintCoalesced }),
+			failure(func(r *probe.Result) { r.Timeline.Taint = timing.TaintCoalesced }),
 			map[string]string{"llm.probe.tainted": "coalesced 1", "llm.probe.max_gap": "30*"},
 		},
 	} {

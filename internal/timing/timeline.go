@@ -11,21 +11,17 @@ import (
 	"time"
 )
 
-// A Timeline is when the parts of an answer arrived. Each Duration counts from Start on the monotonic clock.
+// A Timeline is when the parts of an answer arrived. Each Duration counts from the start of the request, the moment at
+// which it was handed to the transport, on the monotonic clock.
 type Timeline struct {
-	Start  time.Time // the request was handed to the transport
 	Phases Phases
 
-	Tokens        []Frame       // one per token frame; At never decreases
+	Frames        []Frame       // one per token frame; At never decreases
 	FinishedAt    time.Duration // frame with the finish reason; 0 if there was none
 	FirstAnswerAt time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
 	Open          time.Duration // gap still open when the probe died mid-stream; 0 otherwise
 	Burst         time.Duration // token frames closer than this are one chunk; 0: only those of one read
 	Taint         Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
-
-	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample:
-	// the probe is not what its labels say.
-	OtherLength bool
 
 	settled *analysis // see [Timeline.analysis]
 }
@@ -34,9 +30,9 @@ type Timeline struct {
 // Connect and TLS on a reused connection, DNS for an address, TLS for plain HTTP.
 type Phases struct {
 	DNS, Connect, TLS time.Duration // lengths
-	Wrote             time.Duration // last request byte written, since Start; 0 if it never was
+	Wrote             time.Duration // last request byte written, since the start; 0 if it never was
 	WroteUntil        time.Duration // it may have been as late as this; 0 if it never was
-	Header            time.Duration // response header read, since Start; 0 if it never was
+	Header            time.Duration // response header read, since the start; 0 if it never was
 	Reused            bool          // the connection served an earlier probe
 }
 
@@ -58,8 +54,8 @@ type Frame struct {
 	Read   uint32        // number of the socket read that completed the frame
 	Kernel bool          // At is the kernel's timestamp, not the time of the read
 
-	// NotBefore is a moment at which none of the bytes that the read found had been received, counted from Start like At.
-	// It equals At if all of them came in one packet. 0: nothing is known. See [stream.Timestamp].
+	// NotBefore is a moment at which none of the bytes that the read found had been received, counted like At. It equals
+	// At if all of them came in one packet. 0: nothing is known.
 	NotBefore time.Duration
 
 	Behind bool // the read also completed a later frame without tokens: At may be that one's
@@ -67,7 +63,7 @@ type Frame struct {
 
 // Settle computes what the methods return. Phases and token frames are complete by then.
 func (t *Timeline) Settle() {
-	t.Burst = burstOf(t.Tokens)
+	t.Burst = burstOf(t.Frames)
 	t.settled = analyse(t)
 	t.Taint = t.taint()
 }
@@ -83,20 +79,39 @@ func (t *Timeline) analysis() *analysis {
 
 // TTFT returns the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
 func (t *Timeline) TTFT() (d time.Duration, ok bool) {
-	if t.OtherLength || len(t.Tokens) == 0 {
+	if len(t.Frames) == 0 {
 		return 0, false
 	}
-	d = t.Tokens[0].At
+	d = t.Frames[0].At
 	return d, t.analysis().sure(d, 0)
+}
+
+// TTFAT returns the arrival of the first token frame with text of the answer, and not only reasoning. ok is false if
+// there was none, or its arrival is too uncertain.
+func (t *Timeline) TTFAT() (d time.Duration, ok bool) {
+	d = t.FirstAnswerAt
+	first := slices.IndexFunc(t.Frames, func(f Frame) bool { return f.At >= d })
+	return d, d > 0 && (first < 0 || t.analysis().sure(d, first))
+}
+
+// E2EL returns the arrival of the last token frame, or of the finish frame if that came later. ok is false if there is
+// none, or it is too uncertain.
+func (t *Timeline) E2EL() (d time.Duration, ok bool) {
+	last := len(t.Frames) - 1
+	if last < 0 {
+		return 0, false
+	}
+	d = max(t.Frames[last].At, t.FinishedAt)
+	return d, t.analysis().sure(d, last)
 }
 
 // ServerTTFT returns the first token frame's arrival since the last request byte was written. ok is false as for TTFT,
 // if the token came before that, and if one of the two moments is too uncertain.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
-	if t.OtherLength || len(t.Tokens) == 0 || t.Phases.Wrote == 0 {
+	if len(t.Frames) == 0 || t.Phases.Wrote == 0 {
 		return 0, false
 	}
-	d = t.Tokens[0].At - t.Phases.Wrote
+	d = t.Frames[0].At - t.Phases.Wrote
 	blurred := max(0, t.Phases.WroteUntil-t.Phases.Wrote)
 	return d, t.analysis().sure(d, 0) && (t.analysis().uncertainty(0)+blurred)*MaxUncertainty <= d
 }
@@ -105,15 +120,15 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 // piece.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		if t.OtherLength || t.analysis().atOnce {
+		if t.analysis().atOnce {
 			return
 		}
 		windows := t.analysis().windows
-		for i := 1; i < len(t.Tokens); i++ {
+		for i := 1; i < len(t.Frames); i++ {
 			if !windows[i-1].known || !windows[i].known {
 				continue
 			}
-			if !yield(t.Tokens[i].At - t.Tokens[i-1].At) {
+			if !yield(t.Frames[i].At - t.Frames[i-1].At) {
 				return
 			}
 		}
@@ -125,9 +140,9 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 // arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		last := len(t.Tokens) - 1
+		last := len(t.Frames) - 1
 		a := t.analysis()
-		if t.OtherLength || t.Taint != "" || a.atOnce || !t.attributed() {
+		if t.Taint != "" || a.atOnce || !t.attributed() {
 			return
 		}
 		for _, c := range a.chunks {
@@ -146,7 +161,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 // attributed reports whether there are token frames after the first, and the tokens of each of them are known.
 func (t *Timeline) attributed() bool {
 	unknown := func(a Frame) bool { return a.N == 0 }
-	return len(t.Tokens) > 1 && !slices.ContainsFunc(t.Tokens[1:], unknown)
+	return len(t.Frames) > 1 && !slices.ContainsFunc(t.Frames[1:], unknown)
 }
 
 // TPOT returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the
@@ -154,18 +169,18 @@ func (t *Timeline) attributed() bool {
 // n > n₁ and there is more than one chunk, and for an answer in one piece.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	a := t.analysis()
-	if t.OtherLength || len(a.chunks) < 2 || a.atOnce {
+	if len(a.chunks) < 2 || a.atOnce {
 		return 0, false
 	}
 	first := a.chunks[0].leastTokens()
-	frames := len(t.Tokens)
+	frames := len(t.Frames)
 	if frames > n {
 		first = max(1, first*n/frames)
 	}
 	if n <= first {
 		return 0, false
 	}
-	whole := t.Tokens[frames-1].At - a.chunks[0].at
+	whole := t.Frames[frames-1].At - a.chunks[0].at
 	return whole / time.Duration(n-first), a.sure(whole, frames-1)
 }
 
@@ -173,8 +188,8 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 // that it can have been. ok is false if there is none, if it may have been shorter by more than 1/20, and for an answer
 // in one piece that did not break off.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
-	hasGap := len(t.Tokens) > 1 && !t.analysis().atOnce
-	if t.OtherLength || !hasGap && t.Open == 0 {
+	hasGap := len(t.Frames) > 1 && !t.analysis().atOnce
+	if !hasGap && t.Open == 0 {
 		return 0, false
 	}
 	least, most := t.Open, t.Open // the bounds of the longest gap
@@ -194,9 +209,6 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	return most, (most-least)*MaxUncertainty <= most
 }
 
-// Sure reports whether a value that depends on the arrival of token frame i is certain enough for a sample.
-func (t *Timeline) Sure(value time.Duration, i int) bool { return t.analysis().sure(value, i) }
-
 // AtOnce reports whether the token frames came closer together than any engine makes them.
 func (t *Timeline) AtOnce() bool { return t.analysis().atOnce }
 
@@ -208,7 +220,7 @@ func (t *Timeline) Chunks() []Chunk { return t.analysis().chunks }
 
 // Uncertain reports for each token frame whether it may have arrived before its timestamp; nil if none may.
 func (t *Timeline) Uncertain() []bool {
-	list := make([]bool, 0, len(t.Tokens))
+	list := make([]bool, 0, len(t.Frames))
 	for _, w := range t.analysis().windows {
 		list = append(list, !w.known)
 	}
@@ -230,7 +242,7 @@ func (t *Timeline) JoinedTokens() (n int) {
 
 // Joined reports for each token frame whether it is in a joined chunk; nil if none is.
 func (t *Timeline) Joined() []bool {
-	list := make([]bool, 0, len(t.Tokens))
+	list := make([]bool, 0, len(t.Frames))
 	for _, c := range t.analysis().chunks {
 		list = append(list, slices.Repeat([]bool{c.Joined}, c.Frames)...)
 	}
@@ -253,7 +265,7 @@ func (t *Timeline) Bursts() (n int) {
 
 // ReadDelays returns how long the bytes of each read with a kernel timestamp and a token frame lay unread.
 func (t *Timeline) ReadDelays() (delays []time.Duration) {
-	for i, a := range t.Tokens {
+	for i, a := range t.Frames {
 		if a.Kernel && !t.coalesced(i) {
 			delays = append(delays, a.Delay)
 		}
@@ -271,11 +283,11 @@ func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 }
 
 // coalesced reports whether token frame i came in one read with the one before.
-func (t *Timeline) coalesced(i int) bool { return i > 0 && t.Tokens[i].Read == t.Tokens[i-1].Read }
+func (t *Timeline) coalesced(i int) bool { return i > 0 && t.Frames[i].Read == t.Frames[i-1].Read }
 
 // Coalesced returns the number of token frames that came in one read with the one before.
 func (t *Timeline) Coalesced() (n int) {
-	for i := range t.Tokens {
+	for i := range t.Frames {
 		if t.coalesced(i) {
 			n++
 		}
@@ -285,11 +297,11 @@ func (t *Timeline) Coalesced() (n int) {
 
 // meanReadGap returns the mean time between reads that completed token frames; 0 if there was only one.
 func (t *Timeline) meanReadGap() time.Duration {
-	reads := len(t.Tokens) - t.Coalesced()
+	reads := len(t.Frames) - t.Coalesced()
 	if reads < 2 {
 		return 0
 	}
-	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1)
+	return (t.Frames[len(t.Frames)-1].At - t.Frames[0].At) / time.Duration(reads-1)
 }
 
 // A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that only their mean is known.
@@ -307,14 +319,14 @@ func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 // taint returns why there is no ITL, if late reads are the reason: they are not for an answer in one piece.
 func (t *Timeline) taint() Taint {
 	tokens := 0
-	for _, a := range t.Tokens {
+	for _, a := range t.Frames {
 		tokens += max(1, a.N)
 	}
 	if t.analysis().onePiece || t.JoinedTokens()*MaxUncertainty <= tokens*(MaxUncertainty-1) {
 		return ""
 	}
 	latest, _ := t.MaxReadDelay()
-	if len(t.Tokens)-t.Coalesced() > 1 && latest > t.meanReadGap() {
+	if len(t.Frames)-t.Coalesced() > 1 && latest > t.meanReadGap() {
 		return TaintLate
 	}
 	return TaintCoalesced

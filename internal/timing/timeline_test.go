@@ -16,7 +16,7 @@ func inReads(gap, delay time.Duration, frames ...int) Timeline {
 	for read, n := range frames {
 		at += time.Duration(n) * gap
 		for range n {
-			t.Tokens = append(t.Tokens, Frame{At: at, Read: uint32(read + 1), N: 1, Kernel: true, Delay: delay})
+			t.Frames = append(t.Frames, Frame{At: at, Read: uint32(read + 1), N: 1, Kernel: true, Delay: delay})
 		}
 	}
 	return t
@@ -24,8 +24,8 @@ func inReads(gap, delay time.Duration, frames ...int) Timeline {
 
 func TestTaint(t *testing.T) {
 	userTimes := inReads(20*ms, 0, slices.Repeat([]int{1}, 100)...)
-	for i := range userTimes.Tokens {
-		userTimes.Tokens[i].Kernel = false
+	for i := range userTimes.Frames {
+		userTimes.Frames[i].Kernel = false
 	}
 	for _, test := range []struct {
 		name string
@@ -52,13 +52,13 @@ func TestTaint(t *testing.T) {
 
 // TestMeanReadGap holds that frames of one read are one read, and that one alone has no gap.
 func TestMeanReadGap(t *testing.T) {
-	line := Timeline{Tokens: []Frame{
+	line := Timeline{Frames: []Frame{
 		{At: 10 * ms, Read: 1, N: 1}, {At: 30 * ms, Read: 2, N: 1}, {At: 30 * ms, Read: 2, N: 1}, {At: 70 * ms, Read: 3, N: 1},
 	}}
 	if got := line.meanReadGap(); got != 30*ms {
 		t.Errorf("of three reads: %v", got)
 	}
-	alone := Timeline{Tokens: line.Tokens[1:3]}
+	alone := Timeline{Frames: line.Frames[1:3]}
 	if got := alone.meanReadGap(); got != 0 {
 		t.Errorf("of one read: %v", got)
 	}
@@ -92,8 +92,8 @@ func TestBurst(t *testing.T) {
 		"a quick engine that stalls":      {append(repeat(99, 600*µs), 300*ms, 600*µs), 150 * µs, 600 * µs, 300 * ms},
 		"prefills in between":             {repeat(20, 10*ms, 10*ms, 10*ms, 10*ms, 300*ms), ms, 10 * ms, 300 * ms},
 	} {
-		line := Timeline{Tokens: at(test.gaps...)}
-		line.Burst = burstOf(line.Tokens)
+		line := Timeline{Frames: at(test.gaps...)}
+		line.Burst = burstOf(line.Frames)
 		list := slices.Sorted(line.ITL())
 		if list == nil {
 			list = []time.Duration{-1}
@@ -121,11 +121,11 @@ func TestServerTTFTNeedsTheEndOfTheRequest(t *testing.T) {
 	} {
 		line := Timeline{
 			Phases: Phases{Wrote: 10 * ms, WroteUntil: test.until, Header: 12 * ms},
-			Tokens: []Frame{{At: 110 * ms, Read: 1, Kernel: true}, {At: 200 * ms, Read: 2, Kernel: true}},
+			Frames: []Frame{{At: 110 * ms, Read: 1, Kernel: true}, {At: 200 * ms, Read: 2, Kernel: true}},
 		}
 		if test.notBefore > 0 { // the timestamp was rejected
-			line.Tokens[0].Kernel = false
-			line.Tokens[0].NotBefore = test.notBefore
+			line.Frames[0].Kernel = false
+			line.Frames[0].NotBefore = test.notBefore
 		}
 		d, ok := line.ServerTTFT()
 		if d != 100*ms || ok != test.want {

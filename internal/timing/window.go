@@ -20,9 +20,9 @@ type analysis struct {
 // analyse returns the analysis of a timeline whose phases, token frames and burst are complete.
 func analyse(t *Timeline) *analysis {
 	a := &analysis{late: t.lateness()}
-	a.chunks = chunksOf(t.Tokens, a.late, t.Burst, t.earliest())
+	a.chunks = chunksOf(t.Frames, a.late, t.Burst, t.earliest())
 	a.windows = t.windows(a.late)
-	a.judgePace(t.Tokens)
+	a.judgePace(t.Frames)
 	return a
 }
 
@@ -89,14 +89,14 @@ func (a Frame) onePacket() bool { return a.Kernel && a.NotBefore == a.At }
 // that shares its read with a later one may have arrived earlier, unless all came in one packet: even a read that looks
 // on time may have come just after the last of several packets.
 func (t *Timeline) known(i int, late lateness) bool {
-	a := t.Tokens[i]
+	a := t.Frames[i]
 	if a.rejected() {
 		return false
 	}
 	if !late.any || a.onePacket() {
 		return true
 	}
-	lastOfRead := i+1 == len(t.Tokens) || !t.coalesced(i+1)
+	lastOfRead := i+1 == len(t.Frames) || !t.coalesced(i+1)
 	return lastOfRead && !a.Behind && a.Kernel
 }
 
@@ -118,16 +118,16 @@ type window struct {
 
 // windows returns the window of each token frame.
 func (t *Timeline) windows(late lateness) []window {
-	list := make([]window, 0, len(t.Tokens))
+	list := make([]window, 0, len(t.Frames))
 	earliest := t.earliest()
-	for i, a := range t.Tokens {
+	for i, a := range t.Frames {
 		w := window{from: a.At, until: a.At, known: t.known(i, late)}
 		if !w.known {
 			w.from = min(max(earliest, a.NotBefore), a.At)
 		}
 		list = append(list, w)
 		earliest = w.from
-		lastOfRead := i+1 < len(t.Tokens) && !t.coalesced(i+1)
+		lastOfRead := i+1 < len(t.Frames) && !t.coalesced(i+1)
 		if lastOfRead && a.Kernel {
 			earliest = a.At // what a later read brings came after what an earlier one did
 		}
@@ -137,10 +137,10 @@ func (t *Timeline) windows(late lateness) []window {
 
 // earliest returns the latest moment of which header and request show that no token had arrived before it.
 func (t *Timeline) earliest() time.Duration {
-	if len(t.Tokens) == 0 {
+	if len(t.Frames) == 0 {
 		return 0
 	}
-	first, header := t.Tokens[0].At, t.Phases.Header
+	first, header := t.Frames[0].At, t.Phases.Header
 	if header >= first {
 		header = 0
 	}

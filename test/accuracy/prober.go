@@ -20,7 +20,7 @@ func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	stream.EnableTimestamps()
 	return func(ctx context.Context) (func() seen, error) {
 		r := target.Probe(ctx, ask)
-		switch n := len(r.Tokens); {
+		switch n := len(r.Timeline.Frames); {
 		case r.Outcome != probe.OK:
 			return nil, fmt.Errorf("%s: %w", r.Outcome, r.Err)
 		case n != j.Tokens:
@@ -42,14 +42,14 @@ func newTarget(j job, dialect *wire.Dialect) probe.Target {
 // seenBy returns what the prober saw of one answer.
 func seenBy(r *probe.Result) seen {
 	s := seen{
-		Trace: r.TraceID, Together: r.Coalesced(), Tainted: r.Taint != "",
-		ITL: slices.Collect(r.ITL()), Joined: r.JoinedTokens(), MaxGap: -1,
+		Trace: r.TraceID, Together: r.Timeline.Coalesced(), Tainted: r.Timeline.Taint != "",
+		ITL: slices.Collect(r.ITL()), Joined: r.Timeline.JoinedTokens(), MaxGap: -1,
 	}
 	_, s.TTFT = r.TTFT()
 	if gap, ok := r.MaxGap(); ok {
 		s.MaxGap = gap
 	}
-	for _, a := range r.Tokens {
+	for _, a := range r.Timeline.Frames {
 		s.Arrivals = append(s.Arrivals, r.Start.UnixNano()+int64(a.At))
 		if a.Kernel {
 			s.Kernel++

@@ -209,7 +209,7 @@ func valuesOf(r *probe.Result) values {
 		}
 		return d
 	}
-	delay, _ := r.MaxReadDelay()
+	delay, _ := r.Timeline.MaxReadDelay()
 	return values{
 		Trace: r.TraceID, Start: r.Start.UnixNano(), Delay: delay,
 		TTFT: sample(r.TTFT()), E2EL: sample(r.E2EL()), MaxGap: sample(r.MaxGap()),
