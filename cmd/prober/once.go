@@ -61,7 +61,7 @@ for what --fail-on names.`,
 // probeOnce sends one probe to each target of a job and shows what happened. It reports whether all outcomes are ok.
 func (g *gate) probeOnce(cmd *cobra.Command, j *engine.Job) (allOK bool, err error) {
 	out := cmd.OutOrStdout()
-	j.Insist()
+	j.IgnorePauses()
 	results, _, err := j.Once(cmd.Context())
 	allOK = true
 	for _, r := range results {

@@ -113,7 +113,7 @@ func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.
 		s := sumUp(i)
 		s.Target = target.Name
 		s.URL = target.URL
-		s.Model = t.job.Members[i].Capabilities().Model
+		s.Model = t.job.Members[i].Knowledge().Model
 		s.Load = t.load.String()
 		s.AtOnce = t.load.InFlight()
 		s.PromptTokens = promptTokens(target)
@@ -134,7 +134,7 @@ func (t *tally) final(member int) report.Summary {
 	m := t.members[member]
 	s := m.step.Summary(t.job.Targets[member].GivenObjectives...)
 	s.Warnings = append(s.Warnings, m.clientWarnings(medianOf(s.TTFT), medianOf(s.TPOT))...)
-	server := t.job.Members[member].Capabilities().Server
+	server := t.job.Members[member].Knowledge().Type
 	if server.Note != "" {
 		s.Warnings = append(s.Warnings, "this server is "+server.Name+": "+server.Note)
 	}

@@ -70,7 +70,7 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	allMeasured := true
 	total := countEnabled(jobs)
 	for _, j := range jobs {
-		j.Insist()
+		j.IgnorePauses()
 		for i, t := range j.Targets {
 			if ctx.Err() != nil {
 				break

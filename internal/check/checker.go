@@ -52,13 +52,13 @@ func (c *checker) run(ctx context.Context) (passed bool) {
 // discover asks the server what it is and which models it has.
 func (c *checker) discover(ctx context.Context) (passed bool) {
 	start := time.Now()
-	models, err := c.member.Discover(ctx)
+	models, err := c.member.Identify(ctx, 0)
 	if err != nil {
 		c.addFailure("ask for the models", c.member.Unreached(start, err))
 		return false
 	}
-	known := c.member.Capabilities()
-	server := cmp.Or(strings.TrimSpace(known.Server.Name+" "+known.Version), "a server of no known type")
+	known := c.member.Knowledge()
+	server := cmp.Or(strings.TrimSpace(known.Type.Name+" "+known.Version), "a server of no known type")
 	c.addText("server", "%s through %s, %s", server, known.Dialect.Name, modelText(models, known.Model))
 	if len(models) > 0 && !isListed(models, known.Model) {
 		c.add(Finding{
@@ -99,7 +99,7 @@ func listOfModels(models []wire.Model) string {
 
 // checkLengths compares the configured lengths with the server's context, as far as that is known.
 func (c *checker) checkLengths() (passed bool) {
-	misfit := c.job.Lengths(c.target).Misfit(c.member.Capabilities().Limits)
+	misfit := c.job.Lengths(c.target).Misfit(c.member.Knowledge().Limits)
 	c.addText("failed", "%s", misfit)
 	if misfit != "" {
 		c.failure = "too long"
@@ -109,7 +109,7 @@ func (c *checker) checkLengths() (passed bool) {
 
 // warnOfPieces warns if the server generates answers of the configured length in pieces.
 func (c *checker) warnOfPieces() {
-	text, hint := report.Pieces(c.target.MaxTokens, c.member.Capabilities().Server)
+	text, hint := report.Pieces(c.target.MaxTokens, c.member.Knowledge().Type)
 	c.add(Finding{Step: "warning", Text: text, Hint: hint})
 }
 
@@ -170,13 +170,13 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		return false
 	}
 	c.last = r
-	loadsOnDemand := c.member.Capabilities().Server.Loaded != ""
+	loadsOnDemand := c.member.Knowledge().Type.Loaded != ""
 	if loadsOnDemand { // now the model is in memory, so its context can be found out
-		_, _ = c.member.Discover(ctx) // it has succeeded before
+		_, _ = c.member.Identify(ctx, 0) // it has succeeded before
 	}
 	c.addText("answer", "%s of %d tokens in %s: %s", tokenCount(r.Usage.Generated()), engine.ShortAnswer,
 		format.Count(len(r.Timeline.Frames), "frame"), tokensInFrames[r.Source])
-	known := c.member.Capabilities()
+	known := c.member.Knowledge()
 	for _, a := range known.Abilities() {
 		source := " (by its type)"
 		switch {

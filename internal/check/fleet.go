@@ -121,12 +121,12 @@ func tally(summaries []summary) string {
 
 // summarize fills in the line of the table and the problems of the target.
 func (c *checker) summarize() {
-	known := c.member.Capabilities()
+	known := c.member.Knowledge()
 	s := &c.found.summary
 	s.heading = c.target.Name + gutter + c.target.URL
 	s.row = row{
 		name:    c.target.Name,
-		server:  known.Server.Name,
+		server:  known.Type.Name,
 		version: known.Version,
 		prompt:  c.promptCell(),
 		answer:  c.answerCell(),
@@ -173,7 +173,7 @@ func (s *summary) worsen(rank int, verdict string) {
 func (c *checker) promptCell() string {
 	off, known := c.job.Off()
 	method, by, _ := c.job.CountedBy()
-	counted := c.member.Capabilities().Prompt
+	counted := c.member.Knowledge().Prompt
 	switch {
 	case c.job.Prompts.Workload == prompt.Dataset:
 		return "own"

@@ -172,6 +172,21 @@ func (c *Config) NeedRestart(next *Config) []string {
 	return variables
 }
 
+// Destination returns a target with only the settings that select the server: what is known of it holds for all targets
+// with the same ones. Headers that hold credentials say who asks, others may say which server is to answer.
+func (t Target) Destination() Target {
+	d := t.Identity()
+	d.APIKey, d.APIKeyFile = Secret{}, ""
+	d.CAFile, d.CertFile, d.KeyFile = "", "", ""
+	d.Headers = Headers{}
+	for name, value := range t.Headers {
+		if !probe.HoldsCredential(name) {
+			d.Headers[name] = value
+		}
+	}
+	return d
+}
+
 // Identity returns a target with only the settings that select the server and that identify the prober to it.
 func (t Target) Identity() Target {
 	id := Target{

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -41,7 +41,7 @@ func isReservedLabel(name string) bool {
 		"signal", "basis", "histogram", // of rules
 		"job", "instance", "le", "quantile", "severity", "alertname",
 	}
-	for _, ability := range (probe.Capabilities{}).Abilities() {
+	for _, ability := range (server.Knowledge{}).Abilities() {
 		own = append(own, ability.Name)
 	}
 	isOfPrometheus := strings.HasPrefix(name, "__") || strings.HasPrefix(name, "exported_")

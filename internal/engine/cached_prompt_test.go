@@ -173,7 +173,7 @@ func TestAServerThatCountsItsCacheOtherwise(t *testing.T) {
 			if got := slot(t, j, 0, uint64(round)); got != step.want {
 				t.Errorf("round %d: %s, want %s", round, got, step.want)
 			}
-			if got := j.Members[0].Capabilities().CacheApart; got != step.belief {
+			if got := j.Members[0].Knowledge().CacheApart; got != step.belief {
 				t.Errorf("round %d: apart %q, want %q", round, got, step.belief)
 			}
 		}

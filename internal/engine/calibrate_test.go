@@ -89,8 +89,8 @@ func TestCalibrationStaysWithinTheContext(t *testing.T) {
 				t.Errorf("counts tokens: %t: a prompt of %d tokens was sent", counts, longest)
 			}
 			// Nothing else had to be asked, and what the server is was found out all the same.
-			if known := j.Members[0].Capabilities(); known.Context != 7920 || known.Server.Name != "vllm" {
-				t.Errorf("counts tokens: %t: %s with a context of %d", counts, known.Server.Name, known.Context)
+			if known := j.Members[0].Knowledge(); known.Limits.Context != 7920 || known.Type.Name != "vllm" {
+				t.Errorf("counts tokens: %t: %s with a context of %d", counts, known.Type.Name, known.Limits.Context)
 			}
 		}
 	})
@@ -111,7 +111,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 			if err != nil || results[0].Outcome != probe.Rejected {
 				t.Errorf("counts tokens: %t: %s (%v)", counts, results[0].Outcome, err)
 			}
-			text := j.Lengths(j.Targets[0]).Misfit(j.Members[0].Capabilities().Limits)
+			text := j.Lengths(j.Targets[0]).Misfit(j.Members[0].Knowledge().Limits)
 			if !strings.Contains(text, "context of 5,000: --prompt-tokens 4980 ") {
 				t.Errorf("counts tokens: %t: %q", counts, text)
 			}

@@ -50,18 +50,19 @@ func (j *Job) ready(i int, round uint64) bool {
 	return counted || estimated && j.length.has(j.length.uncounted, i)
 }
 
-// prepare introduces members side by side, and makes the prompts of the first round exact by the first member that
+// prepare asks what the servers of members are side by side, and makes the prompts of the first round exact by the first member that
 // answers and counts. A member that hangs delays the others by fitHedge.
 func (j *Job) prepare(ctx context.Context, members []int) {
 	answers := make([]bool, len(j.Members))
-	var introducing sync.WaitGroup
+	var identifying sync.WaitGroup
 	for _, i := range members {
-		introducing.Go(func() {
+		identifying.Go(func() {
 			defer j.failures.survive("asking what a server is")
-			answers[i] = j.Members[i].Introduce(ctx) == nil
+			_, err := j.Members[i].Identify(ctx, probe.AnyAge)
+			answers[i] = err == nil || probe.MayAnswer(err)
 		})
 	}
-	introducing.Wait()
+	identifying.Wait()
 	members = slices.DeleteFunc(slices.Clone(members), func(i int) bool { return !answers[i] })
 	j.fitByAny(ctx, members, 0)
 }
@@ -140,18 +141,18 @@ func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Resul
 // ask asks member i to count, whether or not the length is known. Its results are those of [Job.fit].
 func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Result, reason probe.Skip) {
 	start, m := time.Now(), j.Members[i]
-	unreached := m.Introduce(ctx)
-	if unreached != nil && !m.MayAnswer(unreached) {
-		return m.Failed(start, unreached), ""
+	_, err := m.Identify(ctx, probe.AnyAge)
+	if err != nil && !probe.MayAnswer(err) {
+		return m.Failed(start, err), ""
 	}
 	var broken error // why the tokenizer did not count; nil: there is none
-	if unreached == nil && !j.length.has(j.length.distrusted, i) {
+	if !j.length.has(j.length.distrusted, i) {
 		err := j.fitByTokenizer(ctx, i, round)
 		if err == nil {
 			return nil, probe.SkipWaiting
 		}
 		refused := m.Unreached(start, err)
-		if refused.Outcome == probe.RateLimited && m.Obeys() {
+		if refused.Outcome == probe.RateLimited && m.TakesPauses() {
 			return m.Failed(start, err), ""
 		}
 		if !errors.Is(err, ErrNoTokenizer) {
@@ -169,7 +170,8 @@ func (j *Job) Calibrate(ctx context.Context, i int, tokenizerOnly bool) (failed 
 		failed, _ = j.fit(ctx, i, 0)
 		return failed, nil
 	}
-	if err := j.Members[i].Introduce(ctx); err != nil {
+	_, err = j.Members[i].Identify(ctx, probe.AnyAge)
+	if err != nil && !probe.MayAnswer(err) {
 		return nil, err
 	}
 	return nil, j.fitByTokenizer(ctx, i, 0)

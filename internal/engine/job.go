@@ -141,11 +141,10 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 	}
 }
 
-// Insist makes every probe of j be sent at once, even if a server asked for a pause: somebody who sends a probe by hand
-// wants to see the answer.
-func (j *Job) Insist() {
+// IgnorePauses makes every probe of j be sent at once, whatever pause a server asked for.
+func (j *Job) IgnorePauses() {
 	for _, m := range j.Members {
-		m.Insist()
+		m.IgnorePauses()
 	}
 }
 
@@ -208,7 +207,9 @@ func (j *Job) measuresAs(i int, o *Job, k int) bool {
 		t.QPS, t.Arrival, t.MaxInFlight = 0, "", 0
 		t.Timeout, t.StallTimeout, t.BackoffLimit, t.WaitForReady = 0, 0, 0, 0
 		t.TokenBudgetPerDay, t.Enabled = 0, false
-		t.APIKey = t.Identity().APIKey
+		if t.APIKeyFile != "" { // a new key in the same file belongs to the same client
+			t.APIKey = config.Secret{}
+		}
 		return t
 	}
 	mine, others := j.Prompts.Dataset, o.Prompts.Dataset // equal files have the same data set, see [files.Files.DataSet]
@@ -216,29 +217,34 @@ func (j *Job) measuresAs(i int, o *Job, k int) bool {
 	return sameSet && reflect.DeepEqual(what(j.Targets[i]), what(o.Targets[k]))
 }
 
-// Inherit takes over what the members of an earlier job learned about their servers.
+// Inherit takes over what the members of an earlier job know of their servers, also if they asked with other
+// credentials: a key that is rotated makes no other server. Addresses of one name share nothing: while they are upgraded
+// one by one, what one of them shows is wrong for another, and to ask each what it is costs little.
 func (j *Job) Inherit(old *Job) {
 	for i, t := range j.Targets {
-		k := old.memberLike(t)
-		if k >= 0 {
-			j.Members[i].Inherit(old.Members[k])
+		var like *probe.Member // asks the same server; if possible that of the same name, else of the same client
+		likeness := 0
+		sameClient := false
+		for k, other := range old.Targets {
+			if !reflect.DeepEqual(other.Destination(), t.Destination()) {
+				continue
+			}
+			rank := 1
+			isSameClient := reflect.DeepEqual(other.Identity(), t.Identity())
+			if isSameClient {
+				rank++
+			}
+			if other.Name == t.Name {
+				rank += 2
+			}
+			if rank > likeness {
+				like, likeness, sameClient = old.Members[k], rank, isSameClient
+			}
+		}
+		if like != nil {
+			j.Members[i].Inherit(like, sameClient)
 		}
 	}
-}
-
-// memberLike returns the number of a member that asks the same server as the same client as t does, if possible the one
-// of the same name; -1 if there is none.
-func (j *Job) memberLike(t config.Target) int {
-	like := -1
-	for i, other := range j.Targets {
-		if !reflect.DeepEqual(other.Identity(), t.Identity()) {
-			continue
-		}
-		if like < 0 || other.Name == t.Name {
-			like = i
-		}
-	}
-	return like
 }
 
 // Budgets are the token budgets of targets, by name. What a target has spent today stays spent, whatever changes about

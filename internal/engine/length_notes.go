@@ -21,7 +21,7 @@ func (j *Job) CountedBy() (method CountMethod, target string, requests int) {
 // Length returns what is known now about the length of the prompts of member i.
 func (j *Job) Length(i int) report.Length {
 	off, known := j.Off()
-	l := report.Length{Known: known, Off: off, Counted: j.Members[i].Capabilities().Prompt}
+	l := report.Length{Known: known, Off: off, Counted: j.Members[i].Knowledge().Prompt}
 	if j.Prompts.Workload != prompt.Dataset {
 		l.Asked = j.Targets[i].PromptTokens
 	}

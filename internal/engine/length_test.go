@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,7 +56,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func slot(t *testing.T, j *Job, member int, round uint64) string {
 	t.Helper()
 	question := func() probe.Question { return j.question(round) }
-	r, reason := j.Group(unrecorded{}).Turn(t.Context(), member, question, round, j.Members[member].Capabilities().Looked)
+	r, reason := j.Group(unrecorded{}).Turn(t.Context(), member, question, round, time.Now())
 	if r == nil {
 		return "skipped: " + string(reason)
 	}

@@ -252,3 +252,59 @@ func TestAChangedTargetInheritsFromItself(t *testing.T) {
 		}
 	})
 }
+
+// TestARotatedKeyMakesNoOtherServer holds that what is known of a server survives that a target asks it with another
+// key or another credential in a header: a field that it rejects is not sent again. Only its models are asked for once
+// more, and a pause that it asked the former client for is over. With another destination all is asked anew.
+func TestARotatedKeyMakesNoOtherServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		rejections, isBusy := 0, false
+		d.servers.instead["a/v1/chat/completions"] = func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			switch {
+			case strings.Contains(string(body), "cache_salt"):
+				rejections++
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				fmt.Fprint(w, `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]"}`)
+			case isBusy:
+				w.Header().Set("Retry-After", "3600")
+				http.Error(w, "too many requests", http.StatusTooManyRequests)
+			default:
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				d.servers.simulated["a"].ServeHTTP(w, r)
+			}
+		}
+		type state struct {
+			rejections, lists int
+			paused            bool
+		}
+		look := func() (s state) {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			d.servers.change(func(servers *servers) {
+				s = state{rejections, servers.requests["a/v1/models"], d.runner.jobs[0].Members[0].Skipping() == probe.SkipBackoff}
+			})
+			return s
+		}
+		config := []string{"TARGETS_0_URL=http://a", "BACKOFF_LIMIT=1h"}
+		for _, step := range []struct {
+			what, setting string
+			isBusy        bool
+			want          state
+		}{
+			{"at first", "API_KEY=one", true, state{rejections: 1, lists: 1, paused: true}},
+			{"another timeout", "TIMEOUT=50s", false, state{rejections: 1, lists: 1, paused: true}},
+			{"another key", "API_KEY=two", false, state{rejections: 1, lists: 2}},
+			{"a credential in a header", "TARGETS_0_HEADERS=Authorization=Basic YTpi", false, state{rejections: 1, lists: 3}},
+			{"another header", "TARGETS_0_HEADERS=X-Cluster=b", false, state{rejections: 2, lists: 4}},
+		} {
+			isBusy = step.isBusy
+			config = append(config, step.setting)
+			d.apply(step.what, config...)
+			if diff := cmp.Diff(step.want, look(), cmp.AllowUnexported(state{})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", step.what, diff)
+			}
+		}
+	})
+}

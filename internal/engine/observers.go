@@ -275,7 +275,7 @@ func (o *Observers) reconfigure(j, next *Job) {
 // held.
 func (o *Observers) descriptionOf(j *Job, i int, before description) description {
 	t, member := j.shown[i], j.Members[i]
-	known := member.Capabilities()
+	known := member.Knowledge()
 	state := report.TargetState{
 		Lengths: j.Lengths(t), Server: known, Length: j.Length(i),
 		Disabled: member.Disabled.Load(), Skipping: member.Skipping(),
@@ -283,7 +283,7 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 	d := probe.Description{
 		Name: t.Name, Group: t.Group, Workload: t.Workload, URL: t.URL, Prompt: t.Prompt,
 		Model: known.Model, API: t.API,
-		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: state.Notes(),
+		Server: known.Type.Name, Version: known.Version, Abilities: known.Abilities(), Notes: state.Notes(),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
 		Interval: j.Plan.Interval, StallLimit: t.StallTimeout, Objectives: t.Objectives, Labels: t.Labels,
 		Disabled: state.Disabled,

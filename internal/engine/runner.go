@@ -318,8 +318,8 @@ func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 	j.prepare(limited, members)
 }
 
-// lookAgain is how often a server is asked for its type, version and model.
-const lookAgain = 24 * time.Hour
+// identifyEvery is how often a server is asked for its type, version and model.
+const identifyEvery = 24 * time.Hour
 
 // between does what would delay the next round: it makes the next prompt exact, if a server has answered since the last
 // time, and asks the servers once a day what they are.
@@ -334,7 +334,11 @@ func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 	for _, i := range j.active() {
 		looking.Go(func() {
 			defer j.failures.survive("asking what a server is")
-			j.Members[i].LookAgain(limited, lookAgain)
+			m := j.Members[i]
+			known := m.Knowledge()
+			if known.Answered && known.Suffices() { // else the next probe asks, or an answer after a failure makes m ask
+				_, _ = m.Identify(limited, identifyEvery)
+			}
 		})
 	}
 	looking.Wait()

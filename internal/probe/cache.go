@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -25,13 +24,14 @@ func CacheStates() []CacheState {
 
 // cacheState judges a prompt's cached tokens. A chat template begins all prompts alike: what stands before the first
 // token that is fresh may be cached, and the prompt is cold all the same.
-func cacheState(u wire.Usage, expect Expectation) CacheState {
+func (q Question) cacheState(u wire.Usage) CacheState {
+	expect := q.Expect
 	length := expect.Length
 	if u.Prompt.Known {
 		length = u.Prompt.N
 	}
 	switch {
-	case !u.Cached.Known, u.Cached.N == 0 && !expect.CacheCounts:
+	case !u.Cached.Known, u.Cached.N == 0 && !q.known.CountsCached(expect.Again):
 		return CacheUnknown
 	case u.Cached.N == 0:
 		return CacheCold
@@ -43,59 +43,32 @@ func cacheState(u wire.Usage, expect Expectation) CacheState {
 	return CacheCold
 }
 
-// A CountedPrompt is a prompt of which no token came from a cache, as a server counted it.
-type CountedPrompt struct{ Tokens, Words int }
-
-// wholePrompt returns the tokens of the whole prompt, of which an answer reports u. Some servers count the tokens that
-// a cache read or wrote apart from the others, as Anthropic does, and some within them: the count that fits what else
-// is known of the prompt is right. apart says which one that is; it is empty if this answer does not show it. Then the
-// server is believed to count as it did before. The count is unknown if the cache may be why it differs from what was
-// expected.
+// wholePrompt returns the tokens of the whole prompt, of which an answer reports u, and whether the answer shows that
+// cached tokens are counted apart from the others: see [server.Knowledge.WholePrompt].
 func (q Question) wholePrompt(u wire.Usage) (prompt wire.Count, apart wire.Claim) {
-	expect, cache := q.Expect, u.Cached.N+u.Written.N
-	if !u.Prompt.Known || cache == 0 {
-		wasWhole := expect.Again || q.warm() && expect.PromptTokens.Known
-		countsCached := u.Cached.Known && expect.CacheCounts
-		if wasWhole && !countsCached && !expect.Truncated && expect.isCut(u.Prompt) {
-			return wire.Count{}, "" // a cache that is not counted may have the rest
-		}
-		return u.Prompt, ""
+	expect := q.Expect
+	mayBeCached := expect.Again || q.warm() && expect.PromptTokens.Known
+	saysNone := u.Cached.Known && q.known.CountsCached(expect.Again)
+	isUncounted := u.Cached.N+u.Written.N == 0 && !saysNone
+	if mayBeCached && isUncounted && !expect.Truncated && expect.isCut(u.Prompt) {
+		return wire.Count{}, "" // the cache may have the rest
 	}
-	within, beside := u.Prompt.N, u.Prompt.N+cache
 	least, most := q.promptBounds()
-	offWithin := max(0, least-within, within-most)
-	offBeside := max(0, least-beside, beside-most)
-	fits := lengthTolerance*min(offWithin, offBeside) <= least
-	believed := cmp.Or(expect.CacheApart, claim(q.Ask.Server.Apart))
-	switch {
-	case fits && offWithin != offBeside:
-		apart = claim(offBeside < offWithin)
-	case u.Cached.N > within: // more than the whole prompt
-		apart = wire.Always
-	case !fits && believed == wire.Never && within < least && beside > most:
-		return wire.Count{}, ""
-	}
-	if cmp.Or(apart, believed) == wire.Always {
-		return wire.Tokens(beside), apart
-	}
-	return u.Prompt, apart
+	return q.known.WholePrompt(u, least, most)
 }
 
-// promptBounds returns between how many tokens a prompt should have: as many as it was calibrated to or, if it has
-// other words than the last one that came from no cache, between as many more as it has words more, and in proportion
-// to them. A chat template is the same for all, and no word of the list is less than a token. If nothing is known, the
-// prompt has nine tenths of its words at least, see [Expectation.isCut].
+// promptBounds returns between how many tokens a prompt should have: as many as it was calibrated to, else as its words
+// make on this server. If neither is known, the prompt has nine tenths of its words at least, see [Expectation.isCut].
 func (q Question) promptBounds() (least, most int) {
-	counted := q.Expect.Uncached
 	switch {
 	case q.Expect.Counted > 0:
 		return q.Expect.Counted, q.Expect.Counted
 	case q.Expect.PromptTokens.Known:
 		return q.Expect.PromptTokens.N, q.Expect.PromptTokens.N
-	case q.Words > 0 && counted.Words > 0:
-		parallel := max(0, counted.Tokens+q.Words-counted.Words)
-		inProportion := counted.Tokens * q.Words / counted.Words
-		return min(parallel, inProportion), max(parallel, inProportion)
+	}
+	least, most, ok := q.known.PromptLength(q.Words)
+	if ok {
+		return least, most
 	}
 	words := max(q.Words, q.Expect.Words)
 	return words - words/10, math.MaxInt32

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -76,7 +77,7 @@ func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 					t.Errorf("answer %d: %s (%v), %s, want %s", i+1, r.Outcome, r.Err, r.Cache, turn.want)
 				}
 			}
-			for _, a := range m.Capabilities().Abilities() {
+			for _, a := range m.Knowledge().Abilities() {
 				if a.Name == "cached_tokens" && a.Claim != test.claim {
 					t.Errorf("tells its cached tokens: %s, want %s", a.Claim, test.claim)
 				}
@@ -94,19 +95,21 @@ func TestWholePrompt(t *testing.T) {
 	exactly := func(tokens int) Question { return Question{Expect: Expectation{Counted: tokens, Words: tokens}} }
 	words := func(n int) Question { return Question{Words: n} }
 	believing := func(q Question, apart wire.Claim) Question {
-		q.Expect.CacheApart = apart
+		q.known.CacheApart = apart
 		return q
 	}
 	after := func(q Question, tokens, words int) Question {
-		q.Expect.Uncached = CountedPrompt{Tokens: tokens, Words: words}
+		q.known.Uncached = server.CountedPrompt{Tokens: tokens, Words: words}
 		return q
 	}
-	anthropic := Question{Ask: wire.Ask{Server: must(wire.LookupServer("anthropic"))}}
+	anthropic := Question{known: server.Knowledge{
+		Identity: server.Identity{Type: must(wire.LookupServer("anthropic"))},
+	}}
 	again := exactly(2000)
 	again.Expect.Again = true
 	again.Expect.PromptTokens = wire.Tokens(2000)
 	againCounting := again
-	againCounting.Expect.CacheCounts = true
+	againCounting.known.CacheHit = true
 
 	for name, test := range map[string]struct {
 		question Question

@@ -153,8 +153,8 @@ func TestCompressedReplies(t *testing.T) {
 					reply(400, encode(tooLong))(w, r)
 				}
 			})
-			found, list, err := target.Discover(t.Context(), "")
-			if err != nil || len(list) != 1 || found.Model != "llama" || found.Context != 150 {
+			found, list, err := target.identify(t.Context(), "", "")
+			if err != nil || len(list) != 1 || found.Model != "llama" || found.Limits.Context != 150 {
 				t.Errorf("found %+v, %v", found, err)
 			}
 			r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 2})
@@ -201,7 +201,7 @@ func TestAModelListUnderTheTypeOfAStream(t *testing.T) {
 				w.Header().Set("Content-Type", kind)
 				io.WriteString(w, `{"data":[{"id":"llama"}]}`)
 			})
-			found, _, err := target.Discover(t.Context(), "")
+			found, _, err := target.identify(t.Context(), "", "")
 			equal(t, "error", nil, err)
 			equal(t, "model", "llama", found.Model)
 		})

@@ -3,6 +3,8 @@ package probe
 import (
 	"slices"
 	"time"
+
+	"github.com/llm-prober/prober/internal/server"
 )
 
 // A Description is what metrics and the status page say about a target. Its JSON is a part of /api/v1/targets.
@@ -20,15 +22,15 @@ type Description struct {
 
 	Labels map[string]string `json:"labels"` // that the configuration gives it, by name; only read
 
-	Workload   string          `json:"-"` // name of the dns+ target that it stands for an address of; empty for others
-	Server     string          `json:"-"` // server type; empty if unknown
-	Version    string          `json:"-"` // of the server; empty if unknown
-	Timestamps TimestampSource `json:"-"` // who timestamps token frames; empty before the first
-	Abilities  []Ability       `json:"-"`
-	Interval   time.Duration   `json:"-"` // between probes
-	StallLimit time.Duration   `json:"-"` // longest time between two token frames
-	Disabled   bool            `json:"-"` // it is not probed, because the configuration says so
-	Objectives []Objective     `json:"-"`
+	Workload   string           `json:"-"` // name of the dns+ target that it stands for an address of; empty for others
+	Server     string           `json:"-"` // server type; empty if unknown
+	Version    string           `json:"-"` // of the server; empty if unknown
+	Timestamps TimestampSource  `json:"-"` // who timestamps token frames; empty before the first
+	Abilities  []server.Ability `json:"-"`
+	Interval   time.Duration    `json:"-"` // between probes
+	StallLimit time.Duration    `json:"-"` // longest time between two token frames
+	Disabled   bool             `json:"-"` // it is not probed, because the configuration says so
+	Objectives []Objective      `json:"-"`
 
 	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
 	Stuck    func() int                       `json:"-"` // [Member.Stuck], likewise

@@ -26,7 +26,7 @@ func TestTheEndOfTheBodyIsAwaited(t *testing.T) {
 		inBubble(t, name, func(t *testing.T) {
 			target, _ := serveCounting(t, test.server.stream, Route{Reuse: true})
 			m := NewMember(target, "m", 1)
-			m.capabilities.Asked = true // so that only probes are sent
+			m.known.Identified = true // so that only probes are sent
 			began := time.Now()
 			r := m.Probe(t.Context(), question(2))
 			endsAs(t, r, OK, "")
@@ -34,7 +34,7 @@ func TestTheEndOfTheBodyIsAwaited(t *testing.T) {
 			if test.took < 30*time.Second {
 				equal(t, "elapsed", 2*ms, r.Elapsed)
 			}
-			equal(t, "leaves connections open", test.leavesOpen, m.Capabilities().LeavesOpen)
+			equal(t, "leaves connections open", test.leavesOpen, m.Knowledge().LeavesOpen)
 			second := m.Probe(t.Context(), question(2))
 			equal(t, "reused", test.reused, second.Timeline.Phases.Reused)
 		})
@@ -46,7 +46,7 @@ func TestTheEndOfTheBodyIsAwaited(t *testing.T) {
 func TestAnAnswerThatHasEndedIsNotInFlight(t *testing.T) {
 	inBubble(t, "open", func(t *testing.T) {
 		m := NewMember(serve(t, after(ms, token).then(ms, token, limit, usage(80, 2), done).hangs().stream), "m", 1)
-		m.capabilities.Asked = true
+		m.known.Identified = true
 		g := &Group{Members: []*Member{m}, Interval: time.Minute, Output: 2, Recorder: &log{}}
 		go g.Turn(t.Context(), 0, func() Question { return question(2) }, 0, time.Now())
 		for at, want := range []int{1, 1, 0, 0} {

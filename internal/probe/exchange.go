@@ -141,7 +141,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	if x.inflater != nil {
 		r.coding = x.inflater.coding
 	}
-	r.Cache, r.again = cacheState(r.Usage, expect), expect.Again
+	r.Cache, r.again = x.question.cacheState(r.Usage), expect.Again
 	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
 	for i := range r.Warnings {
 		r.Warnings[i].Text = x.target.redact(r.Warnings[i].Text)

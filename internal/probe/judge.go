@@ -63,7 +63,7 @@ func (x *exchange) complete() verdict {
 func (x *exchange) length(ending wire.Ending) verdict {
 	usage := x.answer.total()
 	prompt, output := usage.Prompt, usage.Generated()
-	expect, maxTokens := x.question.Expect, x.question.Ask.MaxTokens
+	expect, known, maxTokens := x.question.Expect, x.question.known, x.question.Ask.MaxTokens
 	if ending == wire.CutShort {
 		const text = "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short"
 		return failure(WrongLength, text, prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
@@ -73,13 +73,13 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		return failure(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words",
 			prompt.N, asked, expect.Words)
 	}
-	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
+	clamped := ending == wire.AtLimit && (known.ExactLimit || output.N < maxTokens)
 	if ending == wire.EndedEarly && (!output.Known || output.N < maxTokens) {
 		const text = "answer of %d tokens, asked %d: %w (finish reason %q)"
 		came := max(output.N, len(x.result.Timeline.Frames))
 		return failure(WrongLength, text, came, maxTokens, ErrEndedEarly, x.result.Finish)
 	}
-	isJudged := output.Known && (expect.ExactOutput || clamped)
+	isJudged := output.Known && (known.ExactOutput || clamped)
 	if isJudged && output.N != maxTokens {
 		const text = "answer of %d tokens, asked %d (finish reason %q)"
 		return failure(WrongLength, text, output.N, maxTokens, x.result.Finish)

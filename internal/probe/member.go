@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -11,26 +13,28 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Member is a target in a group and what its server has shown. It is safe for concurrent use.
+// A Member is a target in a group and what is known of its server. It is safe for concurrent use.
 type Member struct {
 	target Target
-	model  string // configured; empty to take the server's first
+	model  string // configured; empty to take one that the server lists
 
 	mostInFlight int // probes at a time, at least 1
 
 	Disabled          atomic.Bool // it has no slots: nothing is sent, and nothing is skipped
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
-	worked            atomic.Bool // some probe succeeded
 
-	mu           sync.Mutex
-	inFlight     []*flight // oldest first
-	capabilities Capabilities
-	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.again]
+	mu           sync.Mutex // guards all below
+	inFlight     []*flight  // oldest first
+	known        server.Knowledge
+	asked        time.Time         // when the server was asked last what it is; zero: never
+	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
 	pausedUntil  time.Time         // end of the pause that the server asked for; zero: none
+	ignoresPause bool
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the
@@ -38,24 +42,32 @@ type Member struct {
 func NewMember(t Target, model string, inFlight int) *Member {
 	return &Member{
 		target: t, model: model, mostInFlight: inFlight, Budget: new(Budget),
-		capabilities: Capabilities{Findings: Findings{Dialect: t.Dialect, Server: t.Server, Model: model}},
+		known: server.Knowledge{Identity: server.Identity{Dialect: t.Dialect, Type: t.Server, Model: model}},
 	}
 }
 
-// Inherit copies what old learned, which probed the same server with the same credentials.
-func (m *Member) Inherit(old *Member) {
+// Inherit takes over what old knew of the same server. A pause that the server asked for is one of its client: it is
+// taken over only if both ask with the same credentials.
+func (m *Member) Inherit(old *Member, sameClient bool) {
 	old.mu.Lock()
-	known, pausedUntil := old.capabilities, old.pausedUntil
+	known, asked, pausedUntil := old.known, old.asked, old.pausedUntil
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.capabilities, m.pausedUntil = known, pausedUntil
-	m.worked.Store(old.worked.Load())
+	m.known = known
+	if sameClient {
+		m.asked, m.pausedUntil = asked, pausedUntil // another client is asked for its models: it may use others
+	}
 	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
 
 // Name returns the target's name.
 func (m *Member) Name() string { return m.target.Name }
+
+// Close closes idle connections.
+func (m *Member) Close() { m.target.Transport.Close() }
+
+// Slots and pauses.
 
 // A flight is a probe in flight.
 type flight struct {
@@ -107,146 +119,6 @@ func (m *Member) InFlight() (n int, oldest time.Time) {
 // skipped as [SkipStuck]: the server, or a proxy on the way to it, hangs the HTTP client.
 func (m *Member) Stuck() int { return int(m.target.Transport.stuck.n.Load()) }
 
-// Close closes idle connections.
-func (m *Member) Close() { m.target.Transport.Close() }
-
-// Capabilities returns the learned capabilities so far.
-func (m *Member) Capabilities() Capabilities {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.capabilities
-}
-
-// learn changes the learned capabilities.
-func (m *Member) learn(change func(*Capabilities)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	change(&m.capabilities)
-}
-
-// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
-// result.
-func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
-	start := time.Now()
-	defer func() { m.pause(r) }()
-	defer m.survive(&r, start)
-	err := m.Prepare(ctx)
-	if err != nil {
-		return m.Unreached(start, err)
-	}
-	var without, omitted []wire.Field // the fields not sent, and those of them because of this question
-	q.Expect.Again = m.again(q)
-	for {
-		target, filled := m.fill(q)
-		without = filled.Ask.Omit
-		r = target.probe(ctx, filled)
-		fields := m.learnRejected(r, without)
-		if len(fields) == 0 {
-			break
-		}
-		omitted = append(omitted, fields...)
-	}
-	switch {
-	case isRefused(r): // omitting fields did not help
-		m.restore(omitted)
-	case r.Outcome == OK:
-		m.keepOmitted(without)
-	}
-	r.Began = start
-	m.explainNotFound(r)
-	if r.Outcome == OK {
-		m.worked.Store(true)
-	}
-	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
-		m.learn(func(c *Capabilities) { c.Stale = true })
-	}
-	m.learnFrom(r, q)
-	m.learnWarm(q, r)
-	m.lookAfterChange(ctx, r)
-	return r
-}
-
-// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent
-// costs nothing.
-func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
-	tokens := q.cost() + q.Ask.MaxTokens
-	day, ok := m.Budget.Reserve(time.Now(), tokens, m.target.DayLimit)
-	if !ok {
-		return nil, false
-	}
-	r = m.Probe(ctx, q)
-	if r.unsent() {
-		m.Budget.Return(day, tokens)
-	}
-	return r, true
-}
-
-// unsent reports whether the server never got the whole request.
-func (r *Result) unsent() bool {
-	_, undiscovered := r.Undiscovered()
-	return undiscovered || r.Status == 0 && r.Timeline.Phases.Wrote == 0
-}
-
-// again reports whether the server should find the beginning of q in its cache, because it had been sent it before: the
-// prompt for a warm cache that was answered last, or an earlier round of the same session.
-func (m *Member) again(q Question) bool {
-	if q.Ask.Session != "" {
-		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return q.warm() && m.warmed == sha256.Sum256([]byte(q.Ask.Prompt))
-}
-
-// learnWarm notes the prompt for a warm cache that was answered last.
-func (m *Member) learnWarm(q Question, r *Result) {
-	if r.Outcome != OK || !q.warm() {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
-}
-
-// survive turns a panic of the prober into a probe that does not count, so that the others go on. The caller defers it.
-func (m *Member) survive(r **Result, start time.Time) {
-	p := recover()
-	if p != nil {
-		stack := debug.Stack()
-		other, isOther := p.(panicValue)
-		if isOther {
-			p, stack = other.value, other.stack
-		}
-		*r = m.Unreached(start, failure(Canceled, "prober panicked, please report it: %v", p))
-		(*r).Stack = stack
-	}
-}
-
-// Insist makes m obey no pause that the server asks for.
-func (m *Member) Insist() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.target.Backoff = 0
-}
-
-// Obeys reports whether m obeys the pauses that the server asks for.
-func (m *Member) Obeys() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.target.Backoff > 0
-}
-
-// pause notes the pause that a server asked for, up to the target's limit.
-func (m *Member) pause(r *Result) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	pause := min(r.RetryAfter, m.target.Backoff)
-	until := r.Start.Add(r.Elapsed + pause)
-	if pause > 0 && until.After(m.pausedUntil) {
-		m.pausedUntil = until
-	}
-}
-
 // Skipping returns why the member's slots are skipped now; empty if they are not.
 func (m *Member) Skipping() Skip {
 	m.mu.Lock()
@@ -264,96 +136,105 @@ func (m *Member) Skipping() Skip {
 	return ""
 }
 
-// Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
-func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
-	err := m.Prepare(ctx)
-	if err != nil {
-		return wire.Count{}, err
-	}
-	target, q := m.fill(Question{Ask: ask})
-	tokens, err := target.Tokenize(ctx, q.Ask)
-	m.learn(func(c *Capabilities) {
-		if err == nil {
-			c.Tokenizes = claim(tokens.Known)
-		} else if errors.Is(err, ErrTooLong) {
-			v, _ := errors.AsType[verdict](err)
-			c.Limits = v.limits.Or(c.Limits)
-		}
-	})
-	return tokens, err
-}
-
-// fill completes a question, and the target that it is asked of, by what is known of the server.
-func (m *Member) fill(q Question) (Target, Question) {
-	t, known := m.target, m.Capabilities()
-	t.Dialect = known.Dialect
-	q.Ask.Model = known.Model
-	q.Ask.Version = t.Version
-	q.Ask.Server = known.Server
-	q.Ask.Omit = known.Omit
-	q.Ask.Priority = t.Priority
-	q.Expect.ExactLimit = known.ExactLimit
-	q.Expect.ExactOutput = known.ExactOutput
-	q.Expect.CacheCounts = known.countsCached(q.Expect.Again)
-	q.Expect.CacheApart = known.CacheApart
-	q.Expect.Uncached = known.Uncached
-	return t, q
-}
-
-// learnFrom updates the capabilities by the result of a question.
-func (m *Member) learnFrom(r *Result, q Question) {
-	maxTokens := q.Ask.MaxTokens
-	m.learn(func(c *Capabilities) {
-		m.learnServer(c, r)
-		c.learnLimits(r)
-		c.learnPromptCount(r, q.Words)
-		c.unlearn(r, maxTokens)
-		staysOpen := r.closing == leftOpen || r.closing == endMissing
-		c.LeavesOpen = m.target.Transport.route.Reuse && staysOpen
-		if r.Outcome == OK {
-			c.learnFromAnswer(r, maxTokens)
-		}
-	})
-}
-
-// learnServer takes the gateway that the answer names for the server, unless the server type is configured.
-func (m *Member) learnServer(c *Capabilities, r *Result) {
-	configured := m.target.Server.Name != ""
-	if configured || r.gateway.Name == "" || r.gateway.Name == c.Server.Name {
+// pause notes the pause that a server asked for, up to the target's limit.
+func (m *Member) pause(r *Result) {
+	if !m.TakesPauses() {
 		return
 	}
-	c.Server = r.gateway
-	c.Version = ""
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	pause := min(r.RetryAfter, m.target.Backoff)
+	until := r.Start.Add(r.Elapsed + pause)
+	if pause > 0 && until.After(m.pausedUntil) {
+		m.pausedUntil = until
+	}
 }
 
-// learnLimits learns how long prompts and answers may be. A failed answer can say that, too.
-func (c *Capabilities) learnLimits(r *Result) {
-	limits, _ := wire.TooLong(r.rejected)
-	c.Limits = limits.Or(c.Limits)
-	if r.Usage.Prompt.Known {
-		c.Prompt = r.Usage.Prompt
-	}
-	stillUnlimited := c.Unlimited && r.Outcome != OK
-	c.Unlimited = stillUnlimited || errors.Is(r.Err, ErrUnlimited)
+// IgnorePauses makes m take no pause that the server asks for: somebody who sends a probe by hand wants to see the
+// answer.
+func (m *Member) IgnorePauses() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ignoresPause = true
 }
 
-// learnFromAnswer learns from a successful answer. One that ended at its limit with exactly maxTokens shows that the
-// server obeys the limit. If the request also forbade the server to stop early, all answers have this length. Usage in
-// every frame is an extension of vLLM and its relatives.
-func (c *Capabilities) learnFromAnswer(r *Result, maxTokens int) {
-	c.Answered = true
-	endedAtLimit := wire.EndingOf(r.Finish) == wire.AtLimit
-	exact := endedAtLimit && r.Usage.Generated() == wire.Tokens(maxTokens)
-	c.ExactLimit = c.ExactLimit || exact
+// TakesPauses reports whether m takes the pauses that the server asks for.
+func (m *Member) TakesPauses() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.target.Backoff > 0 && !m.ignoresPause
+}
 
-	ask := wire.Ask{Server: c.Server, Omit: c.Omit}
-	forbidsEarlyStop := slices.Contains(c.Dialect.Fields, wire.FieldIgnoreEOS) && !ask.Omits(wire.FieldIgnoreEOS)
-	counted := r.Source == FromUsage
-	c.ExactOutput = c.ExactOutput || exact && counted && forbidsEarlyStop
-	if c.Continuous != wire.Always {
-		c.Continuous = claim(counted)
+// Knowledge of the server.
+
+// Knowledge returns what is known of the server.
+func (m *Member) Knowledge() server.Knowledge {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known
+}
+
+// learn takes what was observed of the server, and returns what is known after it.
+func (m *Member) learn(o server.Observation) server.Knowledge {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = m.known.After(o)
+	return m.known
+}
+
+// AnyAge is the age for [Member.Identify] that nothing reaches: a server is asked once, and again only if too little is
+// known of it for a probe, or if what is known is in doubt.
+const AnyAge time.Duration = math.MaxInt64
+
+// Identify asks the server what it is: its type and version, its API, and its models. It does so if the server never
+// said so, if too little is known for a probe, or if it was asked maxAge ago or earlier. What it says, and what it is
+// taken for if it does not say, is known from then on.
+//
+// The models are those that it lists; none if it was not asked. The error says why API or model are not known, or that
+// nothing can be asked at this port. A probe may be answered all the same if [MayAnswer] says so. There is no error if
+// both are configured, whatever the server says: then a probe needs nothing of it.
+func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
+	m.mu.Lock()
+	known := m.known
+	isDue := !known.Identified || !known.Suffices() || time.Since(m.asked) >= maxAge
+	if isDue {
+		m.asked = time.Now() // now, so that nobody asks meanwhile only for the age
 	}
-	c.learnCached(r.Usage, r.again)
+	m.mu.Unlock()
+	if !isDue {
+		return nil, nil
+	}
+	before := known.Model
+	if known.Stale { // it may be why probes fail
+		before = ""
+	}
+	found, models, err := m.target.identify(ctx, m.model, before)
+	if err == nil || MayAnswer(err) {
+		m.learn(found)
+	}
+	return models, err
+}
+
+// MayAnswer reports whether a server may answer probes although [Member.Identify] failed: it refuses to say what it is,
+// or has no list of models, and some servers need no model. It will not if it has said that it has no model, or if the
+// request failed for how it reached the port.
+func MayAnswer(err error) bool {
+	v, _ := errors.AsType[verdict](err)
+	isRefusal := v.outcome == Rejected || errors.Is(err, ErrLogin)
+	return isRefusal && !isOfPort(err) && !errors.Is(err, ErrNoModel)
+}
+
+// identifyForRequest asks the server what it is if too little is known to send it a request. The error says why none can
+// be answered.
+func (m *Member) identifyForRequest(ctx context.Context) error {
+	if m.Knowledge().Suffices() {
+		return nil
+	}
+	_, err := m.Identify(ctx, AnyAge)
+	if MayAnswer(err) {
+		return nil
+	}
+	return err
 }
 
 // Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.
@@ -362,7 +243,7 @@ func (m *Member) Await(ctx context.Context, limit time.Duration) error {
 	defer cancel()
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
-	for !m.target.Ready(ctx, m.model) {
+	for !m.target.isReady(ctx, m.model) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -370,4 +251,209 @@ func (m *Member) Await(ctx context.Context, limit time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// Questions.
+
+// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent
+// costs nothing.
+func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
+	tokens := q.cost() + q.Ask.MaxTokens
+	day, ok := m.Budget.Reserve(time.Now(), tokens, m.target.DayLimit)
+	if !ok {
+		return nil, false
+	}
+	r = m.Probe(ctx, q)
+	_, wasNotIdentified := r.Undiscovered()
+	wasNotSent := wasNotIdentified || r.Status == 0 && r.Timeline.Phases.Wrote == 0
+	if wasNotSent {
+		m.Budget.Return(day, tokens)
+	}
+	return r, true
+}
+
+// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
+// result.
+func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
+	start := time.Now()
+	defer func() { m.pause(r) }()
+	defer m.survive(&r, start)
+	err := m.identifyForRequest(ctx)
+	if err != nil {
+		return m.Unreached(start, err)
+	}
+	q.Expect.Again = m.sentBefore(q)
+
+	// A server may reject fields that it does not know. As long as it has answered nothing, the same slot asks again
+	// without them. Once it has, a rejection is one more contradiction, except for fields that another probe in flight has
+	// found out to be rejected.
+	var asked Question
+	var inVain []wire.Field // left out because of rejections in this slot; in vain if the last request is rejected, too
+	for {
+		var target Target
+		target, asked = m.fill(q)
+		r = target.probe(ctx, asked)
+		var rejected []wire.Field
+		if isRefused(r) {
+			rejected = wire.Rejected(target.Dialect, r.rejected, asked.Ask.Omit)
+		}
+		omit := m.learn(server.Rejection{Fields: rejected}).Omit
+		rejected = slices.DeleteFunc(rejected, func(f wire.Field) bool { return !slices.Contains(omit, f) })
+		if len(rejected) == 0 {
+			break
+		}
+		inVain = append(inVain, rejected...)
+	}
+	r.Began = start
+
+	m.explainNotFound(r)
+	answer := m.answerOf(r, asked)
+	answer.InVain = inVain
+	before := m.Knowledge()
+	m.learn(answer)
+	if r.Outcome == OK && q.warm() {
+		m.noteWarm(q)
+	}
+	if before.MayBeOther(answer) {
+		_, _ = m.Identify(ctx, 0) // what is known of it holds until it says something else
+		if m.model == "" {
+			r.Model = cmp.Or(m.Knowledge().Model, r.Model)
+		}
+	}
+	return r
+}
+
+// fill completes a question, and the target that it is asked of, by what is known of the server.
+func (m *Member) fill(q Question) (Target, Question) {
+	t := m.target
+	q.known = m.Knowledge()
+	t.Dialect = q.known.Dialect
+	q.Ask.Model = q.known.Model
+	q.Ask.Version = t.Version
+	q.Ask.Server = q.known.Type
+	q.Ask.Omit = q.known.Omit
+	q.Ask.Priority = t.Priority
+	return t, q
+}
+
+// isRefused reports whether the server rejected the request as invalid: by its status, within a stream that had begun,
+// or as a failure of its own, if it is written in Python and did not know an argument.
+func isRefused(r *Result) bool {
+	switch r.Status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return true
+	case http.StatusOK:
+		return r.Outcome == Rejected
+	}
+	return r.Status >= http.StatusInternalServerError && wire.UnknownArgument(r.rejected)
+}
+
+// answerOf returns what a result shows of the server. Limits are read from all that the server wrote: the text of the
+// error may be shortened.
+func (m *Member) answerOf(r *Result, asked Question) server.Answer {
+	isConfigured := m.target.Dialect != nil && m.model != ""
+	limits, _ := wire.TooLong(r.rejected)
+	staysOpen := r.closing == leftOpen || r.closing == endMissing
+	asIfEnded := []Outcome{DNS, Connect, TLS, Timeout, Stalled, Overloaded, ServerError, Truncated, Empty}
+	a := server.Answer{
+		OK:          r.Outcome == OK,
+		Refused:     isRefused(r),
+		NotFound:    r.Status == http.StatusNotFound && !isConfigured,
+		WrongLength: r.Outcome == WrongLength,
+		Ended:       slices.Contains(asIfEnded, r.Outcome),
+
+		MaxTokens:  asked.Ask.MaxTokens,
+		Words:      asked.Words,
+		SentBefore: r.again,
+		Omitted:    asked.Ask.Omit,
+
+		Usage:      r.Usage,
+		Finish:     r.Finish,
+		Continuous: r.Source == FromUsage,
+		CacheApart: r.cacheApart,
+		Limits:     limits,
+		Unlimited:  errors.Is(r.Err, ErrUnlimited),
+		LeftOpen:   m.target.Transport.route.Reuse && staysOpen,
+	}
+	if m.target.Server.Name == "" {
+		a.Gateway = r.gateway
+	}
+	if m.model == "" {
+		a.Model = r.answeredBy
+	}
+	return a
+}
+
+// sentBefore reports whether the server should find the beginning of q in its cache, because it had been sent it before:
+// the prompt for a warm cache that was answered last, or an earlier round of the same session.
+func (m *Member) sentBefore(q Question) bool {
+	if q.Ask.Session != "" {
+		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return q.warm() && m.warmed == sha256.Sum256([]byte(q.Ask.Prompt))
+}
+
+// noteWarm notes the prompt for a warm cache that was answered last.
+func (m *Member) noteWarm(q Question) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
+}
+
+// Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
+func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
+	err := m.identifyForRequest(ctx)
+	if err != nil {
+		return wire.Count{}, err
+	}
+	target, q := m.fill(Question{Ask: ask})
+	tokens, err := target.Tokenize(ctx, q.Ask)
+	var seen server.Tokenization
+	switch {
+	case err == nil && tokens.Known:
+		seen.Counts = wire.Always
+	case err == nil:
+		seen.Counts = wire.Never
+	case errors.Is(err, ErrTooLong):
+		v, _ := errors.AsType[verdict](err)
+		seen.Limits = v.limits
+	}
+	m.learn(seen)
+	return tokens, err
+}
+
+// Unreached returns the result of a probe that was not sent because of err, which is that of [Member.Identify].
+func (m *Member) Unreached(start time.Time, err error) *Result {
+	r := m.target.newResult(m.Knowledge().Model)
+	r.Start, r.Elapsed = start, time.Since(start)
+	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
+	v, ok := errors.AsType[verdict](err)
+	if ok {
+		r.Outcome, r.Status, r.RetryAfter, r.CertExpiry = v.outcome, v.status, v.retry, v.expiry
+	}
+	return r
+}
+
+// Failed does what [Member.Unreached] does, for a probe that was due: a pause that the server asked for is kept.
+func (m *Member) Failed(start time.Time, err error) *Result {
+	r := m.Unreached(start, err)
+	m.pause(r)
+	return r
+}
+
+// survive turns a panic of the prober into a probe that does not count, so that the others go on. The caller defers it.
+func (m *Member) survive(r **Result, start time.Time) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	stack := debug.Stack()
+	other, isOther := p.(panicValue)
+	if isOther {
+		p, stack = other.value, other.stack
+	}
+	*r = m.Unreached(start, failure(Canceled, "prober panicked, please report it: %v", p))
+	(*r).Stack = stack
 }

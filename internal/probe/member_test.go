@@ -120,7 +120,7 @@ func TestMemberLearns(t *testing.T) {
 			if test.requests > 0 {
 				equal(t, "requests", test.requests, requests)
 			}
-			equal(t, "omitted fields", test.omit, m.Capabilities().Omit)
+			equal(t, "omitted fields", test.omit, m.Knowledge().Omit)
 		})
 	}
 }
@@ -279,12 +279,12 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 			!strings.Contains(r.Warnings[0].Text, "ignores the limit") {
 			t.Errorf("warnings %v; the server noticed after %v", r.Warnings, left)
 		}
-		if !m.Capabilities().Unlimited {
+		if !m.Knowledge().Unlimited {
 			t.Error("not said to ignore the limit")
 		}
 		server = slices.Concat(tokens(5, 20*ms), after(0, limit, usage(80, 5), done)).stream
 		endsAs(t, m.Probe(t.Context(), question(5)), OK, "")
-		if m.Capabilities().Unlimited {
+		if m.Knowledge().Unlimited {
 			t.Error("still said to ignore the limit")
 		}
 	})
@@ -329,7 +329,7 @@ func TestReady(t *testing.T) {
 				}
 				server.ServeHTTP(w, r)
 			})
-			equal(t, "ready", test.ready, target.Ready(t.Context(), test.model))
+			equal(t, "ready", test.ready, target.isReady(t.Context(), test.model))
 		})
 	}
 }
@@ -367,8 +367,8 @@ func TestWhichModelIsProbed(t *testing.T) {
 	} {
 		inBubble(t, list, func(t *testing.T) {
 			m := NewMember(serve(t, routes{"/v1/models": reply(200, `{"data":`+list+`}`)}.ServeHTTP), "", 1)
-			_ = must(m.Discover(t.Context()))
-			known := m.Capabilities()
+			_ = must(m.Identify(t.Context(), 0))
+			known := m.Knowledge()
 			if isOnDemand := strings.Contains(list, "unloaded"); known.Model != want || known.OnDemand != isOnDemand {
 				t.Errorf("model %s, on demand: %t, want %s", known.Model, known.OnDemand, want)
 			}

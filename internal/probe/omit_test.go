@@ -66,7 +66,7 @@ func TestProbesThatLearnOmittedFieldsTogether(t *testing.T) {
 			second := m.Probe(t.Context(), question(2))
 			first := <-ended
 			equal(t, "outcomes", test.outcomes, []Outcome{first.Outcome, second.Outcome})
-			equal(t, "omitted fields", []wire.Field{wire.FieldCacheSalt}, m.Capabilities().Omit)
+			equal(t, "omitted fields", []wire.Field{wire.FieldCacheSalt}, m.Knowledge().Omit)
 		})
 	}
 }

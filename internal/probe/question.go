@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -14,7 +15,8 @@ type Question struct {
 	Unfit  bool // the prompt's length is not known, so the question must not be asked
 	Words  int  // words of the list in the prompt, of whatever length it is expected; 0: it has other words
 
-	flight *flight // the slot in which it is asked; nil outside of a group's rounds
+	known  server.Knowledge // of the server when it is asked
+	flight *flight          // the slot in which it is asked; nil outside of a group's rounds
 
 	// Learn takes how many tokens that member's server counted; 0 if it does not count. It is safe for concurrent use.
 	// Nil: nobody wants to know.
@@ -23,19 +25,14 @@ type Question struct {
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
 type Expectation struct {
-	Length       int           // prompt tokens asked for; 0: any
-	Counted      int           // tokens it was calibrated to: Length, or as near as it gets; 0: not known
-	Words        int           // words in the prompt: it has at least as many tokens, whatever the tokenizer
-	Fresh        int           // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
-	PromptTokens wire.Count    // that an answer's usage confirmed; unknown: none did
-	Truncated    bool          // the server is known to cut prompts of this length: fewer than PromptTokens are its fault
-	Again        bool          // the server had been sent the prompt, or what it begins with: see [Member.again]
-	CacheApart   wire.Claim    // cached tokens are counted apart from the others; empty: not known
-	Uncached     CountedPrompt // the last prompt without cached tokens; zero: none
-	CacheCounts  bool          // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
-	ExactLimit   bool          // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
-	ExactOutput  bool          // every answer must have [wire.Ask.MaxTokens]
-	Answer       string        // words that the answer must contain; empty: any answer is right
+	Length       int        // prompt tokens asked for; 0: any
+	Counted      int        // tokens it was calibrated to: Length, or as near as it gets; 0: not known
+	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
+	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
+	PromptTokens wire.Count // that an answer's usage confirmed; unknown: none did
+	Truncated    bool       // the server is known to cut prompts of this length: fewer than PromptTokens are its fault
+	Again        bool       // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
+	Answer       string     // words that the answer must contain; empty: any answer is right
 }
 
 // warm reports whether a cache is meant to know the whole prompt. Prompts that only make another one exact, or only ask

@@ -284,14 +284,14 @@ var (
 // explainNotFound adds to a 404 what was not found, where that is certain: a server that has answered before no longer
 // serves the model, and one that lists no model serves none. Host, path and key are right then.
 func (m *Member) explainNotFound(r *Result) {
-	known := m.Capabilities()
+	known := m.Knowledge()
 	switch {
-	case m.model == "" && errors.Is(r.Err, ErrWrongModel) && !m.worked.Load():
+	case m.model == "" && errors.Is(r.Err, ErrWrongModel) && !known.Worked:
 		r.Err = withReason(fmt.Errorf("model %s is the first that the server lists: %w", r.Model, r.Err), ErrListedModel)
 	case r.Status != http.StatusNotFound || errors.Is(r.Err, ErrNoModel):
-	case m.worked.Load() && r.Model != "":
+	case known.Worked && r.Model != "":
 		r.Err = withReason(fmt.Errorf("the server no longer serves model %s: %w", r.Model, r.Err), ErrModelGone)
-	case m.worked.Load():
+	case known.Worked:
 		r.Err = withReason(fmt.Errorf("the server no longer serves its model: %w", r.Err), ErrModelGone)
 	case known.NoModel:
 		r.Err = withReason(fmt.Errorf("%w: %w", ErrNoModel, r.Err), ErrNoModel)

@@ -81,7 +81,7 @@ func TestAModelThatIsGone(t *testing.T) {
 			}
 			lost = false
 			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
-			if server := m.Capabilities().Server.Name; server != "dynamo" {
+			if server := m.Knowledge().Type.Name; server != "dynamo" {
 				t.Errorf("it is known as %q afterwards", server)
 			}
 		})

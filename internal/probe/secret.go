@@ -29,7 +29,7 @@ func (t Target) secrets() []string {
 	list := secretParts(t.Key)
 	for name, values := range t.Header {
 		for _, part := range secretParts(strings.Join(values, " ")) {
-			if holdsCredential(name) || looksLikeCredential(part) {
+			if HoldsCredential(name) || looksLikeCredential(part) {
 				list = append(list, part)
 			}
 		}
@@ -51,9 +51,9 @@ func secretParts(value string) []string {
 	})
 }
 
-// holdsCredential reports whether the value of a header of that name is secret: X-Api-Key's is, X-Portkey-Provider's
+// HoldsCredential reports whether the value of a header of that name is secret: X-Api-Key's is, X-Portkey-Provider's
 // is not.
-func holdsCredential(name string) bool {
+func HoldsCredential(name string) bool {
 	between := func(c rune) bool { return c == '-' || c == '_' }
 	words := strings.FieldsFunc(strings.ToLower(name), between)
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(credentialWords, word) })

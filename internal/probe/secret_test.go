@@ -126,7 +126,7 @@ func TestNothingShowsTheKey(t *testing.T) {
 				target := newTarget(answering(answer, io.EOF))
 				target.Key = key
 				r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 1})
-				_, _, discovered := target.Discover(t.Context(), "")
+				_, _, discovered := target.identify(t.Context(), "", "")
 				_, counted := target.Tokenize(t.Context(), wire.Ask{Prompt: "p"})
 				shown := append(textsIn(reflect.ValueOf(*r)), r.Failure(), r.Hint(), fmt.Sprint(discovered), fmt.Sprint(counted))
 				for _, text := range shown {
@@ -203,7 +203,7 @@ func TestWhatIsFoundShowsNoKey(t *testing.T) {
 			})
 			target.Key = key
 			target.Server = must(wire.LookupServer("vllm"))
-			found, models, err := target.Discover(t.Context(), "")
+			found, models, err := target.identify(t.Context(), "", "")
 			equal(t, "models", test.want, models)
 			equal(t, "version", test.wantVersion, found.Version)
 			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
@@ -233,7 +233,7 @@ func TestLimitsAreReadFromTheWholeText(t *testing.T) {
 			target.Server = must(wire.LookupServer("vllm"))
 			m := NewMember(target, "m", 1)
 			test.ask(t.Context(), m)
-			equal(t, "context", 150, m.Capabilities().Context)
+			equal(t, "context", 150, m.Knowledge().Limits.Context)
 		})
 	}
 }

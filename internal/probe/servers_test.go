@@ -161,7 +161,7 @@ func (s served) check(t *testing.T) {
 		target.Dialect = must(wire.Lookup(s.given))
 	}
 	m := NewMember(target, "m", 1)
-	if err := m.Introduce(t.Context()); err != nil {
+	if _, err := m.Identify(t.Context(), AnyAge); err != nil {
 		t.Fatal(err)
 	}
 	tokens := stream.Tokens
@@ -173,14 +173,14 @@ func (s served) check(t *testing.T) {
 	if r.Outcome != OK {
 		t.Fatalf("%s: %v", r.Outcome, r.Err)
 	}
-	found := m.Capabilities()
-	equal(t, "type and API", []string{s.server, s.api}, []string{found.Server.Name, r.API})
+	found := m.Knowledge()
+	equal(t, "type and API", []string{s.server, s.api}, []string{found.Type.Name, r.API})
 	equal(t, "prompt tokens", stream.Prompt, known(r.Usage.Prompt))
 	if stream.N != nil {
 		equal(t, "generated tokens", stream.N, known(r.Usage.Generated()))
 	}
 	frames := stream.Tokens
-	if found.Server.TokenFrames && s.api != "tgi" { // also without a text
+	if found.Type.TokenFrames && s.api != "tgi" { // also without a text
 		frames = *stream.N
 	}
 	equal(t, "token frames", frames, len(r.Timeline.Frames))
@@ -246,7 +246,7 @@ func TestTheContextOfTheFirstModelIsKnown(t *testing.T) {
 			reply(200, `{"data":[{"id":"m","max_model_len":4096},{"id":"other","max_model_len":1}]}`)(w, r)
 		})
 		m := NewMember(target, "", 1)
-		_ = must(m.Discover(t.Context()))
-		equal(t, "context", 4096, m.Capabilities().Context)
+		_ = must(m.Identify(t.Context(), 0))
+		equal(t, "context", 4096, m.Knowledge().Limits.Context)
 	})
 }

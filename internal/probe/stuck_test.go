@@ -42,7 +42,7 @@ func TestARequestThatDoesNotReturnIsLeftBehind(t *testing.T) {
 		target.Timeout = 10 * time.Second
 		target.Stall = time.Minute
 		m := NewMember(target, "m", 1)
-		m.capabilities.Asked = true // so that nothing but the probe is sent
+		m.known.Identified = true // so that nothing but the probe is sent
 		for i := range mostStuck {
 			r := m.Probe(t.Context(), question(5))
 			endsAs(t, r, Timeout, "did not return")

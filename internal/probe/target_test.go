@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -183,6 +184,31 @@ func TestRequest(t *testing.T) {
 	})
 }
 
+// TestAnswersAreHeldToWhatTheServerCanDo holds when an answer has the wrong length on a server that obeys the limit of
+// answers, and on one whose answers all have the length asked.
+func TestAnswersAreHeldToWhatTheServerCanDo(t *testing.T) {
+	obeys := server.Knowledge{ExactLimit: true}
+	exact := server.Knowledge{ExactLimit: true, ExactOutput: true}
+	for name, test := range map[string]struct {
+		finish string
+		output int
+		known  server.Knowledge
+		want   Outcome
+		says   string
+	}{
+		"as asked":         {limit, 5, exact, OK, ""},
+		"a clamped answer": {limit, 3, obeys, WrongLength, "answer of 3 tokens, asked 5"},
+		"an early end where none can be forbidden": {stop, 3, obeys, OK, ""},
+		"an early end where it can":                {stop, 3, exact, WrongLength, "asked 5"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			answer := tokens(test.output, ms).then(0, test.finish, usage(80, test.output), done)
+			r := serve(t, answer.stream).probe(t.Context(), Question{Ask: wire.Ask{MaxTokens: 5}, known: test.known})
+			endsAs(t, r, test.want, test.says)
+		})
+	}
+}
+
 // TestExpectations holds when prompt or answer are of the wrong length, and when an answer is wrong.
 func TestExpectations(t *testing.T) {
 	answer := func(finish string, prompt, output int) script {
@@ -203,14 +229,10 @@ func TestExpectations(t *testing.T) {
 		want   Outcome
 		says   string
 	}{
-		{"as asked", answer(limit, 80, 5), Expectation{PromptTokens: wire.Tokens(80), ExactOutput: true}, OK, ""},
+		{"as asked", answer(limit, 80, 5), Expectation{PromptTokens: wire.Tokens(80)}, OK, ""},
 		{"a truncated prompt", answer(limit, 40, 5), Expectation{PromptTokens: wire.Tokens(80)}, WrongLength,
 			"prompt of 40 tokens, asked 80"},
 		{"a prompt that is not judged", answer(limit, 40, 5), Expectation{}, OK, ""},
-		{"a clamped answer", answer(limit, 80, 3), Expectation{ExactLimit: true}, WrongLength, "answer of 3 tokens, asked 5"},
-		{"an early end where none can be forbidden", answer(stop, 80, 3), Expectation{ExactLimit: true}, OK, ""},
-		{"an early end where it can", answer(stop, 80, 3), Expectation{ExactLimit: true, ExactOutput: true}, WrongLength,
-			"asked 5"},
 		{"a first answer that ends for its length before it", answer(limit, 80, 3), Expectation{}, WrongLength,
 			"answer of 3 tokens, asked 5"},
 		{"a first answer that ends for its length after it", answer(limit, 80, 6), Expectation{}, OK, ""},

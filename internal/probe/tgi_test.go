@@ -55,7 +55,7 @@ func TestTGIErrors(t *testing.T) {
 		inBubble(t, name, func(t *testing.T) {
 			m := NewMember(serve(t, ofTGI(after(ms, test.frames...))), "m", 1)
 			endsAs(t, m.Probe(t.Context(), question(4)), test.want, "Input validation error")
-			equal(t, "limits", test.limits, m.Capabilities().Limits)
+			equal(t, "limits", test.limits, m.Knowledge().Limits)
 		})
 	}
 }
@@ -93,8 +93,8 @@ func TestTGIBehindAGateway(t *testing.T) {
 			m := NewMember(target, "org/m", 1)
 			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
 			equal(t, "requests", test.requests, requests)
-			known := m.Capabilities()
-			equal(t, "type and API", []string{"tgi", "openai-chat"}, []string{known.Server.Name, known.Dialect.Name})
+			known := m.Knowledge()
+			equal(t, "type and API", []string{"tgi", "openai-chat"}, []string{known.Type.Name, known.Dialect.Name})
 		})
 	}
 }
@@ -117,7 +117,7 @@ func TestPieces(t *testing.T) {
 			}
 			m := NewMember(serve(t, ofTGI(endless)), "m", 1)
 			endsAs(t, m.Probe(t.Context(), question(asked)), WrongLength, want)
-			equal(t, "said to ignore the limit", asked != 1100, m.Capabilities().Unlimited)
+			equal(t, "said to ignore the limit", asked != 1100, m.Knowledge().Unlimited)
 		})
 	}
 }

@@ -11,28 +11,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // TestCacheStates holds what a server's count of cached tokens says of a prompt.
 func TestCacheStates(t *testing.T) {
-	cold := Expectation{Length: 1000, Fresh: 970, CacheCounts: true}
-	doubtful := Expectation{Length: 1000, Fresh: 970}
-	warm := Expectation{Length: 1000, CacheCounts: true}
+	counts := server.Knowledge{CacheHit: true}
+	cold := Question{Expect: Expectation{Length: 1000, Fresh: 970}, known: counts}
+	doubtful := Question{Expect: Expectation{Length: 1000, Fresh: 970}}
+	warm := Question{Expect: Expectation{Length: 1000}, known: counts}
 	told := func(prompt, cached int) wire.Usage {
 		return wire.Usage{Prompt: wire.Tokens(prompt), Cached: wire.Tokens(cached)}
 	}
 	for _, test := range []struct {
 		name  string
 		usage wire.Usage
-		ask   Expectation
+		ask   Question
 		want  CacheState
 	}{
 		{"not told", wire.Usage{Prompt: wire.Tokens(1000)}, cold, CacheUnknown},
 		{"nothing", told(1000, 0), cold, CacheCold},
 		{"a 0 of a server that may never count", told(1000, 0), doubtful, CacheUnknown},
 		{"its first count", told(1000, 992), doubtful, CacheContaminated},
-		{"its first count of a warm prompt", told(1000, 992), Expectation{Length: 1000}, CacheWarm},
+		{"its first count of a warm prompt", told(1000, 992), Question{Expect: Expectation{Length: 1000}}, CacheWarm},
 		{"the template", told(1000, 16), cold, CacheCold},
 		{"all that is not fresh", told(1000, 30), cold, CacheCold},
 		{"a token more than that", told(1000, 31), cold, CacheContaminated},
@@ -42,7 +44,7 @@ func TestCacheStates(t *testing.T) {
 		{"as meant", told(1000, 992), warm, CacheWarm},
 		{"not yet, as was meant", told(1000, 0), warm, CacheCold},
 	} {
-		if got := cacheState(test.usage, test.ask); got != test.want {
+		if got := test.ask.cacheState(test.usage); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}

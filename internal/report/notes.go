@@ -7,13 +7,14 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A TargetState is what the notes on a target are made of: how it is configured, and how it stands at one moment.
 type TargetState struct {
 	Lengths  Lengths
-	Server   probe.Capabilities
+	Server   server.Knowledge
 	Disabled bool       // in the configuration
 	Skipping probe.Skip // why its slots are skipped now; empty if they are not
 	Length   Length
@@ -56,27 +57,27 @@ func (s TargetState) whyNotProbed() string {
 
 // ServerNotes returns what is unusual about a server, one sentence each. What is as it should be is among its
 // abilities.
-func ServerNotes(c probe.Capabilities) []string {
+func ServerNotes(k server.Knowledge) []string {
 	var notes []string
-	if c.Server.Note != "" {
-		notes = append(notes, c.Server.Note)
+	if k.Type.Note != "" {
+		notes = append(notes, k.Type.Note)
 	}
-	if c.OnDemand {
+	if k.OnDemand {
 		notes = append(notes, "loads models on demand: one that is not in memory is loaded within the first probe's TTFT, "+
 			"and may push out another")
 	}
-	if c.Model == probe.UnnamedModel {
+	if k.Model == probe.UnnamedModel {
 		notes = append(notes, "lists its model as \""+probe.UnnamedModel+"\", which its workers may not accept: name it "+
 			"(PROBER_TARGETS_n_MODEL, --model)")
 	}
-	for _, f := range c.Omit {
+	for _, f := range k.Omit {
 		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
 	}
-	if c.Unlimited {
+	if k.Unlimited {
 		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked "+
 			"have arrived")
 	}
-	if c.LeavesOpen {
+	if k.LeavesOpen {
 		notes = append(notes, LeavesOpen)
 	}
 	return notes

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -23,11 +24,9 @@ func TestNotes(t *testing.T) {
 		{"as it should be", TargetState{Length: Length{Asked: 1000, Known: true, ByItself: true}}, nil},
 		{
 			"all at once", TargetState{
-				Server: probe.Capabilities{
-					Findings: probe.Findings{
-						Server: wire.Server{Note: "is odd"}, Model: probe.UnnamedModel, OnDemand: true,
-						Limits: wire.Limits{Context: 110},
-					},
+				Server: server.Knowledge{
+					Identity: server.Identity{Type: wire.Server{Note: "is odd"}, Model: probe.UnnamedModel},
+					OnDemand: true, Limits: wire.Limits{Context: 110},
 					Omit: []wire.Field{wire.FieldIgnoreEOS}, Unlimited: true, LeavesOpen: true,
 				},
 				Lengths:  Lengths{Prompt: 1000, Longest: 1000, Answer: 100},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
@@ -41,7 +42,7 @@ func everyState() *Board {
 		d.Labels = map[string]string{"team": "search", "note": `a, "b"`}
 		d.Objectives = objectives
 		d.Server, d.Version = "vllm", "0.11"
-		d.Abilities = []probe.Ability{{Name: "cache_salt", Claim: wire.Always, Shown: true}}
+		d.Abilities = []server.Ability{{Name: "cache_salt", Claim: wire.Always, Shown: true}}
 		d.Notes = []string{"rejects cache_salt: asked without it"}
 		d.InFlight = func() (int, time.Time) { return 1, time.Now().Add(-2 * time.Second) }
 	})

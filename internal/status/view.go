@@ -7,6 +7,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -44,10 +45,10 @@ type view struct {
 
 	Labels map[string]string `json:"labels"` // by name; empty without any
 
-	Interval      float64                  `json:"interval_seconds"`
-	Server        *string                  `json:"server"`         // server type; null if unknown
-	ServerVersion *string                  `json:"server_version"` // as the server reports it; null if unknown
-	Capabilities  map[string]probe.Ability `json:"capabilities"`
+	Interval      float64                   `json:"interval_seconds"`
+	Server        *string                   `json:"server"`         // server type; null if unknown
+	ServerVersion *string                   `json:"server_version"` // as the server reports it; null if unknown
+	Capabilities  map[string]server.Ability `json:"capabilities"`
 
 	State        state          `json:"state"`
 	Problems     usage.Problems `json:"problems"`     // of the settings; empty unless the target is rejected
@@ -148,7 +149,7 @@ func newView(h history, now time.Time, links Links) *view {
 		Interval:      t.Interval.Seconds(),
 		Server:        orNull(t.Server),
 		ServerVersion: orNull(t.Version),
-		Capabilities:  map[string]probe.Ability{},
+		Capabilities:  map[string]server.Ability{},
 		Problems:      append(usage.Problems{}, h.problems...),
 		Degradations:  []string{},
 		Skipped:       h.skipped,

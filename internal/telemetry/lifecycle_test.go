@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -57,7 +58,7 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 	r := afterSuccess(t)
 	r.setChanged(func(d *probe.Description) {
 		d.Interval, d.URL, d.Group = time.Minute, "http://new", "h"
-		d.Server, d.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
+		d.Server, d.Abilities = "vllm", []server.Ability{{Name: "cached_tokens", Claim: wire.Always}}
 		d.Objectives[0].RefusalsAreBad = true
 	})
 	r.expect(t, "llm_probe_target_info",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/server"
 )
 
 // A targetState is what gauges show of a target: its description, and what is known from its results.
@@ -121,7 +122,7 @@ func infoLabels() []Label {
 			infoValue: func(t probe.Description) string { return string(t.Timestamps) },
 		},
 	}
-	for _, a := range (probe.Capabilities{}).Abilities() {
+	for _, a := range (server.Knowledge{}).Abilities() {
 		all = append(all, abilityLabel(a))
 	}
 	return append(all, refusalsLabel(), externalURLLabel())
@@ -142,12 +143,12 @@ func refusalsLabel() Label {
 }
 
 // abilityLabel returns the label that says whether a target's server has an ability.
-func abilityLabel(a probe.Ability) Label {
+func abilityLabel(a server.Ability) Label {
 	return Label{
 		Name: a.Name,
 		From: a.Help,
 		infoValue: func(t probe.Description) string {
-			n := slices.IndexFunc(t.Abilities, func(has probe.Ability) bool { return has.Name == a.Name })
+			n := slices.IndexFunc(t.Abilities, func(has server.Ability) bool { return has.Name == a.Name })
 			if n < 0 {
 				return unknown
 			}

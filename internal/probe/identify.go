@@ -13,20 +13,9 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
-
-// Findings are what a server says about itself.
-type Findings struct {
-	Dialect *wire.Dialect // nil until known
-	Server  wire.Server   // its type; the zero value if unknown
-	Version string        // of the server; empty if unknown
-	Model   string        // empty until known
-	wire.Limits
-	NoModel  bool // it was asked for its models, and the list was empty
-	OnDemand bool // its list has models that are not in memory: a request loads them
-	Asked    bool // it was asked for its type and models, and need not be again
-}
 
 // isRejection reports whether a metadata request failed because the server answered that it does not want it, or not
 // from us.
@@ -50,50 +39,51 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 // assumedDialect is the dialect of a server of unknown type.
 var assumedDialect, _ = wire.Lookup("openai-chat")
 
-// Discover asks the server for its models (none if it does not say) and, where they are not configured, finds its type
-// and the best dialect: with an error, what to assume. A given model is used, whatever the server lists. All requests
-// together take no longer than a probe may.
-func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
+// identify asks the server for its models (none if it does not say) and, where they are not configured, finds its type
+// and the best dialect. The model is the configured one, else the one it was asked for before if it is still listed,
+// else the first that is usable. The error says why API or model are not known; what is assumed of them is returned with
+// it. All requests together take no longer than a probe may.
+func (t Target) identify(
+	ctx context.Context, configured, before string,
+) (found server.Identification, models []wire.Model, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failure(Timeout, "no answer within %v", t.Timeout))
 	defer cancel()
-	server, evidence, err := t.evidence(ctx)
-	found = Findings{Dialect: t.Dialect, Server: server, Model: model}
+	kind, evidence, err := t.evidence(ctx)
 	v, _ := errors.AsType[verdict](err)
-	found.Asked = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
-	if found.Dialect == nil {
-		found.Dialect = cmp.Or(found.Server.Dialect, assumedDialect)
-	}
-	isUnknown := found.Server.Name == "" && t.Dialect == nil
+	found.Reached = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
+	found.Type, found.Model = kind, configured
+	found.Dialect = cmp.Or(t.Dialect, kind.Dialect, assumedDialect)
+	isUnknown := kind.Name == "" && t.Dialect == nil
 	if isOfPort(err) || err != nil && isUnknown {
+		found.Assumed = true
 		return found, nil, err
 	}
 	t.Dialect = found.Dialect
 	if err == nil || isRejection(err) {
-		path := found.Server.Version
-		if path != "" {
-			found.Version = format.Clean(t.redact(wire.ParseVersion(evidence.Get(path))))
+		if kind.Version != "" {
+			found.Version = format.Clean(t.redact(wire.ParseVersion(evidence.Get(kind.Version))))
 		}
-		models, err = t.models(ctx, found.Server, evidence, err)
+		models, err = t.models(ctx, kind, evidence, err)
 	}
 	found.NoModel = err == nil && len(models) == 0
 	switch {
-	case model != "":
+	case configured != "":
 	case err != nil:
+		found.Assumed = true
 		return found, nil, err
 	case len(models) == 0:
 		return found, nil, failure(Rejected, "%w: its list of models is empty", ErrNoModel)
 	default:
-		found.Model = firstUsable(models).ID
+		found.Model = usableModel(models, before)
 	}
 	isUnloaded := func(m wire.Model) bool { return m.Unloaded }
 	found.OnDemand = slices.ContainsFunc(models, isUnloaded)
-	isFound := func(m wire.Model) bool { return m.ID == found.Model }
-	i := slices.IndexFunc(models, isFound)
+	i := indexOfModel(models, found.Model)
 	if i >= 0 {
 		found.Limits = models[i].Limits
 	}
-	if found.Context == 0 {
-		found.Context = t.context(ctx, found.Server, found.Model, evidence)
+	if found.Limits.Context == 0 {
+		found.Limits.Context = t.context(ctx, kind, found.Model, evidence)
 	}
 	return found, models, nil
 }
@@ -102,18 +92,24 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 // not SGLang).
 const UnnamedModel = "unknown"
 
-// firstUsable returns the model that is probed where none is configured: the first that is in memory, since to load
-// another one may push out one that others use, else the first that has a name.
-func firstUsable(models []wire.Model) wire.Model {
+// usableModel returns the model that is probed where none is configured: the one before if it is still listed, else the
+// first that is in memory, since to load another one may push out one that others use, else the first that has a name.
+func usableModel(models []wire.Model, before string) string {
 	isNamed := func(m wire.Model) bool { return m.ID != UnnamedModel }
 	isReady := func(m wire.Model) bool { return isNamed(m) && !m.Unloaded }
-	for _, fits := range []func(wire.Model) bool{isReady, isNamed} {
-		i := slices.IndexFunc(models, fits)
-		if i >= 0 {
-			return models[i]
-		}
+	i := indexOfModel(models, before)
+	if i < 0 {
+		i = slices.IndexFunc(models, isReady)
 	}
-	return models[0]
+	if i < 0 {
+		i = slices.IndexFunc(models, isNamed)
+	}
+	return models[max(0, i)].ID
+}
+
+// indexOfModel returns where a list has a model; -1 if it has not.
+func indexOfModel(models []wire.Model, id string) int {
+	return slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == id })
 }
 
 // context asks for the context of a model where the list of models does not have it: the one that it was loaded with,
@@ -141,7 +137,7 @@ func (t Target) context(ctx context.Context, s wire.Server, model string, e wire
 
 // evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is
 // evidence, too. The server's type is the configured one, or what they show.
-func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Evidence, err error) {
+func (t Target) evidence(ctx context.Context) (kind wire.Server, e wire.Evidence, err error) {
 	replies := map[string][]byte{}
 	get := func(path string) []byte { // nil if it fails; each path is asked for once
 		reply, asked := replies[path]
@@ -173,11 +169,11 @@ func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Eviden
 			break
 		}
 	}
-	server = t.Server
-	if server.Name == "" && (err == nil || isRejection(err)) {
-		server, _ = wire.Recognize(e)
+	kind = t.Server
+	if kind.Name == "" && (err == nil || isRejection(err)) {
+		kind, _ = wire.Recognize(e)
 	}
-	return server, e, err
+	return kind, e, err
 }
 
 // models returns those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
@@ -217,19 +213,19 @@ func (t Target) showable(models []wire.Model) []wire.Model {
 	})
 }
 
-// Ready reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
+// isReady reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
 // check passes, if it has one that we may ask: some cost money. Where no model is given, an empty list says that the
 // first one is still loading (Ollama, KServe).
-func (t Target) Ready(ctx context.Context, model string) bool {
-	server, e, err := t.evidence(ctx)
+func (t Target) isReady(ctx context.Context, model string) bool {
+	kind, e, err := t.evidence(ctx)
 	if err != nil && !isRejection(err) {
 		return false
 	}
-	_, _, sick := t.metadata(ctx, http.MethodGet, cmp.Or(server.Health, "/health"), nil, wire.Ask{})
+	_, _, sick := t.metadata(ctx, http.MethodGet, cmp.Or(kind.Health, "/health"), nil, wire.Ask{})
 	if sick != nil && !isRejection(sick) {
 		return false
 	}
-	models, err := t.models(ctx, server, e, err)
+	models, err := t.models(ctx, kind, e, err)
 	return model != "" || err != nil || len(models) > 0
 }
 

@@ -1,0 +1,47 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// An Ability is a feature that a server has, or not.
+type Ability struct {
+	Name  string     `json:"-"` // label and JSON key; one of a closed set
+	Help  string     `json:"-"` // what a server with it does
+	Claim wire.Claim `json:"claim"`
+	Shown bool       `json:"shown"` // by the server's answers; else by its type
+}
+
+// Abilities returns all abilities: always the same ones in the same order.
+func (k Knowledge) Abilities() []Ability {
+	exact := wire.Claim("")
+	if k.ExactOutput {
+		exact = wire.Always
+	}
+	cached := cmp.Or(k.Cached, k.Type.Cached, wire.Unknown)
+	tokenizes := cmp.Or(k.Tokenizes, wire.Unknown)
+	return []Ability{
+		k.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
+		k.ability("continuous_usage", "every frame reports how many tokens there are so far", k.Continuous,
+			wire.FieldContinuousUsage),
+		{"cached_tokens", "the server reports how many tokens of a prompt came from its cache", cached, k.Cached != ""},
+		{"tokenize", "the server has a route that counts tokens", tokenizes, k.Tokenizes != ""},
+		k.ability("cache_salt", "prompts with different salts share no cache", "", wire.FieldCacheSalt),
+	}
+}
+
+// ability returns what was shown, or what the server's type is known for: never with a field f that is rejected or not
+// there.
+func (k Knowledge) ability(name, help string, shown wire.Claim, f wire.Field) Ability {
+	byType := k.Type.Claim(f)
+	if slices.Contains(k.Omit, f) {
+		shown = cmp.Or(shown, wire.Never)
+	}
+	if k.Dialect != nil && !slices.Contains(k.Dialect.Fields, f) {
+		byType = wire.Never
+	}
+	return Ability{name, help, cmp.Or(shown, byType), shown != ""}
+}

@@ -1,0 +1,259 @@
+// Package server is what is known of an inference server: what it is, which requests it takes, how it counts tokens,
+// and what its cache does. All of that is one value, [Knowledge], and one function makes the next value of it:
+// [Knowledge.After] an [Observation]. Start reading there. The package asks nobody and has neither a network nor a clock
+// nor a lock: probe.Member asks, and keeps the value.
+package server
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// An Identity is what a server is. If a part of it changes, another server is there, about which nothing else is known.
+type Identity struct {
+	Dialect *wire.Dialect // the API that it is asked by; nil until known
+	Type    wire.Server   // the zero value if unknown
+	Version string        // empty if unknown
+	Model   string        // that it is asked for; empty until known
+}
+
+// Is reports whether two identities are of the same server.
+func (i Identity) Is(other Identity) bool {
+	return i.Dialect == other.Dialect && i.Type.Name == other.Type.Name &&
+		i.Version == other.Version && i.Model == other.Model
+}
+
+// Knowledge is what is known of a server. The zero value knows nothing. Copies do not change each other.
+type Knowledge struct {
+	Identity
+
+	Identified bool // it was reached when it was asked what it is, whatever it said
+	NoModel    bool // it was asked for its models, and the list was empty
+	OnDemand   bool // its list has models that are not in memory: a request loads them
+
+	Limits wire.Limits // how long prompts and answers may be
+
+	// What requests it takes, and what it makes of them.
+
+	Worked      bool         // some probe succeeded, although it may have been another server then
+	Answered    bool         // a probe of this server succeeded
+	AnsweredBy  string       // the model that answered last, by the name in the answer; empty if it names none
+	Omit        []wire.Field // fields that it rejects; only read
+	ExactLimit  bool         // an answer that ends for its length has the length asked
+	ExactOutput bool         // every answer has the length asked
+	Unlimited   bool         // it generated more tokens than asked
+	LeavesOpen  bool         // it keeps connections open after answers, so that those that should be used again are lost
+
+	// How it counts. A claim is empty until an answer shows it.
+
+	Prompt     wire.Count // the tokens of the last prompt
+	Continuous wire.Claim // usage on every frame
+	Tokenizes  wire.Claim // a route that counts tokens
+
+	Cached      wire.Claim    // tokens that came from its cache
+	CacheHit    bool          // it counted cached tokens in some answer
+	CacheMissed bool          // it counted none for a prompt that it had been sent before, and has not counted any yet
+	CacheApart  wire.Claim    // its count of a prompt lacks the tokens that its cache read or wrote
+	Uncached    CountedPrompt // the last prompt of which no token came from its cache
+
+	// Doubts: it may be another server by now.
+
+	Contradicted     int  // answers in a row that contradict what is known
+	Stale            bool // it is asked what it is before the next probe
+	MayHaveRestarted bool // a probe failed as if the server had ended: it is asked after the next answer
+}
+
+// A CountedPrompt is a prompt of which no token came from a cache, as a server counted it. Its words are of one list,
+// so that prompts of other lengths can be compared with it.
+type CountedPrompt struct{ Tokens, Words int }
+
+// Suffices reports whether a probe can be sent without asking the server first what it is. Some servers have no list of
+// models, and need no model.
+func (k Knowledge) Suffices() bool {
+	hasModel := k.Model != "" || k.Answered
+	return k.Dialect != nil && hasModel && !k.Stale
+}
+
+// MayBeOther reports whether an answer may come from another server than the one that is known, because it is the first
+// after a restart, or because it names another model than the answer before. Some servers take every model's name for
+// their own.
+func (k Knowledge) MayBeOther(a Answer) bool {
+	isNamed := a.Model != "" && k.AnsweredBy != ""
+	namesOther := isNamed && a.Model != k.AnsweredBy
+	return a.OK && (k.MayHaveRestarted || namesOther)
+}
+
+// After returns what is known once o was observed, too.
+func (k Knowledge) After(o Observation) Knowledge {
+	switch o := o.(type) {
+	case Identification:
+		return k.afterIdentification(o)
+	case Rejection:
+		if !k.Answered {
+			k.Omit = union(k.Omit, o.Fields)
+		}
+	case Tokenization:
+		k.Tokenizes = cmp.Or(o.Counts, k.Tokenizes)
+		k.Limits = o.Limits.Or(k.Limits)
+	case Answer:
+		k = k.afterAnswer(o)
+		k = k.afterUsage(o)
+		if o.OK {
+			k = k.afterSuccess(o)
+		}
+	}
+	return k
+}
+
+// afterIdentification takes what a server says that it is. If that is another server than before, or if the one before
+// was in doubt, all else is forgotten.
+func (k Knowledge) afterIdentification(i Identification) Knowledge {
+	isSilent := !i.Reached || i.Assumed && k.Suffices()
+	switch {
+	case isSilent:
+		return k
+	case i.NoModel && k.Identified: // what is known of it is right again once it has a model
+		k.NoModel = true
+		return k
+	}
+
+	// What a server does not say is as it was before: a gateway names itself in answers only.
+	if !k.Stale && i.Type.Name == "" && k.Dialect != nil {
+		i.Type, i.Dialect, i.Version = k.Type, k.Dialect, k.Version
+	}
+	if !k.Stale && i.Type.Name == k.Type.Name {
+		i.Version = cmp.Or(i.Version, k.Version)
+	}
+
+	isOther := k.Identified && !i.Is(k.Identity)
+	if k.Stale || isOther {
+		k = Knowledge{Worked: k.Worked, AnsweredBy: k.AnsweredBy}
+	}
+	k.Identity = i.Identity
+	k.Identified = true
+	k.NoModel = i.NoModel
+	k.OnDemand = i.OnDemand
+	k.Limits = i.Limits.Or(k.Limits) // a refusal may have named those that it does not list
+	return k
+}
+
+// contradictions is how many answers in a row must contradict what is known of a server for it to be asked again, and
+// with all fields. One alone says nothing.
+const contradictions = 3
+
+// afterAnswer takes what any answer shows, also that of a request that failed.
+func (k Knowledge) afterAnswer(a Answer) Knowledge {
+	if a.Gateway.Name != "" && a.Gateway.Name != k.Type.Name {
+		k.Type, k.Version = a.Gateway, ""
+	}
+	k.Limits = a.Limits.Or(k.Limits)
+	k.LeavesOpen = a.LeftOpen
+	k.Unlimited = a.Unlimited || k.Unlimited && !a.OK
+
+	// Another server, or another version, may be there. A refusal contradicts answers to such requests, and an answer of
+	// another length contradicts those that had the length asked.
+	output := a.Usage.Generated()
+	missesLimit := a.WrongLength && output.Known && output.N != a.MaxTokens
+	isHeld := k.ExactLimit || k.ExactOutput
+	switch {
+	case a.OK:
+		k.Contradicted = 0
+	case a.Refused && k.Answered, missesLimit && isHeld:
+		k.Contradicted++
+	}
+	k.Stale = k.Stale || a.NotFound || k.Contradicted >= contradictions
+	k.MayHaveRestarted = !a.OK && (k.MayHaveRestarted || a.Ended)
+
+	// Fields whose omission did not help are sent again, unless it has helped another probe.
+	if a.Refused && !k.Answered {
+		k.Omit = without(k.Omit, a.InVain)
+	}
+	return k
+}
+
+// afterUsage takes how a server counts a prompt.
+func (k Knowledge) afterUsage(a Answer) Knowledge {
+	u := a.Usage
+	if u.Prompt.Known {
+		k.Prompt = u.Prompt
+	}
+	k.CacheApart = cmp.Or(a.CacheApart, k.CacheApart)
+	fromCache := u.Cached.N + u.Written.N
+	isWhole := u.Prompt.Known && fromCache == 0 && u.Prompt.N >= a.Words-a.Words/10
+	if isWhole && a.Words > 0 && !a.SentBefore {
+		k.Uncached = CountedPrompt{Tokens: u.Prompt.N, Words: a.Words}
+	}
+	return k
+}
+
+// afterSuccess takes what only a complete answer shows.
+func (k Knowledge) afterSuccess(a Answer) Knowledge {
+	// The fields that the first answer did without stay omitted: a probe in flight with this one, for which omitting them
+	// did not help, may have made them be sent again.
+	if !k.Answered {
+		k.Omit = union(k.Omit, a.Omitted)
+	}
+	k.Worked, k.Answered = true, true
+	k.AnsweredBy = cmp.Or(a.Model, k.AnsweredBy)
+
+	// An answer that ended at its limit with exactly the tokens asked for shows that the server obeys the limit. If the
+	// request also forbade the server to stop early, all answers have this length.
+	endedAtLimit := wire.EndingOf(a.Finish) == wire.AtLimit
+	isExact := endedAtLimit && a.Usage.Generated() == wire.Tokens(a.MaxTokens)
+	k.ExactLimit = k.ExactLimit || isExact
+	request := wire.Ask{Server: k.Type, Omit: k.Omit}
+	canForbid := k.Dialect != nil && slices.Contains(k.Dialect.Fields, wire.FieldIgnoreEOS)
+	forbidsEarlyStop := canForbid && !request.Omits(wire.FieldIgnoreEOS)
+	k.ExactOutput = k.ExactOutput || isExact && a.Continuous && forbidsEarlyStop
+
+	// Usage in every frame is an extension of vLLM and its relatives.
+	if k.Continuous != wire.Always {
+		k.Continuous = claim(a.Continuous)
+	}
+
+	cached := a.Usage.Cached
+	k.CacheHit = k.CacheHit || cached.N > 0
+	k.CacheMissed = !k.CacheHit && (k.CacheMissed || a.SentBefore && cached.Known)
+	switch {
+	case k.CacheHit, cached.Known && k.CountsCached(a.SentBefore):
+		k.Cached = wire.Always
+	case k.CacheMissed:
+		k.Cached = wire.Unknown
+	case cached.Known: // this 0 may be no count, so that the server's type decides
+		k.Cached = ""
+	case k.Cached == "":
+		k.Cached = wire.Never
+	}
+	return k
+}
+
+// union returns a with those of b that it lacks, each once.
+func union(a, b []wire.Field) []wire.Field {
+	a = slices.Clip(a)
+	for _, f := range b {
+		if !slices.Contains(a, f) {
+			a = append(a, f)
+		}
+	}
+	return a
+}
+
+// without returns those of a that are not in b.
+func without(a, b []wire.Field) (rest []wire.Field) {
+	for _, f := range a {
+		if !slices.Contains(b, f) {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// claim returns the claim of a server that does something, or does not.
+func claim(does bool) wire.Claim {
+	if does {
+		return wire.Always
+	}
+	return wire.Never
+}
