@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -19,71 +21,101 @@ type Evidence struct {
 	Get func(path string) []byte // returns the reply to another path; nil unless it was a success
 }
 
-// A signature recognizes a server type. The first of Header, Host, Entry, Own, Refusal, Prefix and Path that is set is
-// compared. If none is, the owner of the first model must be Word.
-type signature struct {
-	Header  string // a header of the model list's reply that contains Word
-	Host    string // the name of the host, or the end of the name after a dot; the name must begin with Word
-	Entry   string // a key in the first entry of the model list; "a.b" is key b of the object a
-	Own     bool   // the first model of the list is its own owner and was created in 1970 (TGI)
-	Refusal string // the reply contains this, without spaces, where the model list was refused
-	Prefix  string // stands before "/v1" in the path of the model list
-	Path    string // a path whose reply contains Word
+// A signature recognizes a server type: a server has it if all of its matchers fit.
+type signature []matcher
 
-	// Word is what to look for. With Entry alone, if it is set, the owner of the first model must be it. With Entry and
-	// Path, the reply to that path must contain it, and the owner does not matter.
-	Word string
+// A matcher looks at one thing that a server shows.
+type matcher struct {
+	Kind string // what to look at; the kinds are explained in [matcher.fits]
+	Key  string // which of them: the name of a header, a path, …
+	Word string // what has to be there; for some kinds anything will do
+}
 
-	Refused bool // holds only where the model list was refused
-	Answers bool // holds for the answers to probes as well
+// matcherNeeds says what a matcher of each kind cannot do without. The table is only read.
+var matcherNeeds = map[string]struct{ key, word bool }{
+	"owner":          {word: true},
+	"own-owner":      {},
+	"entry":          {key: true},
+	"refusal":        {},
+	"header":         {key: true},
+	"gateway-header": {key: true},
+	"host":           {key: true},
+	"prefix":         {word: true},
+	"path":           {key: true, word: true},
+}
+
+// check returns an error if s fits every server, or none.
+func (s signature) check() error {
+	if len(s) == 0 {
+		return errors.New("a signature without a matcher")
+	}
+	for _, m := range s {
+		needs, isKnown := matcherNeeds[m.Kind]
+		switch {
+		case !isKnown:
+			return fmt.Errorf("unknown kind of matcher %q", m.Kind)
+		case needs.key && m.Key == "":
+			return fmt.Errorf("a matcher of kind %s needs a key", m.Kind)
+		case needs.word && m.Word == "":
+			return fmt.Errorf("a matcher of kind %s needs a word", m.Kind)
+		}
+	}
+	return nil
 }
 
 // Recognize returns the type of a server; ok is false if no known type fits.
 func Recognize(e Evidence) (s Server, ok bool) {
 	for _, s := range servers {
-		fits := func(sig signature) bool { return sig.matches(e) }
-		if slices.ContainsFunc(s.Signatures, fits) {
-			return s, true
+		for _, sig := range s.Signatures {
+			if sig.fits(e) {
+				return s, true
+			}
 		}
 	}
 	return Server{}, false
 }
 
-// matches reports whether a server has the signature.
-func (s signature) matches(e Evidence) bool {
-	switch {
-	case s.Refused && !e.Refused, e.Answer && !s.Answers:
+// fits reports whether a server has the signature.
+func (s signature) fits(e Evidence) bool {
+	for _, m := range s {
+		if !m.fits(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits reports whether a server shows what m looks for.
+func (m matcher) fits(e Evidence) bool {
+	if e.Answer && m.Kind != "gateway-header" {
 		return false
-	case s.Header != "":
-		hasWord := func(value string) bool { return strings.Contains(value, s.Word) }
-		return slices.ContainsFunc(e.Header[s.Header], hasWord)
-	case s.Host != "":
-		isThere := e.Host == s.Host || strings.HasSuffix(e.Host, "."+s.Host)
-		return isThere && strings.HasPrefix(e.Host, s.Word)
-	case s.Entry != "" && s.Path != "":
-		return e.entry(s.Entry) != nil && e.replyContains(s.Path, s.Word)
-	case s.Entry != "":
-		return e.entry(s.Entry) != nil && (s.Word == "" || e.isOwner(s.Word))
-	case s.Own:
+	}
+	switch m.Kind {
+	case "owner": // the first model of the list belongs to Word
+		return e.isOwner(m.Word)
+	case "own-owner": // the first model of the list is its own owner, and was created in 1970 (TGI)
 		id := stringIn(e.entry("id"))
 		return len(id) > 0 && e.isOwner(string(id)) && string(e.entry("created")) == "0"
-	case s.Refusal != "":
+	case "entry": // the first model of the list has Key; "a.b" is key b of the object a
+		return e.entry(m.Key) != nil
+	case "refusal": // the list was refused, in a reply that contains Word (both without spaces)
 		reply := bytes.ReplaceAll(e.Models, []byte(" "), nil)
-		return e.Refused && bytes.Contains(reply, []byte(s.Refusal))
-	case s.Prefix != "":
-		return e.Prefix == s.Prefix
-	case s.Path != "":
-		return e.replyContains(s.Path, s.Word)
+		return e.Refused && bytes.Contains(reply, []byte(m.Word))
+	case "header", "gateway-header": // a header called Key contains Word; a gateway's is on its answers as well
+		return slices.ContainsFunc(e.Header[m.Key], func(value string) bool { return strings.Contains(value, m.Word) })
+	case "host": // the host is Key or within that domain, and its name begins with Word
+		isThere := e.Host == m.Key || strings.HasSuffix(e.Host, "."+m.Key)
+		return isThere && strings.HasPrefix(e.Host, m.Word)
+	case "prefix": // Word stands before "/v1" in the path that was answered
+		return e.Prefix == m.Word
+	case "path": // the reply to the path Key contains Word
+		return bytes.Contains(e.Get(m.Key), []byte(m.Word))
 	}
-	return e.isOwner(s.Word)
+	return false
 }
 
-// replyContains reports whether the reply to a path contains a word.
-func (e Evidence) replyContains(path, word string) bool {
-	return bytes.Contains(e.Get(path), []byte(word))
-}
-
-// entry returns the value of a key, as in [signature], in the first entry of the model list; nil if there is none.
+// entry returns the value of a key in the first entry of the model list; nil if there is none. The key "a.b" is key b of
+// the object a.
 func (e Evidence) entry(key string) []byte {
 	if e.Refused || !json.Valid(e.Models) {
 		return nil

@@ -48,7 +48,7 @@ type Server struct {
 
 	Note string // what a person should know about its numbers; empty for nothing
 
-	Signatures []signature // how it is recognized
+	Signatures []signature // it is recognized by one of them
 }
 
 // A Claim says whether servers of a type do something: some always, some never, some depending on how they were
@@ -109,7 +109,7 @@ func mustServers(file []byte) []Server {
 	return list
 }
 
-// parseServers reads a list of server types. An entry with an unknown key, dialect or tokenizer is an error.
+// parseServers reads a list of server types. An entry with an unknown key, dialect, tokenizer or matcher is an error.
 func parseServers(file []byte) ([]Server, error) {
 	var entries []struct {
 		Server   `yaml:",inline"`
@@ -134,6 +134,12 @@ func parseServers(file []byte) ([]Server, error) {
 		s.Tokenize = tokenizersByName[e.Tokenize]
 		if s.Tokenize == nil {
 			return nil, fmt.Errorf("%s: unknown tokenizer %q", e.Name, e.Tokenize)
+		}
+		for _, sig := range s.Signatures {
+			err = sig.check()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", e.Name, err)
+			}
 		}
 		list = append(list, s)
 	}

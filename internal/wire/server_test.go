@@ -137,10 +137,14 @@ func TestClaimOfAnUnknownServer(t *testing.T) {
 // TestAMistakeInTheTableIsAnError holds that a server with a mistake is not asked by openai-chat instead.
 func TestAMistakeInTheTableIsAnError(t *testing.T) {
 	for file, want := range map[string]string{
-		"- {name: x, dialect: openai-chats, tokenize: none}": "openai-chats",
-		"- {name: x, tokenize: vlm}":                         `unknown tokenizer "vlm"`,
-		"- {name: x}":                                        `unknown tokenizer ""`,
-		"- {name: x, tokenize: none, omits: [seed]}":         "omits",
+		"- {name: x, dialect: openai-chats, tokenize: none}":                 "openai-chats",
+		"- {name: x, tokenize: vlm}":                                         `unknown tokenizer "vlm"`,
+		"- {name: x}":                                                        `unknown tokenizer ""`,
+		"- {name: x, tokenize: none, signatures: [[]]}":                      "without a matcher",
+		"- {name: x, tokenize: none, omits: [seed]}":                         "omits",
+		"- {name: x, tokenize: none, signatures: [[{kind: ownr, word: x}]]}": `unknown kind of matcher "ownr"`,
+		"- {name: x, tokenize: none, signatures: [[{kind: header}]]}":        "header needs a key",
+		"- {name: x, tokenize: none, signatures: [[{kind: owner}]]}":         "owner needs a word",
 	} {
 		if list, err := parseServers([]byte(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, error %v, want %s", file, list, err, want)
