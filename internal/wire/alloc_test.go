@@ -4,8 +4,9 @@ package wire
 
 import "testing"
 
-// TestDecodingATokenAllocatesNothing is built without the race detector, which makes sync.Pool forget.
-func TestDecodingATokenAllocatesNothing(t *testing.T) {
+// TestDecodingATokenAllocatesLittle holds that a frame is copied once, and its text at most twice: nothing is decoded
+// that is not looked for. It is built without the race detector, which makes sync.Pool forget.
+func TestDecodingATokenAllocatesLittle(t *testing.T) {
 	for _, d := range dialects {
 		frame := tokenFrame(t, d)
 		allocations := testing.AllocsPerRun(100, func() {
@@ -14,7 +15,7 @@ func TestDecodingATokenAllocatesNothing(t *testing.T) {
 				t.Fatal(delta, err)
 			}
 		})
-		if allocations != 0 {
+		if allocations > 3 {
 			t.Errorf("%s: %v allocations", d.Name, allocations)
 		}
 	}

@@ -3,6 +3,8 @@ package wire
 import (
 	"maps"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server and others serve as well. It has neither
@@ -55,21 +57,20 @@ func (s Server) messagesTokenizer() Tokenizer {
 }
 
 // readMessages reads an event of the Messages API.
-func readMessages(frame []byte) Delta {
+func readMessages(frame gjson.Result) Delta {
 	var d Delta
-	switch string(stringIn(memberOf(frame, "type"))) {
+	switch member(frame, "type").Str {
 	case "message_start": // says output_tokens:1 before there is any
 		d.Early = true
-		message := memberOf(frame, "message")
-		d.Model = stringIn(memberOf(message, "model"))
-		eachField(memberOf(message, "usage"), d.Usage.add)
+		d.Model = member(frame, "message", "model").Str
+		d.Usage.addAll(member(frame, "message", "usage"))
 	case "content_block_start":
-		d.addBlock(memberOf(frame, "content_block"))
+		d.addBlock(member(frame, "content_block"))
 	case "content_block_delta":
-		d.addBlock(memberOf(frame, "delta"))
+		d.addBlock(member(frame, "delta"))
 	case "message_delta":
-		d.setFinish(memberOf(memberOf(frame, "delta"), "stop_reason"))
-		eachField(memberOf(frame, "usage"), d.Usage.add)
+		d.setFinish(member(frame, "delta", "stop_reason"))
+		d.Usage.addAll(member(frame, "usage"))
 	case "message_stop":
 		d.End = true
 	}
@@ -77,14 +78,16 @@ func readMessages(frame []byte) Delta {
 }
 
 // addBlock adds the text of a content block, or of a part of one. Signatures and citations have none.
-func (d *Delta) addBlock(block []byte) {
+func (d *Delta) addBlock(block gjson.Result) {
 	d.Choice = true
-	eachField(block, func(key, value []byte) {
-		switch string(key) {
+	for key, value := range fieldsOf(block) {
+		switch key {
 		case "text", "partial_json":
-			d.Text = appendText(d.Text, stringIn(value))
+			d.addText(value.Str)
 		case "thinking", "reasoning", "reasoning_content":
-			d.Reasoning = firstText(d.Reasoning, value)
+			if len(d.Reasoning) == 0 {
+				d.Reasoning = allText(value)
+			}
 		}
-	})
+	}
 }

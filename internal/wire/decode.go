@@ -5,6 +5,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // Decode reads the data of one frame: a JSON object, the end marker, an error in plain words, or nothing, which keeps a
@@ -19,8 +23,10 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("[DONE]")): // of OpenAI's APIs, and of gateways that add it to others
 		return Delta{End: true}, nil
-	case data[0] == '{' && json.Valid(data):
-		return d.decodeObject(data), nil
+	}
+	frame, _ := parseJSON(data)
+	if frame.IsObject() {
+		return d.decodeObject(frame), nil
 	}
 	lastLine := data[bytes.LastIndexByte(data, '\n')+1:] // a gateway that gives up within a frame goes on there
 	failure := cmp.Or(ParseError(data), ParseError(lastLine))
@@ -42,35 +48,68 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 
 // decodeObject reads a frame that is a JSON object. A frame with tokens is no error, unless it says that the answer
 // failed.
-func (d *Dialect) decodeObject(data []byte) Delta {
-	delta := d.read(data)
+func (d *Dialect) decodeObject(frame gjson.Result) Delta {
+	delta := d.read(frame)
 	mayBeError := !delta.hasText() || EndingOf(delta.Finish) == Failed
 	if delta.Err == nil && mayBeError {
-		delta.Err = ParseError(data)
+		delta.Err = findError(frame, 0)
 	}
 	saysNothing := !delta.Choice && !delta.End && delta.Finish == "" && delta.Usage == (Usage{})
 	if delta.Err == nil && saysNothing {
-		delta.Said = messageAlone(data)
+		delta.Said = messageAlone(frame)
 	}
 	return delta
 }
+
+// hasText reports whether a frame shows generated tokens.
+func (d *Delta) hasText() bool { return len(d.Text)+len(d.Reasoning) > 0 || d.Tokens > 0 }
+
+// hasAnswer reports whether an object has the text of an answer, so that an error beside it is none: a choice with text
+// that did not fail, or another API's output.
+func hasAnswer(object gjson.Result) bool {
+	for key, value := range fieldsOf(object) {
+		switch key {
+		case "choices":
+			for choice := range elementsOf(value) {
+				var d Delta
+				d.addChoice(choice)
+				d.addMessage(member(choice, "message"))
+				if d.hasText() && EndingOf(d.Finish) != Failed {
+					return true
+				}
+			}
+		case "output", "content", "text_output", "generated_text", "completion":
+			if !isEmptyValue(value) {
+				return true
+			}
+		case "message": // Ollama
+			if !isEmptyValue(member(value, "content")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// awakeWords matches the single words with which some servers keep a connection awake.
+var awakeWords = regexp.MustCompile(`(?i)^(ping|pong|heartbeat|keep-?alive|ok|none|undefined|nan|processing)[.!]*$`)
 
 // Typed returns the data of an event with the event's name as their type, if the dialect's frames have types and these
 // data have none: the clients of Anthropic read it from either.
 func (d *Dialect) Typed(event string, data []byte) []byte {
 	usual := bytes.HasPrefix(data, []byte(`{"type":`))
-	if !d.named || event == "" || usual || !json.Valid(data) {
+	if !d.named || event == "" || usual {
 		return data
 	}
-	fields, isObject := bytes.CutPrefix(bytes.TrimSpace(data), []byte("{"))
-	if !isObject || memberOf(data, "type") != nil {
+	object, _ := parseJSON(data)
+	if !object.IsObject() || member(object, "type").Exists() {
 		return data
 	}
 	name, _ := json.Marshal(event) // a string always becomes JSON
-	typed := append([]byte(`{"type":`), name...)
-	fields = bytes.TrimSpace(fields)
-	if fields[0] != '}' {
-		typed = append(typed, ',')
+	fields := strings.TrimSpace(strings.TrimPrefix(object.Raw, "{"))
+	comma := ","
+	if fields == "}" {
+		comma = ""
 	}
-	return append(typed, fields...)
+	return fmt.Appendf(nil, `{"type":%s%s%s`, name, comma, fields)
 }

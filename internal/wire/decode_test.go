@@ -112,6 +112,9 @@ func TestADeepFrameIsReadInLinearTime(t *testing.T) {
 		{completions, `{"choices":[{"reasoning":`, `[{"content":`, `}]}`},
 		{anthropic, `{"type":"content_block_delta","delta":{"thinking":`, `[{"text":`, `}}`},
 		{responses, `{"type":"response.reasoning_text.delta","delta":`, `[{"text":`, `}`},
+		{chat, `{"response":`, `{"response":`, `}`},
+		{chat, `{"error":`, `{"errors":[`, `}`},
+		{chat, `{"XException":`, `{"detail":{"XException":`, `}`},
 		{ollama, `{"message":{"content":`, `[{"text":`, `}}`},
 	} {
 		var frame strings.Builder

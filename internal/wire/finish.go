@@ -1,10 +1,11 @@
 package wire
 
 import (
-	"bytes"
+	"cmp"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // An Ending is what a finish reason means.
@@ -38,9 +39,10 @@ func EndingOf(reason string) Ending {
 		return ending
 	}
 	for _, kind := range endingsByPart {
-		tells := func(part string) bool { return strings.Contains(word, part) }
-		if slices.ContainsFunc(kind.parts, tells) {
-			return kind.ending
+		for _, part := range kind.parts {
+			if strings.Contains(word, part) {
+				return kind.ending
+			}
 		}
 	}
 	return UnknownEnd
@@ -51,28 +53,18 @@ var camelStep = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // finishReason returns the reason that the value of a key gives: a word, an object of SGLang's with its type, or the
 // number of a constant. It is empty as long as there is none, which servers write in many ways.
-func finishReason(value []byte) []byte {
-	if len(value) == 0 {
-		return nil
+func finishReason(value gjson.Result) string {
+	if value.IsArray() {
+		value = firstElement(value)
 	}
-	word := value
-	switch value[0] {
-	case '"':
-		word = stringIn(value)
-	case '{':
-		word = stringIn(memberOf(value, "type"))
-		if len(word) == 0 {
-			word = stringIn(memberOf(value, "reason"))
-		}
-	case '[':
-		word = stringIn(firstElement(value))
-	case 'n', 't', 'f':
-		return nil
+	word := wordsIn(value)
+	if value.IsObject() {
+		word = cmp.Or(member(value, "type").Str, member(value, "reason").Str)
 	}
-	word = bytes.TrimSpace(word)
+	word = strings.TrimSpace(word)
 	for _, none := range noReasons {
-		if strings.EqualFold(string(word), none) {
-			return nil
+		if strings.EqualFold(word, none) {
+			return ""
 		}
 	}
 	return word

@@ -2,115 +2,75 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
+	"iter"
 	"math"
 	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
-// This file reads the values of valid JSON in place: to decode a frame of a token into structs takes five times as
-// long. Who looks into a value reads its bytes once more, so whoever goes down from value to value has a limit of
-// depth.
+// This file reads JSON with gjson, which finds values without decoding all of a text. A value is read again at each
+// level below it, so whoever goes down a level at a time has a limit of depth.
 
-// eachField calls f with each key and value of an object. It does nothing for anything else. Both lie in data.
-func eachField(data []byte, f func(key, value []byte)) {
-	if len(data) == 0 || data[0] != '{' {
-		return
+// parseJSON returns the value of a JSON text; ok is false if data are none. It is the only way to a value, because gjson
+// also takes what is not JSON. encoding/json bounds the depth of what it finds valid: 10,000 levels.
+func parseJSON(data []byte) (value gjson.Result, ok bool) {
+	if !json.Valid(data) {
+		return gjson.Result{}, false
 	}
-	for key, rest := cutValue(data[1:]); len(key) > 0; key, rest = cutValue(rest) {
-		var value []byte
-		value, rest = cutValue(rest)
-		f(key[1:len(key)-1], value)
+	return gjson.ParseBytes(bytes.TrimSpace(data)), true
+}
+
+// fieldsOf returns the keys and values of an object; nothing for anything else.
+func fieldsOf(object gjson.Result) iter.Seq2[string, gjson.Result] {
+	return func(yield func(string, gjson.Result) bool) {
+		if object.IsObject() {
+			object.ForEach(func(key, value gjson.Result) bool { return yield(key.Str, value) })
+		}
 	}
 }
 
-// eachElement calls f with each element of a list. It does nothing for anything else. Elements lie in data.
-func eachElement(data []byte, f func(value []byte)) {
-	if len(data) == 0 || data[0] != '[' {
-		return
+// elementsOf returns the elements of a list; nothing for anything else.
+func elementsOf(list gjson.Result) iter.Seq[gjson.Result] {
+	return func(yield func(gjson.Result) bool) {
+		if list.IsArray() {
+			list.ForEach(func(_, value gjson.Result) bool { return yield(value) })
+		}
 	}
-	for value, rest := cutValue(data[1:]); len(value) > 0; value, rest = cutValue(rest) {
-		f(value)
+}
+
+// member returns the value at the end of a path of keys; if there is none, it does not exist. Of equal keys the last one
+// counts, as in encoding/json. Result.Get is not used: it takes the first one, and looks into texts for objects.
+func member(object gjson.Result, path ...string) gjson.Result {
+	for _, name := range path {
+		var found gjson.Result
+		for key, value := range fieldsOf(object) {
+			if key == name {
+				found = value
+			}
+		}
+		object = found
 	}
+	return object
+}
+
+// firstElement returns the first element of a list; one that does not exist for anything else.
+func firstElement(list gjson.Result) gjson.Result {
+	for element := range elementsOf(list) {
+		return element
+	}
+	return gjson.Result{}
 }
 
 // elementCount returns the length of a list; 0 for anything else.
-func elementCount(list []byte) int {
+func elementCount(list gjson.Result) int {
 	n := 0
-	eachElement(list, func([]byte) { n++ })
+	for range elementsOf(list) {
+		n++
+	}
 	return n
-}
-
-// firstElement returns the first element of a list; empty for an empty list, nil for anything else.
-func firstElement(list []byte) []byte {
-	if len(list) == 0 || list[0] != '[' {
-		return nil
-	}
-	element, _ := cutValue(list[1:])
-	return element
-}
-
-// cutValue cuts the next key or value from the rest of an object or a list. It is empty at the end. It has no room
-// behind it, so that whoever appends to it copies it.
-func cutValue(data []byte) (value, rest []byte) {
-	for data[0] == ',' || data[0] == ':' || isSpace(data[0]) {
-		data = data[1:]
-	}
-	end := valueEnd(data)
-	return data[:end:end], data[end:]
-}
-
-// valueEnd returns the length of the value with which data begins.
-func valueEnd(data []byte) int {
-	depth := 0
-	for i := 0; ; i++ {
-		c := data[i]
-		switch c {
-		case '"':
-			i = stringEnd(data, i)
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			if depth == 0 {
-				return i
-			}
-			depth--
-		default:
-			if depth == 0 && (c == ',' || isSpace(c)) {
-				return i
-			}
-			continue
-		}
-		if depth == 0 {
-			return i + 1
-		}
-	}
-}
-
-// stringEnd returns the index of the quotation mark that closes the string which begins at start.
-func stringEnd(data []byte, start int) int {
-	i := start + 1
-	for data[i] != '"' {
-		if data[i] == '\\' {
-			i++
-		}
-		i++
-	}
-	return i
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
-
-// stringIn returns the text of a string; nil for anything but a string. The text lies in value unless it has escapes.
-// It has no room behind it, so that whoever appends to it copies it.
-func stringIn(value []byte) []byte {
-	if len(value) == 0 || value[0] != '"' {
-		return nil
-	}
-	inner := value[1 : len(value)-1 : len(value)-1]
-	if bytes.IndexByte(inner, '\\') < 0 {
-		return inner
-	}
-	return []byte(unquote(value))
 }
 
 // maxCount is the largest count that is believed: no prompt is longer.
@@ -118,33 +78,51 @@ const maxCount = 1 << 30
 
 // countIn returns a number of tokens. Some servers write it as 3.0, some gateways as "3". It is unknown for anything
 // but a whole number.
-func countIn(value []byte) Count {
-	n, err := strconv.ParseFloat(string(bytes.Trim(value, `"`)), 64)
+func countIn(value gjson.Result) Count { return countOf(value.String()) }
+
+// countOf returns the number of tokens that is written in a text.
+func countOf(text string) Count {
+	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n != math.Trunc(n) || n < 0 || n > maxCount {
 		return Count{}
 	}
 	return Tokens(int(n))
 }
 
-// appendText returns one text after another. It never writes into a frame, since the results of [stringIn] have no room
-// behind them.
-func appendText(a, b []byte) []byte {
-	if len(a) == 0 {
-		return b
-	}
-	return append(a, b...)
-}
-
-// memberOf returns the value of a key in an object; nil if there is none.
-func memberOf(object []byte, name string) []byte {
-	var found []byte
-	eachField(object, func(key, value []byte) {
-		if string(key) == name {
-			found = value
+// wordsIn returns a string or a number as a text; empty for anything else, and for names of nothing: LiteLLM writes the
+// type "None".
+func wordsIn(value gjson.Result) string {
+	switch value.Type {
+	case gjson.Number:
+		return value.Raw
+	case gjson.String:
+		if value.Str != "None" && value.Str != "null" {
+			return strings.ToValidUTF8(value.Str, "�")
 		}
-	})
-	return found
+	}
+	return ""
 }
 
-// countAt returns the number of tokens under a key of an object.
-func countAt(object []byte, name string) Count { return countIn(memberOf(object, name)) }
+// isEmptyValue reports whether a value does not exist or has no content, as far as its values are nested.
+func isEmptyValue(value gjson.Result) bool { return isEmptyWithin(value, 0) }
+
+func isEmptyWithin(value gjson.Result, depth int) bool {
+	switch value.Raw {
+	case "", "null", `""`, "false", "0":
+		return true
+	}
+	if value.Type != gjson.JSON || depth == deepestError {
+		return false
+	}
+	for _, inner := range fieldsOf(value) {
+		if !isEmptyWithin(inner, depth+1) {
+			return false
+		}
+	}
+	for element := range elementsOf(value) {
+		if !isEmptyWithin(element, depth+1) {
+			return false
+		}
+	}
+	return true
+}

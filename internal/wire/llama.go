@@ -1,5 +1,12 @@
 package wire
 
+import (
+	"cmp"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
 // llama is llama-server's own /completion. Each frame counts the tokens so far, with those of an incomplete character.
 var llama = &Dialect{
 	Name:      "llama-server",
@@ -22,22 +29,21 @@ func llamaBody(a Ask) body {
 }
 
 // readLlama reads a frame of an answer.
-func readLlama(frame []byte) Delta {
+func readLlama(frame gjson.Result) Delta {
 	var d Delta
-	if memberOf(frame, "prompt_progress") != nil { // there is no token yet, whatever the frame counts
+	if member(frame, "prompt_progress").Exists() { // there is no token yet, whatever the frame counts
 		return d
 	}
 	var ids int
-	var ended, truncated bool
-	reason := []byte("stop")
-	eachField(frame, func(key, value []byte) {
-		isTrue := string(value) == "true"
-		switch string(key) {
+	var truncated bool
+	reason := "stop"
+	for key, value := range fieldsOf(frame) {
+		switch key {
 		case "model":
-			d.Model = stringIn(value)
+			d.Model = value.Str
 		case "content":
 			d.Choice = true
-			d.Text = stringIn(value)
+			d.addText(value.Str)
 		case "tokens":
 			ids = elementCount(value)
 		case "tokens_predicted", "tokens_evaluated":
@@ -45,25 +51,21 @@ func readLlama(frame []byte) Delta {
 		case "timings":
 			d.Usage = d.Usage.Merge(timings(value))
 		case "stop":
-			ended = isTrue
+			d.End = value.Type == gjson.True
 		case "stop_type":
-			word := finishReason(value)
-			if len(word) > 0 {
-				reason = word
-			}
+			reason = cmp.Or(finishReason(value), reason)
 		case "stopped_eos", "stopped_limit", "stopped_word": // in older releases
-			if isTrue {
-				reason = key[len("stopped_"):]
+			if value.Type == gjson.True {
+				reason = strings.TrimPrefix(key, "stopped_")
 			}
 		case "truncated": // the context was too short
-			truncated = isTrue
+			truncated = value.Type == gjson.True
 		}
-	})
-	d.End = ended
+	}
 	switch {
-	case ended && truncated:
+	case d.End && truncated:
 		d.Finish = "truncated"
-	case ended:
+	case d.End:
 		d.setReason(reason)
 	}
 	if !d.Usage.Output.Known {

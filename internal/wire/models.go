@@ -3,9 +3,10 @@ package wire
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // ModelsPath is the path of OpenAI's list of models.
@@ -27,11 +28,12 @@ type ModelList struct{ Method, Path string }
 // ParseVersion returns the version in a reply; empty if there is none.
 func ParseVersion(reply []byte) string {
 	const longest = 60 // bytes
-	var r struct{ Version string }
-	if json.Unmarshal(reply, &r) != nil || len(r.Version) > longest {
+	value, _ := parseJSON(reply)
+	version := member(value, "version").Str
+	if len(version) > longest {
 		return ""
 	}
-	return r.Version
+	return version
 }
 
 // ParseModels reads a list of models: whatever has ids. It may be a list or an object of ids with their descriptions,
@@ -40,10 +42,11 @@ func ParseVersion(reply []byte) string {
 // ensembles it lists all parts that are ready.
 func ParseModels(reply []byte) (models []Model, ok bool) {
 	reply = bytes.TrimPrefix(reply, []byte("\ufeff")) // a byte order mark
-	if !json.Valid(reply) {
+	value, isJSON := parseJSON(reply)
+	if !isJSON {
 		return nil, false
 	}
-	models, ok = modelsIn(bytes.TrimSpace(reply), 0)
+	models, ok = modelsIn(value, 0)
 	return models, ok || len(models) > 0
 }
 
@@ -54,61 +57,59 @@ var modelLists = []string{
 }
 
 // modelsIn returns the models in a value; isList says that it is a list, which may be empty.
-func modelsIn(value []byte, depth int) (models []Model, isList bool) {
+func modelsIn(value gjson.Result, depth int) (models []Model, isList bool) {
 	const deepest = 3 // {"result":{"data":{"models":[…]}}}
-	if len(value) == 0 || depth > deepest {
+	switch {
+	case depth > deepest:
 		return nil, false
-	}
-	if value[0] == '{' {
+	case value.IsObject():
 		return modelsInObject(value, depth)
 	}
-	entries := 0
-	eachElement(value, func(entry []byte) {
-		entries++
+	isList = value.IsArray() && elementCount(value) == 0
+	for entry := range elementsOf(value) {
 		isList = isList || modelID(entry) != ""
 		models = appendUsable(models, entry, "")
-	})
-	isEmpty := value[0] == '[' && entries == 0
-	return models, isList || isEmpty
+	}
+	return models, isList
 }
 
 // modelsInObject does what [modelsIn] does for an object: one model, an object that holds the list, or models by their
 // ids.
-func modelsInObject(value []byte, depth int) (models []Model, isList bool) {
-	isTGI := memberOf(value, "model_id") != nil && countAt(value, "max_total_tokens").N > 0
+func modelsInObject(value gjson.Result, depth int) (models []Model, isList bool) {
+	isTGI := member(value, "model_id").Exists() && countIn(member(value, "max_total_tokens")).N > 0
 	if isModel(value) || isTGI {
 		return appendUsable(nil, value, ""), true
 	}
 	for _, name := range modelLists {
-		inner := memberOf(value, name)
+		inner := member(value, name)
 		found, ok := modelsIn(inner, depth+1)
 		if len(found) > 0 {
 			return found, true
 		}
-		isEmptyOfOllama := string(inner) == "null" && string(stringIn(memberOf(value, "object"))) == "list"
+		isEmptyOfOllama := inner.Raw == "null" && member(value, "object").Str == "list"
 		isList = isList || ok || isEmptyOfOllama
 	}
-	eachField(value, func(id, info []byte) {
+	for id, info := range fieldsOf(value) {
 		describes := isModel(info) || modelEntry(info, "").Limits != (Limits{})
-		isEntry := depth > 0 && len(info) > 0 && info[0] == '{' && modelID(info) != "" // else it may be an error
+		isEntry := depth > 0 && info.IsObject() && modelID(info) != "" // else it may be an error
 		if describes || isEntry {
-			models = appendUsable(models, info, string(id))
+			models = appendUsable(models, info, id)
 		}
-	})
+	}
 	return models, isList || len(models) > 0
 }
 
 // isModel reports whether an object says that it describes a model.
-func isModel(value []byte) bool {
-	return string(stringIn(memberOf(value, "object"))) == "model" || memberOf(value, "owned_by") != nil
+func isModel(value gjson.Result) bool {
+	return member(value, "object").Str == "model" || member(value, "owned_by").Exists()
 }
 
 // appendUsable appends the model of an entry, if its name can be a label and it is ready.
-func appendUsable(models []Model, entry []byte, id string) []Model {
+func appendUsable(models []Model, entry gjson.Result, id string) []Model {
 	const longestName = 512 // bytes
 	m := modelEntry(entry, id)
 	notReady := []string{"UNAVAILABLE", "LOADING", "UNLOADING", "UNKNOWN"} // of Triton
-	state := string(stringIn(memberOf(entry, "state")))
+	state := member(entry, "state").Str
 	if m.ID == "" || len(m.ID) > longestName || slices.Contains(notReady, state) {
 		return models
 	}
@@ -117,30 +118,25 @@ func appendUsable(models []Model, entry []byte, id string) []Model {
 
 // modelID returns the id of a model in an entry of a list: a text, or an object with one of the names that servers have
 // for it. The name of a model that has an id as well is one for people.
-func modelID(entry []byte) string {
-	if stringIn(entry) != nil {
-		return unquote(entry)
-	}
+func modelID(entry gjson.Result) string {
+	id := entry.Str
 	for _, name := range []string{"id", "model", "model_id", "modelId", "model_name", "slug", "name"} {
-		id := memberOf(entry, name)
-		if len(stringIn(id)) > 0 {
-			return unquote(id)
-		}
+		id = cmp.Or(id, member(entry, name).Str)
 	}
-	return ""
+	return strings.ToValidUTF8(id, "�")
 }
 
 // modelEntry reads an entry of a list of models, with the names that servers have for its limits. The key under which
 // it stands is its id if it has no other.
-func modelEntry(entry []byte, key string) Model {
-	count := func(name string) int { return countAt(entry, name).N }
+func modelEntry(entry gjson.Result, key string) Model {
+	count := func(path ...string) int { return countIn(member(entry, path...)).N }
 	m := Model{ID: cmp.Or(modelID(entry), key)}
 	m.Context = cmp.Or(
-		count("max_model_len"),  // vLLM, SGLang
-		count("context_window"), // Dynamo, Groq
-		count("context_length"), // OpenRouter, Together
-		countAt(memberOf(entry, "metadata"), "max_request_context_length").N, // Ray Serve
-		count("max_context_length"), // LM Studio, Mistral
+		count("max_model_len"),                          // vLLM, SGLang
+		count("context_window"),                         // Dynamo, Groq
+		count("context_length"),                         // OpenRouter, Together
+		count("metadata", "max_request_context_length"), // Ray Serve
+		count("max_context_length"),                     // LM Studio, Mistral
 		count("context_size"),
 		count("max_total_tokens"), // TGI
 	)
@@ -150,9 +146,11 @@ func modelEntry(entry []byte, key string) Model {
 	} else {
 		m.Context = cmp.Or(m.Context, input)
 	}
-	status := memberOf(entry, "status") // llama-server's router
-	residence := cmp.Or(string(stringIn(memberOf(status, "value"))), string(stringIn(status)),
-		string(stringIn(memberOf(entry, "state")))) // LM Studio
+	residence := cmp.Or(
+		member(entry, "status", "value").Str, // llama-server's router
+		member(entry, "status").Str,
+		member(entry, "state").Str, // LM Studio
+	)
 	m.Unloaded = residence == "unloaded" || residence == "not-loaded"
 	return m
 }
@@ -160,18 +158,11 @@ func modelEntry(entry []byte, key string) Model {
 // ParseLoaded returns the context that a server has given to a model in memory. The reply is a list of the models in
 // memory, as Ollama's /api/ps. It returns 0 if the model is not in it.
 func ParseLoaded(reply []byte, model string) int {
-	var list struct {
-		Models []struct {
-			Name    string          `json:"name"`
-			Context json.RawMessage `json:"context_length"`
-		} `json:"models"`
-	}
-	if json.Unmarshal(reply, &list) != nil {
-		return 0
-	}
-	for _, m := range list.Models {
-		if m.Name == model || m.Name == model+":latest" {
-			return countIn(m.Context).N
+	value, _ := parseJSON(reply)
+	for m := range elementsOf(member(value, "models")) {
+		name := member(m, "name").Str
+		if name == model || name == model+":latest" {
+			return countIn(member(m, "context_length")).N
 		}
 	}
 	return 0
@@ -181,19 +172,14 @@ func ParseLoaded(reply []byte, model string) int {
 // /api/show: its parameters may bound the context, else it is what the model was trained with. It returns 0 if there is
 // neither. Once the model is loaded, the server may give it less.
 func ParseDescription(reply []byte) int {
-	var description struct {
-		Parameters string                     `json:"parameters"` // lines of a name and a value
-		Info       map[string]json.RawMessage `json:"model_info"`
-	}
-	if json.Unmarshal(reply, &description) != nil {
-		return 0
-	}
-	for line := range strings.Lines(description.Parameters) {
+	value, _ := parseJSON(reply)
+	for line := range strings.Lines(member(value, "parameters").Str) { // each is a name and a value
 		words := strings.Fields(line)
 		if len(words) == 2 && words[0] == "num_ctx" {
-			return countIn([]byte(words[1])).N
+			return countOf(words[1]).N
 		}
 	}
-	architecture := unquote(description.Info["general.architecture"])
-	return countIn(description.Info[architecture+".context_length"]).N
+	info := member(value, "model_info")
+	architecture := member(info, "general.architecture").Str
+	return countIn(member(info, architecture+".context_length")).N
 }

@@ -1,6 +1,10 @@
 package wire
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/tidwall/gjson"
+)
 
 // ollama is Ollama's native /api/generate: a JSON object on each line. An answer may end early, and only the last line
 // counts its tokens.
@@ -32,31 +36,29 @@ func ollamaBody(a Ask) body {
 }
 
 // readOllama reads a line of an answer, or of one of /api/chat.
-func readOllama(frame []byte) Delta {
+func readOllama(frame gjson.Result) Delta {
 	var d Delta
-	done := false
-	eachField(frame, func(key, value []byte) {
-		switch string(key) {
+	for key, value := range fieldsOf(frame) {
+		switch key {
 		case "model":
-			d.Model = stringIn(value)
+			d.Model = value.Str
 		case "response":
 			d.Choice = true
-			d.Text = stringIn(value)
+			d.addText(value.Str)
 		case "thinking":
-			d.Reasoning = stringIn(value)
+			d.addReasoning(value.Str)
 		case "message": // of /api/chat
 			d.Choice = true
 			d.addMessage(value)
 		case "done":
-			done = string(value) == "true"
+			d.End = value.Type == gjson.True
 		case "done_reason":
 			d.setFinish(value)
 		case "prompt_eval_count", "prompt_eval_cached_count", "eval_count":
 			d.Usage.add(key, value)
 		}
-	})
-	if done {
-		d.End = true
+	}
+	if d.End {
 		d.Choice = false                    // the counts are those of the whole answer: they are not evidence of a token
 		d.Finish = cmp.Or(d.Finish, "done") // older releases give no reason
 	}

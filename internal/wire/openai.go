@@ -1,11 +1,12 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and most providers serve it.
@@ -95,135 +96,145 @@ func openAIBody(a Ask) body {
 }
 
 // readChunk reads a chunk. Probes ask for one choice; if there are several, all count as one.
-func readChunk(frame []byte) Delta {
+func readChunk(frame gjson.Result) Delta {
 	var d Delta
-	eachField(frame, func(key, value []byte) {
-		switch string(key) {
+	for key, value := range fieldsOf(frame) {
+		switch key {
 		case "choices":
-			eachElement(value, d.addChoice)
+			for choice := range elementsOf(value) {
+				d.addChoice(choice)
+			}
 		case "model":
-			d.Model = stringIn(value)
+			d.Model = value.Str
 		case "usage", "usage_metadata", "usageMetadata": // the last two are Gemini's, which some gateways pass on
-			eachField(value, d.Usage.add)
+			d.Usage.addAll(value)
 		case "x_groq": // Groq has usage here, in its last frame, or why it stopped the stream
-			eachField(memberOf(value, "usage"), d.Usage.add)
-			d.Err = readError(memberOf(value, "error"), 0)
+			d.Usage.addAll(member(value, "usage"))
+			d.Err = readError(member(value, "error"), 0)
 		case "timings": // llama-server, in its last frame
 			d.Usage = d.Usage.Merge(timings(value))
 		}
-	})
+	}
 	return d
 }
 
 // addChoice adds a choice of a chunk.
-func (d *Delta) addChoice(choice []byte) {
+func (d *Delta) addChoice(choice gjson.Result) {
 	d.Choice = true
-	hasRole, hasDelta := false, false
-	var thought, message []byte
-	eachField(choice, func(key, value []byte) {
-		switch string(key) {
+	var delta, message gjson.Result
+	var thought []byte
+	for key, value := range fieldsOf(choice) {
+		switch key {
 		case "delta":
-			hasRole = memberOf(value, "role") != nil
-			hasDelta = isSet(value)
+			delta = value
 			d.addMessage(value)
 		case "message": // of a request without streaming, which some proxies send as one event
 			message = value
 		case "text": // completions
-			d.Text = appendText(d.Text, stringIn(value))
+			d.addText(value.Str)
 		case "reasoning", "reasoning_content": // completions of OpenRouter
-			thought = firstText(thought, value)
+			if len(thought) == 0 {
+				thought = allText(value)
+			}
 		case "usage": // Moonshot
-			eachField(value, d.Usage.add)
+			d.Usage.addAll(value)
 		case "token_ids", "output_ids": // vLLM; LMDeploy
 			d.Tokens += elementCount(value)
 		case "finish_reason":
 			d.setFinish(value)
 		}
-	})
-	if !hasDelta && isSet(message) {
+	}
+	if delta.Type == gjson.Null && message.Type != gjson.Null {
 		d.addMessage(message)
 		d.Unstreamed = true
 	}
 	if len(d.Reasoning) == 0 {
 		d.Reasoning = thought
 	}
-	isEmpty := len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
-	d.Role = hasRole && isEmpty
+	d.Role = member(delta, "role").Exists() && !d.hasText() && d.Finish == ""
 }
 
+// addText appends a text to that of the frame.
+func (d *Delta) addText(text string) { d.Text = append(d.Text, text...) }
+
+// addReasoning appends a text to the reasoning of the frame.
+func (d *Delta) addReasoning(text string) { d.Reasoning = append(d.Reasoning, text...) }
+
 // setFinish sets the finish reason that the value of a key gives, if it gives one.
-func (d *Delta) setFinish(value []byte) { d.setReason(finishReason(value)) }
+func (d *Delta) setFinish(value gjson.Result) { d.setReason(finishReason(value)) }
 
 // setReason sets the finish reason, unless it is empty. A long reason is cut.
-func (d *Delta) setReason(reason []byte) {
+func (d *Delta) setReason(reason string) {
 	const longest = 40 // bytes
-	if len(reason) > 0 {
-		start := reason[:min(longest, len(reason))]
-		d.Finish = strings.ToValidUTF8(string(start), "")
+	if reason != "" {
+		d.Finish = strings.ToValidUTF8(reason[:min(longest, len(reason))], "")
 	}
 }
 
 // addMessage adds the text and the reasoning of a message. Servers write the same reasoning under several keys: the
 // first that has some counts, and lists of parts only where no key has a text.
-func (d *Delta) addMessage(message []byte) {
+func (d *Delta) addMessage(message gjson.Result) {
 	var visible, reasoning, inContent, inDetails []byte
 	isThought := false
-	eachField(message, func(key, value []byte) {
-		switch string(key) {
+	for key, value := range fieldsOf(message) {
+		switch key {
 		case "content":
 			visible, inContent = contentIn(value, 0)
 		case "reasoning", "reasoning_content", "reasoning_text", "reasoning_summary", "reasoningContent",
 			"thinking", "thinking_content", "thought", "thoughts":
-			reasoning = firstText(reasoning, value)
-			isThought = isThought || string(key) == "thought" && string(value) == "true"
+			if len(reasoning) == 0 {
+				reasoning = allText(value)
+			}
+			isThought = isThought || key == "thought" && value.Type == gjson.True
 		case "reasoning_details", "thinking_blocks", "reasoning_steps": // OpenRouter; LiteLLM; Perplexity
-			inDetails = firstText(inDetails, value)
+			if len(inDetails) == 0 {
+				inDetails = allText(value)
+			}
 		case "extra_content": // Gemini: {"google":{"thought":true}}
-			isThought = isThought || string(memberOf(memberOf(value, "google"), "thought")) == "true"
+			isThought = isThought || member(value, "google", "thought").Type == gjson.True
 		case "refusal":
-			refusal := stringIn(value)
-			d.Text = appendText(d.Text, refusal)
-			d.Refusal = d.Refusal || len(refusal) > 0
+			d.addText(value.Str)
+			d.Refusal = d.Refusal || value.Str != ""
 		case "tool_calls":
-			eachElement(value, func(call []byte) {
-				d.addCall(memberOf(call, "function"))
-				d.addCall(memberOf(call, "custom"))
-			})
+			for call := range elementsOf(value) {
+				d.addCall(member(call, "function"))
+				d.addCall(member(call, "custom"))
+			}
 		case "function_call":
 			d.addCall(value)
 		case "usage":
-			eachField(value, d.Usage.add)
+			d.Usage.addAll(value)
 		}
-	})
+	}
 	if isThought {
-		visible, inContent = nil, appendText(visible, inContent)
+		inContent = append(visible, inContent...)
+		visible = nil
 	}
-	d.Text = appendText(d.Text, visible)
-	for _, found := range [][]byte{inContent, inDetails} {
-		if len(reasoning) == 0 {
-			reasoning = found
-		}
+	d.Text = append(d.Text, visible...)
+	switch {
+	case len(reasoning) > 0:
+		d.Reasoning = append(d.Reasoning, reasoning...)
+	case len(inContent) > 0:
+		d.Reasoning = append(d.Reasoning, inContent...)
+	default:
+		d.Reasoning = append(d.Reasoning, inDetails...)
 	}
-	d.Reasoning = appendText(d.Reasoning, reasoning)
-}
-
-// firstText returns a text, or all texts in a value if the text is empty.
-func firstText(text, value []byte) []byte {
-	if len(text) > 0 {
-		return text
-	}
-	visible, thinking := contentIn(value, 0)
-	return appendText(visible, thinking)
 }
 
 // addCall adds the text of a function call.
-func (d *Delta) addCall(function []byte) {
-	eachField(function, func(key, value []byte) {
-		switch string(key) {
+func (d *Delta) addCall(function gjson.Result) {
+	for key, value := range fieldsOf(function) {
+		switch key {
 		case "name", "arguments", "input": // the last one is a custom tool's
-			d.Text = appendText(d.Text, stringIn(value))
+			d.addText(value.Str)
 		}
-	})
+	}
+}
+
+// allText returns the visible texts in a content, and then those of thinking.
+func allText(value gjson.Result) []byte {
+	visible, thinking := contentIn(value, 0)
+	return append(visible, thinking...)
 }
 
 // contentIn returns the texts in a content: a string, a part, or a list of these. Thinking may be nested in it:
@@ -234,52 +245,55 @@ func (d *Delta) addCall(function []byte) {
 //	{"reasoningContent":{"reasoningText":{"text":…}}}    Amazon Bedrock
 //
 // What is nested deeper than any server nests it is ignored: each level is read once more.
-func contentIn(value []byte, depth int) (visible, thinking []byte) {
+func contentIn(value gjson.Result, depth int) (visible, thinking []byte) {
 	const deepest = 6
-	if len(value) == 0 || depth > deepest {
+	switch {
+	case depth > deepest:
 		return nil, nil
+	case value.Type == gjson.String:
+		return []byte(value.Str), nil
 	}
-	if value[0] == '"' {
-		return stringIn(value), nil
-	}
-	eachElement(value, func(part []byte) {
+	for part := range elementsOf(value) {
 		text, thought := contentIn(part, depth+1)
-		visible = appendText(visible, text)
-		thinking = appendText(thinking, thought)
-	})
+		visible = append(visible, text...)
+		thinking = append(thinking, thought...)
+	}
 	isThought := false
-	eachField(value, func(key, value []byte) {
-		switch string(key) {
+	for key, inner := range fieldsOf(value) {
+		switch key {
 		case "type":
-			isThought = isThought || isThoughtType(stringIn(value))
+			isThought = isThought || isThoughtType(inner.Str)
 		case "text", "content":
-			text, thought := contentIn(value, depth+1)
-			visible = appendText(visible, text)
-			thinking = appendText(thinking, thought)
+			text, thought := contentIn(inner, depth+1)
+			visible = append(visible, text...)
+			thinking = append(thinking, thought...)
 		case "summary", "thinking", "reasoning", "reasoning_content", "reasoningContent", "reasoningText", "think",
 			"thought":
-			text, thought := contentIn(value, depth+1)
-			thinking = appendText(appendText(thinking, text), thought)
-			isThought = isThought || string(key) == "thought" && string(value) == "true"
+			text, thought := contentIn(inner, depth+1)
+			thinking = append(thinking, text...)
+			thinking = append(thinking, thought...)
+			isThought = isThought || key == "thought" && inner.Type == gjson.True
 		}
-	})
+	}
 	if isThought {
-		return nil, appendText(visible, thinking)
+		return nil, append(visible, thinking...)
 	}
 	return visible, thinking
 }
 
 // isThoughtType reports whether the type of a part is that of reasoning.
-func isThoughtType(name []byte) bool {
-	return bytes.HasPrefix(name, []byte("reasoning")) || bytes.HasPrefix(name, []byte("think")) ||
-		bytes.HasPrefix(name, []byte("thought"))
+func isThoughtType(name string) bool {
+	return strings.HasPrefix(name, "reasoning") || strings.HasPrefix(name, "think") || strings.HasPrefix(name, "thought")
 }
 
 // timings returns llama-server's own counts. The length of the prompt is the tokens evaluated now and those found in
 // the cache.
-func timings(value []byte) Usage {
-	u := Usage{Cached: countAt(value, "cache_n"), Output: countAt(value, "predicted_n")}
-	evaluated := countAt(value, "prompt_n")
+func timings(value gjson.Result) Usage {
+	u := Usage{
+		Cached: countIn(member(value, "cache_n")),
+		Output: countIn(member(value, "predicted_n")),
+	}
+	evaluated := countIn(member(value, "prompt_n"))
 	if evaluated.Known && u.Cached.Known {
 		u.Prompt = Tokens(min(maxCount, evaluated.N+u.Cached.N))
 	}

@@ -2,11 +2,12 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // Evidence is the replies of a server by which its type is recognized.
@@ -94,10 +95,10 @@ func (m matcher) fits(e Evidence) bool {
 	case "owner": // the first model of the list belongs to Word
 		return e.isOwner(m.Word)
 	case "own-owner": // the first model of the list is its own owner, and was created in 1970 (TGI)
-		id := stringIn(e.entry("id"))
-		return len(id) > 0 && e.isOwner(string(id)) && string(e.entry("created")) == "0"
+		id := e.entry("id").Str
+		return id != "" && e.isOwner(id) && e.entry("created").Raw == "0"
 	case "entry": // the first model of the list has Key; "a.b" is key b of the object a
-		return e.entry(m.Key) != nil
+		return e.entry(m.Key).Exists()
 	case "refusal": // the list was refused, in a reply that contains Word (both without spaces)
 		reply := bytes.ReplaceAll(e.Models, []byte(" "), nil)
 		return e.Refused && bytes.Contains(reply, []byte(m.Word))
@@ -114,20 +115,16 @@ func (m matcher) fits(e Evidence) bool {
 	return false
 }
 
-// entry returns the value of a key in the first entry of the model list; nil if there is none. The key "a.b" is key b of
-// the object a.
-func (e Evidence) entry(key string) []byte {
-	if e.Refused || !json.Valid(e.Models) {
-		return nil
+// entry returns the value of a key in the first entry of the model list; one that does not exist if there is none. The
+// key "a.b" is key b of the object a.
+func (e Evidence) entry(key string) gjson.Result {
+	list, isJSON := parseJSON(e.Models)
+	if e.Refused || !isJSON {
+		return gjson.Result{}
 	}
-	value := firstElement(memberOf(bytes.TrimSpace(e.Models), "data"))
-	for name := range strings.SplitSeq(key, ".") {
-		value = memberOf(value, name)
-	}
-	return value
+	first := firstElement(member(list, "data"))
+	return member(first, strings.Split(key, ".")...)
 }
 
 // isOwner reports whether the first model of the list has an owner of that name.
-func (e Evidence) isOwner(name string) bool {
-	return string(stringIn(e.entry("owned_by"))) == name
-}
+func (e Evidence) isOwner(name string) bool { return e.entry("owned_by").Str == name }

@@ -1,8 +1,10 @@
 package wire
 
 import (
-	"bytes"
 	"maps"
+	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // responses is OpenAI's /v1/responses. vLLM serves it as well: it takes cache_salt and priority there, but not
@@ -51,47 +53,50 @@ func (s Server) responseTokenizer() Tokenizer {
 
 // readResponse reads an event of the Responses API. Each event that adds to the answer is called delta: of a text, of
 // reasoning or its summary, of a call's arguments. Servers have some of their own.
-func readResponse(frame []byte) Delta {
+func readResponse(frame gjson.Result) Delta {
 	var d Delta
-	event, isOfAnswer := bytes.CutPrefix(stringIn(memberOf(frame, "type")), []byte("response."))
-	kind, isDelta := bytes.CutSuffix(event, []byte(".delta"))
-	isSound := bytes.HasPrefix(kind, []byte("audio")) || bytes.HasPrefix(kind, []byte("output_audio"))
-	switch {
-	case !isOfAnswer, !isDelta, isSound:
-	case bytes.HasPrefix(kind, []byte("reasoning")):
-		d.Choice = true
-		d.Reasoning = firstText(nil, memberOf(frame, "delta"))
-	default:
-		d.Choice = true
-		d.Text = firstText(nil, memberOf(frame, "delta"))
-		d.Refusal = string(kind) == "refusal" && len(d.Text) > 0
+	event, isOfAnswer := strings.CutPrefix(member(frame, "type").Str, "response.")
+	if !isOfAnswer {
+		return d
 	}
-	switch string(event) {
-	case "output_text.done", "refusal.done", "function_call_arguments.done":
+	kind, isDelta := strings.CutSuffix(event, ".delta")
+	isSound := strings.HasPrefix(kind, "audio") || strings.HasPrefix(kind, "output_audio")
+	switch {
+	case isDelta && isSound:
+	case isDelta && strings.HasPrefix(kind, "reasoning"):
+		d.Choice = true
+		d.Reasoning = allText(member(frame, "delta"))
+	case isDelta:
+		d.Choice = true
+		d.Text = allText(member(frame, "delta"))
+		d.Refusal = kind == "refusal" && len(d.Text) > 0
+	case event == "output_text.done", event == "refusal.done", event == "function_call_arguments.done":
 		d.repeatPart(frame)
-	case "output_item.done":
-		d.repeatItem(memberOf(frame, "item"))
-	case "completed", "incomplete", "failed", "cancelled":
+	case event == "output_item.done":
+		d.repeatItem(member(frame, "item"))
+	case event == "completed", event == "incomplete", event == "failed", event == "cancelled":
 		d.End = true
-		d.addResponse(memberOf(frame, "response"), event)
+		d.addResponse(member(frame, "response"), event)
 	}
 	return d
 }
 
 // repeatPart adds the text of a part of the answer that is done, which a gateway may send without the pieces before it.
-func (d *Delta) repeatPart(part []byte) {
-	refusal := stringIn(memberOf(part, "refusal"))
-	d.Refusal = d.Refusal || len(refusal) > 0
-	for _, text := range [][]byte{stringIn(memberOf(part, "text")), refusal, stringIn(memberOf(part, "arguments"))} {
-		d.Repeated = appendText(d.Repeated, text)
-	}
+func (d *Delta) repeatPart(part gjson.Result) {
+	refusal := member(part, "refusal").Str
+	d.Refusal = d.Refusal || refusal != ""
+	d.Repeated = append(d.Repeated, member(part, "text").Str...)
+	d.Repeated = append(d.Repeated, refusal...)
+	d.Repeated = append(d.Repeated, member(part, "arguments").Str...)
 }
 
 // repeatItem adds the texts of an item that is done: those of a message's parts, or the arguments of a call.
-func (d *Delta) repeatItem(item []byte) {
-	switch string(stringIn(memberOf(item, "type"))) {
+func (d *Delta) repeatItem(item gjson.Result) {
+	switch member(item, "type").Str {
 	case "message":
-		eachElement(memberOf(item, "content"), d.repeatPart)
+		for part := range elementsOf(member(item, "content")) {
+			d.repeatPart(part)
+		}
 	case "function_call":
 		d.repeatPart(item)
 	}
@@ -99,17 +104,19 @@ func (d *Delta) repeatItem(item []byte) {
 
 // addResponse adds what the last event says about the whole answer. The status is believed more than the event: vLLM
 // calls every answer completed.
-func (d *Delta) addResponse(response, event []byte) {
-	failure := memberOf(response, "error")
+func (d *Delta) addResponse(response gjson.Result, event string) {
+	failure := member(response, "error")
 	if !isEmptyValue(failure) {
 		d.Err = readError(failure, 0)
 	}
-	eachElement(memberOf(response, "output"), d.repeatItem)
-	d.Model = stringIn(memberOf(response, "model"))
-	eachField(memberOf(response, "usage"), d.Usage.add)
+	for item := range elementsOf(member(response, "output")) {
+		d.repeatItem(item)
+	}
+	d.Model = member(response, "model").Str
+	d.Usage.addAll(member(response, "usage"))
 	d.setReason(event)
-	d.setFinish(memberOf(response, "status"))
+	d.setFinish(member(response, "status"))
 	if d.Finish == "incomplete" {
-		d.setFinish(memberOf(memberOf(response, "incomplete_details"), "reason"))
+		d.setFinish(member(response, "incomplete_details", "reason"))
 	}
 }

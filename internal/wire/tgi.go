@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"cmp"
+
+	"github.com/tidwall/gjson"
+)
+
 // tgi is Hugging Face TGI's native /generate_stream. It has neither ignore_eos nor a minimum, so that an answer may end
 // early. Every frame is exactly one token. The last frame has its own token beside the final counts.
 var tgi = &Dialect{
@@ -21,28 +27,25 @@ func tgiBody(a Ask) body {
 }
 
 // readTGI reads a frame of an answer.
-func readTGI(frame []byte) Delta {
+func readTGI(frame gjson.Result) Delta {
 	var d Delta
-	eachField(frame, func(key, value []byte) {
-		switch string(key) {
+	for key, value := range fieldsOf(frame) {
+		switch key {
 		case "token":
-			if isSet(value) {
+			if value.Type != gjson.Null {
 				d.Choice = true
 				d.Tokens = 1
-				d.Text = stringIn(memberOf(value, "text"))
+				d.addText(member(value, "text").Str)
 			}
 		case "generated_text": // only the last frame has a text here: it is the finish reason if there are no details
-			if stringIn(value) == nil {
-				return
-			}
-			d.End = true
-			if d.Finish == "" {
-				d.setReason(key)
+			if value.Type == gjson.String {
+				d.End = true
+				d.Finish = cmp.Or(d.Finish, key)
 			}
 		case "details":
-			eachField(value, d.Usage.add)
-			d.setFinish(memberOf(value, "finish_reason"))
+			d.Usage.addAll(value)
+			d.setFinish(member(value, "finish_reason"))
 		}
-	})
+	}
 	return d
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 )
@@ -18,27 +17,20 @@ func (t Tokenizer) Body(a Ask) ([]byte, error) { return json.Marshal(t.body(a)) 
 // Read returns the number of tokens in a reply, which is a count or a list of the tokens. It is unknown if the reply is
 // something else, as on servers without the route, or if another tokenizer than the model's has counted.
 func (t Tokenizer) Read(reply []byte) Count {
-	var r struct {
-		Count     int             `json:"count"`                // vLLM, SGLang
-		Length    int             `json:"length"`               // LMDeploy
-		Input     int             `json:"input_tokens"`         // Anthropic, OpenAI
-		Tokens    json.RawMessage `json:"tokens"`               // vLLM, SGLang, llama.cpp
-		InputIDs  json.RawMessage `json:"input_ids"`            // LMDeploy
-		Templated json.RawMessage `json:"tokenize_response"`    // TGI, of a conversation
-		Source    string          `json:"litellm_count_source"` // the tokenizer that LiteLLM counted with
-	}
-	if !json.Valid(reply) {
+	value, _ := parseJSON(reply)
+	if member(value, "litellm_count_source").Str == "local_estimate" {
 		return Count{}
 	}
-	list := bytes.TrimSpace(reply) // TGI's reply to a plain prompt is the list itself
-	if json.Unmarshal(reply, &r) == nil {
-		list = bytes.Join([][]byte{r.Tokens, r.InputIDs, r.Templated}, nil) // a server sends one of them
-	}
-	if r.Source == "local_estimate" {
-		return Count{}
-	}
-	n := cmp.Or(r.Count, r.Length, r.Input, elementCount(list))
-	if n <= 0 {
+	n := cmp.Or(
+		countIn(member(value, "count")).N,                // vLLM, SGLang
+		countIn(member(value, "length")).N,               // LMDeploy
+		countIn(member(value, "input_tokens")).N,         // Anthropic, OpenAI
+		elementCount(member(value, "tokens")),            // vLLM, SGLang, llama.cpp
+		elementCount(member(value, "input_ids")),         // LMDeploy
+		elementCount(member(value, "tokenize_response")), // TGI, of a conversation
+		elementCount(value),                              // TGI, of a plain prompt
+	)
+	if n == 0 {
 		return Count{}
 	}
 	return Tokens(n)

@@ -1,6 +1,10 @@
 package wire
 
-import "net/url"
+import (
+	"net/url"
+
+	"github.com/tidwall/gjson"
+)
 
 // triton is the generate extension of NVIDIA's Triton Inference Server (its source is in servers.yaml). The same
 // request serves models of TensorRT-LLM and of the vLLM backend. The vLLM backend takes "parameters" for its sampling
@@ -36,19 +40,18 @@ func tritonBody(a Ask) body {
 }
 
 // readTriton reads a frame of an answer.
-func readTriton(frame []byte) Delta {
+func readTriton(frame gjson.Result) Delta {
 	var d Delta
-	eachField(frame, func(key, value []byte) {
-		element := firstElement(value)
-		if element != nil { // a tensor of one element is the element itself, or a list of it
-			value = element
+	for key, value := range fieldsOf(frame) {
+		if value.IsArray() { // a tensor of one element is the element itself, or a list of it
+			value = firstElement(value)
 		}
-		switch string(key) {
+		switch key {
 		case "model_name":
-			d.Model = stringIn(value)
+			d.Model = value.Str
 		case "text_output":
 			d.Choice = true
-			d.Text = stringIn(value)
+			d.addText(value.Str)
 		case "num_output_tokens":
 			d.Tokens = countIn(value).N
 		case "num_input_tokens":
@@ -56,7 +59,7 @@ func readTriton(frame []byte) Delta {
 		case "finish_reason":
 			d.setFinish(value)
 		}
-	})
+	}
 	d.End = d.Finish != ""
 	return d
 }

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/tidwall/gjson"
+
 // A Count is a number of tokens that a server may not have reported: unknown is not zero.
 type Count struct {
 	N     int
@@ -40,21 +42,24 @@ func (u Usage) Merge(o Usage) Usage {
 	}
 }
 
-// add reads one field of a usage object, under any of the names that servers have for it. Absent and null fields stay
-// unknown.
-func (u *Usage) add(key, value []byte) {
-	switch string(key) {
-	case "prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details":
-		eachField(value, u.addCount)
-	default:
-		u.addCount(key, value)
+// addAll adds the counts of a usage object, those of its details included.
+func (u *Usage) addAll(usage gjson.Result) {
+	for key, value := range fieldsOf(usage) {
+		switch key {
+		case "prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details":
+			for detail, count := range fieldsOf(value) {
+				u.add(detail, count)
+			}
+		default:
+			u.add(key, value)
+		}
 	}
 }
 
-// addCount reads a count. Names in camel case are those of Gemini, Amazon Bedrock and libraries, which gateways pass
-// on.
-func (u *Usage) addCount(key, value []byte) {
-	switch string(key) {
+// add adds a count under any of the names that servers have for it. Names in camel case are those of Gemini, Amazon
+// Bedrock and libraries, which gateways pass on. A count of null stays unknown.
+func (u *Usage) add(key string, value gjson.Result) {
+	switch key {
 	case "prompt_tokens", "input_tokens", "input_length", "prompt_eval_count", "tokens_evaluated",
 		"promptTokens", "inputTokens", "promptTokenCount":
 		u.Prompt = u.Prompt.larger(countIn(value))

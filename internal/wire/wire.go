@@ -11,13 +11,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // ErrMalformed is wrapped by every error that [Dialect.Decode] returns. None repeats a frame that may be a part of an
 // answer.
 var ErrMalformed = errors.New("malformed frame")
 
-// A Delta is what one frame said. Its texts lie in the frame's data, and are valid as long as that is.
+// A Delta is what one frame said.
 type Delta struct {
 	Choice     bool   // the frame carries a choice, so that a growing usage proves a token
 	Role       bool   // the frame names a role and has no text: it is not a token, whatever its usage says
@@ -26,7 +28,7 @@ type Delta struct {
 	Unstreamed bool   // the frame is the answer to a request without streaming
 	Reasoning  []byte // text that the model thought: generated tokens too, so that it counts for TTFT
 	Refusal    bool   // some of Text is a refusal
-	Model      []byte // the model that answers, by its own name; nil if the frame does not say
+	Model      string // the model that answers, by its own name; empty if the frame does not say
 	Finish     string // the server's finish reason, on the frame that carries it
 	Tokens     int    // number of token ids in this frame; 0 if the frame has none
 	Usage      Usage  // counts so far; the zero value if the frame carries none
@@ -47,14 +49,14 @@ type Dialect struct {
 	Fields  []Field            // the optional fields of its requests
 	Endless bool               // an answer may be whole without a finish reason, if its body ends cleanly
 
-	body      func(a Ask) body         // returns a streaming request without the optional fields
-	keys      map[Field]string         // its own names for some fields
-	inside    string                   // the object that holds the fields, with a dot; empty: the request itself
-	read      func(frame []byte) Delta // reads a frame that is a JSON object
-	named     bool                     // an event's name is the type of its frame, if that has none
-	keyHeader string                   // header for the API key; empty: Authorization
-	version   string                   // default of the header with the API's version; empty: there is no such header
-	tokenizer func(s Server) Tokenizer // returns the route that counts tokens; there is none if it is nil or has no path
+	body      func(a Ask) body               // returns a streaming request without the optional fields
+	keys      map[Field]string               // its own names for some fields
+	inside    string                         // the object that holds the fields, with a dot; empty: the request itself
+	read      func(frame gjson.Result) Delta // reads a frame that is a JSON object
+	named     bool                           // an event's name is the type of its frame, if that has none
+	keyHeader string                         // header for the API key; empty: Authorization
+	version   string                         // default of the header with the API's version; empty: there is no such header
+	tokenizer func(s Server) Tokenizer       // returns the route that counts tokens; there is none if it is nil or has no path
 }
 
 // Header returns what the API wants in the header of each request: the key, if it is not empty, and the API's version.

@@ -4,60 +4,94 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
-// An ErrorClass is what an error says of whose fault it is. The set is closed.
-type ErrorClass int
+// This file has the words and codes by which an error is found and understood. It is data for error.go.
 
-// The classes of errors.
-const (
-	OtherError     ErrorClass = iota // the server's own fault, as far as is known
-	InvalidRequest                   // the request's: had the stream not begun, the status would be 400, 404 or 422
-	BadCredentials                   // the key, or what it may use
-	RateLimit                        // the rate, the quota or the balance of the key
-	ContentFilter                    // the prompt or the answer, by the judgement of a filter
-	Overload                         // the server has too much to do
-)
-
-// Class returns whose fault an error within a stream is, or in a body with a status of success. The code 503 does not
-// say overload: an engine may have died.
-func (e *ServerError) Class() ErrorClass {
-	byWords := e.ClassOfWords()
-	_, tooLong := TooLong([]byte(e.Message))
-	switch {
-	case byWords != OtherError:
-		return byWords
-	case modelOverloaded.MatchString(e.Message):
-		return Overload
-	case tooLong:
-		return InvalidRequest
-	case classOfStatus[e.Code] == InvalidRequest && tgiFailure.MatchString(e.Message):
-		return OtherError
-	case classOfStatus[e.Code] != OtherError:
-		return classOfStatus[e.Code]
-	case invalidType.MatchString(e.Type), invalidType.MatchString(e.Code):
-		return InvalidRequest
-	case len(e.Code) == 3 && e.Code[0] == '5' && isNumber(e.Code):
-		return OtherError
+// field returns where the value of a key belongs; nil if it says nothing of an error.
+func (f *errorFields) field(key string) *gjson.Result {
+	switch key {
+	case "error", "err", "exception", "error_info", "errorinfo":
+		return &f.Error
+	case "errors":
+		return &f.Errors
+	case "fault":
+		return &f.Fault
+	case "base_resp":
+		return &f.BaseResp
+	case "detail":
+		return &f.Detail
+	case "type":
+		return &f.Type
+	case "error_type", "errortype":
+		return &f.ErrorType
+	case "__type":
+		return &f.AWSType
+	case "object", "event":
+		return &f.Object
+	case "code":
+		return &f.Code
+	case "error_code", "errorcode", "errcode", "err_code":
+		return &f.ErrorCode
+	case "status_code", "statuscode", "http_status_code", "http_code":
+		return &f.StatusCode
+	case "message", "msg", "error_msg", "errormsg", "error_message", "errormessage", "errmsg", "err_msg",
+		"status_msg", "faultstring":
+		return &f.Message
+	case "error_description", "reason", "description":
+		return &f.Description
+	case "title":
+		return &f.Title
+	case "status":
+		return &f.Status
+	case "success", "ok":
+		return &f.Success
 	}
-	return classIn(messagePatterns, e.Message)
+	return nil
 }
 
-// ClassOfWords returns whose fault an error is by the words of its type and code, which are right where a status is
-// misleading; OtherError if they do not say.
-func (e *ServerError) ClassOfWords() ErrorClass {
-	switch {
-	case e.vendor != OtherError:
-		return e.vendor
-	case botoThrottled.MatchString(e.Message):
-		return RateLimit
+// isFailureCode reports whether a code is there and says something else than success.
+func isFailureCode(code string) bool { return code != "" && !isSuccess(code) }
+
+// isSuccess reports whether a code or a message says that nothing is wrong. An empty one does as well.
+func isSuccess(s string) bool {
+	isHTTP := len(s) == 3 && s[0] == '2' && isNumber(s)
+	if isHTTP || strings.Trim(s, "0") == "" {
+		return true
 	}
-	code := e.Code
-	if e.Type == "" && code == "" && !strings.Contains(e.Message, " ") {
-		code = e.Message // a text of one word is a code: {"error":"over_capacity"}
-	}
-	return max(classIn(codePatterns, code), classIn(codePatterns, e.Type))
+	return successWords.MatchString(s)
 }
+
+// successWords matches the words of a status that says that nothing is wrong.
+var successWords = regexp.MustCompile(`(?i)^((the )?(request|operation|call|query) (is |was )?)?` +
+	`(ok|success(ful(ly)?)?|succeeded)[.!]*$|^(none|null|no error|normal)$`)
+
+// isNumber reports whether s has digits only.
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// isProxyError reports whether a text is one with which a router or a proxy ends a stream.
+func isProxyError(data []byte) bool {
+	return slices.ContainsFunc(proxyErrorPrefixes, func(prefix string) bool {
+		start := data[:min(len(data), len(prefix))]
+		return strings.EqualFold(string(start), prefix)
+	})
+}
+
+// proxyErrorPrefixes are the beginnings of plain texts with which routers and proxies end a stream. Any other text may
+// be a part of an answer, which no error repeats. The list is only read.
+var proxyErrorPrefixes = []string{
+	"inference error", "error", "[error", "internal error", "internal server error", // llm-d's router; many others
+	"upstream ", "no healthy upstream", "stream timeout", "stream idle timeout", // Envoy
+	"bad gateway", "gateway timeout", "service unavailable", "too many requests",
+}
+
+// failureWords matches words that servers use for failures.
+var failureWords = regexp.MustCompile(`(?i)\b(errors?|exceptions?|fail(s|ed|ure)?|invalid|must( not)? be|unable to` +
+	`|(service|temporarily|currently) unavailable|unavailable|unauthori[sz]ed|forbidden|(access|permission) denied` +
+	`|refused|rejected|exceed(s|ed)|rate limit\w*|quota|time(d )?-?out|overload(ed)?|crashed|aborted` +
+	`|not (found|allowed|supported|available|ready)|upstream|try again|no (available|healthy)|server (is )?busy)\b`)
 
 // botoThrottled matches the words of AWS's client, which gateways before Bedrock pass on with the code 500.
 var botoThrottled = regexp.MustCompile(`An error occurred \((Throttl|TooManyRequests|ServiceQuota)\w*\)`)

@@ -1,0 +1,461 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// A ServerError is what a server said of a failure, in whatever shape: an object, words, a page or a header. The words
+// by which errors are understood are in error_words.go.
+type ServerError struct {
+	Type    string // the server's class of error; may be empty
+	Code    string // the server's code, often an HTTP status; may be empty
+	Message string // text for humans, at most 300 bytes; may be empty
+
+	vendor ErrorClass // what the code means to the one vendor that writes errors in this shape
+}
+
+// Error returns the server's own words.
+func (e *ServerError) Error() string { return e.Beside("") }
+
+// Beside returns the server's own words for a text that has its HTTP status already.
+func (e *ServerError) Beside(status string) string {
+	isRepeated := func(s string) bool { return s == "" || s == status }
+	parts := slices.DeleteFunc([]string{e.Type, e.Code, e.Message}, isRepeated)
+	parts = slices.Compact(parts)
+	if len(parts) == 0 {
+		return "an error without a text"
+	}
+	return strings.Join(parts, ": ")
+}
+
+// An ErrorClass is what an error says of whose fault it is. The set is closed.
+type ErrorClass int
+
+// The classes of errors.
+const (
+	OtherError     ErrorClass = iota // the server's own fault, as far as is known
+	InvalidRequest                   // the request's: had the stream not begun, the status would be 400, 404 or 422
+	BadCredentials                   // the key, or what it may use
+	RateLimit                        // the rate, the quota or the balance of the key
+	ContentFilter                    // the prompt or the answer, by the judgement of a filter
+	Overload                         // the server has too much to do
+)
+
+// Class returns whose fault an error within a stream is, or in a body with a status of success. The code 503 does not
+// say overload: an engine may have died.
+func (e *ServerError) Class() ErrorClass {
+	byWords := e.ClassOfWords()
+	byStatus := classOfStatus[e.Code]
+	_, tooLong := TooLong([]byte(e.Message))
+	switch {
+	case byWords != OtherError:
+		return byWords
+	case modelOverloaded.MatchString(e.Message):
+		return Overload
+	case tooLong:
+		return InvalidRequest
+	case byStatus == InvalidRequest && tgiFailure.MatchString(e.Message):
+		return OtherError
+	case byStatus != OtherError:
+		return byStatus
+	case invalidType.MatchString(e.Type), invalidType.MatchString(e.Code):
+		return InvalidRequest
+	case len(e.Code) == 3 && e.Code[0] == '5' && isNumber(e.Code):
+		return OtherError
+	}
+	return classIn(messagePatterns, e.Message)
+}
+
+// ClassOfWords returns whose fault an error is by the words of its type and code, which are right where a status is
+// misleading; OtherError if they do not say.
+func (e *ServerError) ClassOfWords() ErrorClass {
+	switch {
+	case e.vendor != OtherError:
+		return e.vendor
+	case botoThrottled.MatchString(e.Message):
+		return RateLimit
+	}
+	code := e.Code
+	if e.Type == "" && code == "" && !strings.Contains(e.Message, " ") {
+		code = e.Message // a text of one word is a code: {"error":"over_capacity"}
+	}
+	return max(classIn(codePatterns, code), classIn(codePatterns, e.Type))
+}
+
+// ParseError reads the error object of a frame or of a body; nil if there is none. It is the one place that knows the
+// shapes of errors:
+//
+//	{"error":{…}}  {"error":"text"}  {"error":[…]}  {"error":true,"message":…}  {"errors":…}  [{"error":…}]
+//	{"object":"error",…}  {"type":"error",…}  {"status":"error",…}  {"success":false,…}
+//	{"code":…,"message":…}  {"code":…,"msg":…}  {"error_code":…,"error_msg":…}  {"errcode":…,"errmsg":…}
+//	{"detail":…}  {"title":…,"status":…}  {"base_resp":{…}}  {"fault":{…}}  {"__type":…}  {"…Exception":{…}}
+//
+// A code of success, a value without content and an error object beside the text of an answer are none.
+func ParseError(data []byte) *ServerError {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) // a byte order mark
+	data = errorPrefix.ReplaceAll(eventData(data), nil)
+	data = bytes.TrimLeft(data, " ")
+	value, isJSON := parseJSON(data)
+	if !isJSON && bytes.HasPrefix(data, []byte("{")) { // something may be glued to its end
+		var first json.RawMessage
+		err := json.NewDecoder(bytes.NewReader(data)).Decode(&first)
+		if err != nil {
+			return nil
+		}
+		value, isJSON = parseJSON(first)
+	}
+	if !isJSON {
+		return nil
+	}
+	return findError(value, 0)
+}
+
+// errorPrefix matches what some servers write before the JSON text of an error.
+var errorPrefix = regexp.MustCompile(`(?i)^\[?error\]?[: ] *`)
+
+// eventData returns the data of a whole event, which some servers send with an error's status; anything else as it is.
+func eventData(body []byte) []byte {
+	for line := range bytes.Lines(body) {
+		value, isData := bytes.CutPrefix(line, []byte("data:"))
+		switch {
+		case isData:
+			return bytes.TrimSpace(value)
+		case !bytes.HasPrefix(line, []byte("event:")):
+			return body
+		}
+	}
+	return body
+}
+
+// ParseErrorEvent reads the data of an event that is called an error, whatever they are.
+func ParseErrorEvent(data []byte) *ServerError {
+	e := ParseError(data)
+	switch {
+	case e != nil:
+		return e
+	case MayBeAnswer(data):
+		return &ServerError{Message: fmt.Sprintf("%d bytes", len(data))}
+	}
+	return &ServerError{Message: Describe(data, "")}
+}
+
+// ParseWords reads an error that is not a JSON text: a page, or plain words in place of an answer. It returns nil for
+// words that may be a part of an answer.
+func ParseWords(text []byte) *ServerError {
+	text = bytes.TrimSpace(text)
+	namesError := bytes.Contains(text, []byte(`"error`)) || bytes.Contains(text, []byte("'error")) // or as Python writes it
+	isCutJSON := bytes.HasPrefix(text, []byte("{")) && namesError && !MayBeAnswer(text)
+	isWords := len(text) > 0 && text[0] != '{' && text[0] != '[' && failureWords.Match(text)
+	if isCutJSON || isWords || IsPage(text) || isProxyError(text) {
+		return &ServerError{Message: Describe(text, "")}
+	}
+	return nil
+}
+
+// ParseBody reads the error in a body with a status of success that should have been a stream: an error object, or a
+// short text that complains. It returns nil for anything else, such as a page.
+func ParseBody(body []byte) *ServerError {
+	const longestText = 300 // bytes; more may be an answer
+	e := ParseError(body)
+	if e == nil && len(body) <= longestText && !IsPage(body) {
+		e = ParseWords(body)
+	}
+	return e
+}
+
+// HeaderError reads the error that a header with canonical keys names; nil if there is none. AWS puts the class of an
+// error there, and servers of OAuth 2.0 (RFC 6750) all that they say.
+func HeaderError(header map[string][]string) *ServerError {
+	for _, kind := range header["X-Amzn-Errortype"] { // Kind:http://… or namespace#Kind
+		kind, _, _ = strings.Cut(kind, ":")
+		kind = kind[strings.LastIndexByte(kind, '#')+1:]
+		if kind != "" {
+			return &ServerError{Type: shorten(kind)}
+		}
+	}
+	e := &ServerError{}
+	challenges := strings.Join(header["Www-Authenticate"], ", ")
+	for _, field := range bearerError.FindAllStringSubmatch(challenges, -1) {
+		if field[1] == "" {
+			e.Type = shorten(field[2])
+		} else {
+			e.Message = shorten(field[2])
+		}
+	}
+	if *e == (ServerError{}) {
+		return nil
+	}
+	return e
+}
+
+// bearerError matches a field of a challenge that says what is wrong.
+var bearerError = regexp.MustCompile(`\berror(_description)?="([^"]*)"`)
+
+// deepestError is how many objects and lists may lie around an error.
+const deepestError = 4
+
+// findError returns the error in a value that may be one, or contain one. depth is how many objects lie around it.
+func findError(value gjson.Result, depth int) *ServerError {
+	if value.IsArray() {
+		value = firstElement(value)
+	}
+	if depth == deepestError || !value.IsObject() || hasAnswer(value) {
+		return nil
+	}
+	f := errorFieldsIn(value)
+	own := f.serverError()
+	switch {
+	case !isEmptyValue(f.Error):
+		return f.nested(f.Error, depth)
+	case !isEmptyValue(f.choiceError): // OpenRouter
+		return readError(f.choiceError, depth)
+	case !isEmptyValue(f.Errors):
+		return f.nested(f.Errors, depth)
+	case !isEmptyValue(f.BaseResp): // MiniMax; a status of success among other keys
+		e := errorFieldsIn(f.BaseResp).serverError()
+		if !isFailureCode(e.Code) {
+			return nil
+		}
+		e.vendor = minimaxCodes[e.Code]
+		return e
+	case !isEmptyValue(f.Fault): // Apigee
+		return f.nested(f.Fault, depth)
+	case f.exception != "": // Bedrock
+		own = cmp.Or(readError(f.exceptionBody, depth), own)
+		own.Type = f.exception
+		return own
+	case f.saysFailure():
+		return own.orText(value)
+	case isFailureCode(f.code()) && !isSuccess(own.Message), !isEmptyValue(f.AWSType), f.isProblem():
+		return own
+	case !isEmptyValue(f.Detail):
+		return f.nested(f.Detail, depth)
+	case own.Type == "" && failureWords.MatchString(own.Message): // a message alone
+		return own
+	}
+	return nil
+}
+
+// messageAlone reads an object that has a message, and nothing else that says that it is an error; nil for others.
+func messageAlone(value gjson.Result) *ServerError {
+	if !value.IsObject() || answerKeys.MatchString(value.Raw) {
+		return nil
+	}
+	fields := errorFieldsIn(value)
+	if fields.Message.Str == "" {
+		return nil
+	}
+	return fields.serverError()
+}
+
+// errorFields are the keys of an object that may be an error, or contain one. Absent keys do not exist.
+type errorFields struct {
+	Error, Errors, Fault, BaseResp, Detail gjson.Result // may contain one
+	Type, ErrorType, AWSType, Object       gjson.Result
+	Code, ErrorCode, StatusCode            gjson.Result
+	Message, Description                   gjson.Result
+	Title, Status, Success                 gjson.Result
+
+	exception     string // a key that is the name of an exception
+	exceptionBody gjson.Result
+	choiceError   gjson.Result // the error in a choice, or in its delta
+}
+
+// errorFieldsIn returns the keys of an object. Of several names of one field, the first that has content counts.
+func errorFieldsIn(object gjson.Result) *errorFields {
+	f := &errorFields{}
+	for key, value := range fieldsOf(object) {
+		name := strings.ToLower(key)
+		field := f.field(name)
+		if field == &f.Message && value.IsObject() && strings.Contains(name, "err") { // Tencent
+			field = &f.Error
+		}
+		switch {
+		case field != nil && (!field.Exists() || !isEmptyValue(value)):
+			*field = value
+		case field == nil && strings.HasSuffix(key, "Exception") && value.IsObject():
+			f.exception = key
+			f.exceptionBody = value
+		case name == "response" || name == "responsemetadata": // Tencent; Volcengine
+			for inner, failure := range fieldsOf(value) {
+				if strings.EqualFold(inner, "error") && !isEmptyValue(failure) {
+					f.Error = failure
+				}
+			}
+		case name == "choices":
+			choice := firstElement(value)
+			f.choiceError = member(choice, "error")
+			if isEmptyValue(f.choiceError) {
+				f.choiceError = member(choice, "delta", "error")
+			}
+		}
+	}
+	return f
+}
+
+// code returns the object's code, or that of its status.
+func (f *errorFields) code() string {
+	status := wordsIn(f.Status)
+	if !isNumber(status) {
+		status = ""
+	}
+	return cmp.Or(wordsIn(f.ErrorCode), wordsIn(f.Code), wordsIn(f.StatusCode), status)
+}
+
+// serverError returns the object itself as an error.
+func (f *errorFields) serverError() *ServerError {
+	title, detail, status := wordsIn(f.Title), wordsIn(f.Detail), wordsIn(f.Status)
+	e := &ServerError{
+		Type:    cmp.Or(wordsIn(f.Type), wordsIn(f.ErrorType), wordsIn(f.AWSType)),
+		Code:    f.code(),
+		Message: cmp.Or(wordsIn(f.Message), wordsIn(f.Description), title),
+	}
+	if e.Message == "" && !isEmptyValue(f.Message) && !answerKeys.MatchString(f.Message.Raw) { // Mistral
+		e.Message = f.Message.Raw
+	}
+	if title != "" && detail != "" { // RFC 9457
+		e.Message = title + ": " + detail
+	}
+	if e.Type == "" && !isNumber(status) { // Google
+		e.Type = status
+	}
+	if strings.HasPrefix(e.Type, "about:") || slices.Contains(failureStatuses, e.Type) {
+		e.Type = ""
+	}
+	e.Type = e.Type[strings.LastIndexByte(e.Type, '#')+1:] // AWS: namespace#Type
+	if isSuccess(e.Code) {
+		e.Code = ""
+	}
+	if !isEmptyValue(f.ErrorCode) {
+		e.vendor = baiduCodes[e.Code]
+	}
+	e.Type = shorten(e.Type)
+	e.Code = shorten(e.Code)
+	e.Message = shorten(e.Message)
+	return e
+}
+
+// orText returns e, with the start of the object as its message if e has no words.
+func (e *ServerError) orText(object gjson.Result) *ServerError {
+	switch {
+	case e.Type != "" || e.Code != "" || e.Message != "":
+	case answerKeys.MatchString(object.Raw):
+		e.Message = fmt.Sprintf("%d bytes", len(object.Raw))
+	default:
+		e.Message = shorten(object.Raw)
+	}
+	return e
+}
+
+// saysFailure reports whether the object says of itself that it is an error.
+func (f *errorFields) saysFailure() bool {
+	hasMessage := !isEmptyValue(f.Message)
+	isFailed := slices.Contains(failureStatuses, strings.ToLower(wordsIn(f.Status))) || f.Success.Type == gjson.False
+	return f.Type.Str == "error" || f.Object.Str == "error" || isFailed && hasMessage ||
+		isFailureCode(wordsIn(f.ErrorCode))
+}
+
+// failureStatuses are words for a failure in a status or a type. The list is only read.
+var failureStatuses = []string{"error", "fail", "failed", "failure"}
+
+// isProblem reports whether the object is a problem of RFC 9457.
+func (f *errorFields) isProblem() bool {
+	status := wordsIn(f.Status)
+	return !isEmptyValue(f.Title) && isFailureCode(status) && isNumber(status)
+}
+
+// nested returns the error in the value of a key, with what the object around it says; nil if it says that there is
+// none.
+func (f *errorFields) nested(value gjson.Result, depth int) *ServerError {
+	outer := f.serverError()
+	switch {
+	case value.Type == gjson.True:
+		return outer
+	case isNumber(value.Raw) && outer.Message != "":
+		outer.Code = cmp.Or(outer.Code, value.Raw)
+		return outer
+	}
+	inner := readError(value, depth)
+	if inner == nil {
+		return nil
+	}
+	isWord := !strings.ContainsAny(inner.Message, " \n")
+	switch {
+	case value.Type != gjson.String || outer.Message == "":
+	case isWord: // {"error":"rate_limited","message":"…"}
+		inner.Type = inner.Message
+		inner.Message = outer.Message
+	case strings.Contains(outer.Message, inner.Message):
+		inner.Message = outer.Message
+	case !strings.Contains(inner.Message, outer.Message): // Spring: {"error":"Internal Server Error","message":"…"}
+		inner.Message = shorten(inner.Message + ": " + outer.Message)
+	}
+	inner.Type = cmp.Or(inner.Type, outer.Type)
+	inner.Code = cmp.Or(inner.Code, outer.Code)
+	inner.Message = cmp.Or(inner.Message, outer.Message)
+	inner.vendor = max(inner.vendor, outer.vendor)
+	return inner
+}
+
+// readError reads the value of a key that holds an error: an object, a text, a list, or anything. It is nil if the
+// value says that there is none.
+func readError(value gjson.Result, depth int) *ServerError {
+	switch {
+	case !value.Exists():
+		return nil
+	case value.IsArray() && depth < deepestError:
+		return readErrors(value, depth)
+	case !value.IsObject():
+		words := wordsIn(value)
+		if isSuccess(words) {
+			return nil
+		}
+		return &ServerError{Message: shorten(words)}
+	}
+	f := errorFieldsIn(value)
+	if !isEmptyValue(f.Error) && depth < deepestError { // an error within an error
+		return f.nested(f.Error, depth+1)
+	}
+	own := f.serverError()
+	own.Code = cmp.Or(own.Code, wordsIn(member(f.Detail, "errorcode")))            // Apigee
+	own.Type = cmp.Or(own.Type, wordsIn(member(firstElement(f.Errors), "reason"))) // Google, older
+	hasSaid := !isEmptyValue(f.Code) || !isEmptyValue(f.Message)
+	switch {
+	case hasSaid && isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type):
+		return nil
+	case own.Message == "" && !isEmptyValue(f.Errors) && depth < deepestError:
+		return f.nested(f.Errors, depth+1)
+	}
+	raw := wordsIn(member(value, "metadata", "raw")) // OpenRouter: the provider's words
+	if raw != "" {
+		own.Message = shorten(own.Message + ": " + raw)
+	}
+	return own.orText(value)
+}
+
+// readErrors reads a list of errors: the first one, and of FastAPI's validation where each fault lies.
+func readErrors(list gjson.Result, depth int) *ServerError {
+	var faults []string
+	for fault := range elementsOf(list) {
+		var place []string
+		for step := range elementsOf(member(fault, "loc")) {
+			place = append(place, step.String())
+		}
+		message := wordsIn(member(fault, "msg"))
+		if len(place) > 0 && message != "" {
+			faults = append(faults, strings.Join(place, ".")+": "+message)
+		}
+	}
+	if len(faults) > 0 {
+		return &ServerError{Message: shorten(strings.Join(faults, "; "))}
+	}
+	return readError(firstElement(list), depth+1)
+}
