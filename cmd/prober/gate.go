@@ -135,7 +135,7 @@ func (g *gate) judge(target string, results ...*probe.Result) []report.Attainmen
 	objectives := g.objectives[target]
 	var samples []report.Sample
 	for _, r := range results {
-		samples = append(samples, report.SampleOf(r, objectives...))
+		samples = append(samples, report.SampleOf(r, nil, objectives...))
 	}
 	s := report.Summarize(samples, objectives...)
 	s.Target = target

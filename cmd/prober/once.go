@@ -66,7 +66,7 @@ func (g *gate) probeOnce(cmd *cobra.Command, j *engine.Job) (allOK bool, err err
 	allOK = true
 	for _, r := range results {
 		allOK = allOK && r.Outcome == probe.OK
-		err = errors.Join(err, g.showResult(out, r))
+		err = errors.Join(err, g.showResult(out, r, j.Targets[j.Place(r.Target)].Places))
 		if r.Stack != nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", r.Stack)
 		}
@@ -77,9 +77,10 @@ func (g *gate) probeOnce(cmd *cobra.Command, j *engine.Job) (allOK bool, err err
 	return allOK, err
 }
 
-// showResult draws a result, or writes it as JSON, and judges it by the objectives.
-func (g *gate) showResult(out io.Writer, r *probe.Result) error {
-	result := report.JSONOf(r)
+// showResult draws a result, or writes it as JSON, and judges it by the objectives. Its hint names settings as places
+// do.
+func (g *gate) showResult(out io.Writer, r *probe.Result, places report.Places) error {
+	result := report.JSONOf(r, places)
 	objectives := g.judge(r.Target, r)
 	if g.format != "json" {
 		return report.Waterfall(out, &result, format.TableWidth(out))

@@ -75,7 +75,7 @@ func TestOnceGoesOnWithoutABudget(t *testing.T) {
 func TestOnceProbesWhateverPauseWasAskedFor(t *testing.T) {
 	t.Setenv("PROBER_TIMESTAMPS", "user")
 	const (
-		limit = "target answered 429 and asked to wait 30 s: lower PROBER_QPS (--qps) or raise the quota of this key"
+		limit = "target answered 429 and asked to wait 30 s: lower the rate of probes (--qps) or raise the quota of this key"
 		busy  = "target answered 503 and asked to wait 30 s: other clients are rejected as well"
 	)
 	for _, test := range []struct {

@@ -60,7 +60,7 @@ func (t *tally) Record(r *probe.Result) {
 		t.exporter.Record(r)
 	}
 	i := t.place(r.Target)
-	s := report.SampleOf(r, t.job.Targets[i].GivenObjectives...)
+	s := report.SampleOf(r, t.job.Targets[i].Places, t.job.Targets[i].GivenObjectives...)
 	t.mu.Lock()
 	m := &t.members[i]
 	m.step.Add(s)

@@ -35,7 +35,8 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (nextRound uint64, err 
 		if result.Outcome == probe.OK {
 			answered++
 		} else {
-			r.noteFailure(result.Target, result.Failure(), result.Hint())
+			places := j.Targets[j.Place(result.Target)].Places
+			r.noteFailure(result.Target, report.Failure(result), report.Hint(result, places))
 		}
 	}
 	if answered == 0 {
@@ -63,8 +64,8 @@ func (r *run) addFailedWarmUp(j *engine.Job, results []*probe.Result) {
 			if result.Target != t.Name {
 				continue
 			}
-			samples = append(samples, report.SampleOf(result))
-			s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+result.Failure())
+			samples = append(samples, report.SampleOf(result, t.Places))
+			s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+report.Failure(result))
 		}
 		s.Failures = report.Summarize(samples).Failures
 		r.document.Summaries = append(r.document.Summaries, s)

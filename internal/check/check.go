@@ -204,5 +204,5 @@ func (c *checker) addFailure(step string, r *probe.Result) {
 		return
 	}
 	c.failure = string(r.Outcome)
-	c.add(Finding{Step: "failed", Text: step + ": " + r.Failure(), Hint: r.Hint()})
+	c.add(Finding{Step: "failed", Text: step + ": " + report.Failure(r), Hint: report.Hint(r, c.target.Places)})
 }

@@ -63,7 +63,8 @@ func (c *checker) discover(ctx context.Context) (passed bool) {
 	if len(models) > 0 && !isListed(models, known.Model) {
 		c.add(Finding{
 			Step: "warning", Text: "the server lists no model of that name: " + listOfModels(models),
-			Hint: "check PROBER_TARGETS_n_MODEL (--model); without it the first of the list is probed",
+			Hint: "check the name (" + report.Places(c.target.Places).Of("model") + "); " +
+				"without one the first of the list is probed",
 		})
 	}
 	return true
@@ -130,7 +131,7 @@ func (c *checker) calibrate(ctx context.Context) {
 	}
 	lengthError, known := c.job.Off()
 	switch {
-	case errors.Is(err, probe.ErrTooLong): // a later probe fails, or the context is known by now
+	case probe.ReasonOf(err) == probe.ReasonLongerThanContext: // a later probe fails, or the context is known by now
 		c.addText("warning", "the prompt is %v", err)
 	case errors.Is(err, engine.ErrNoTokenizer):
 		c.addText("tokens", "no tokenizer route: the length is made exact before the first probe, "+
@@ -140,8 +141,8 @@ func (c *checker) calibrate(ctx context.Context) {
 	case failed != nil:
 		c.add(Finding{
 			Step: "warning",
-			Text: "the prompts could not be made exact: " + failed.Failure(),
-			Hint: failed.Hint(),
+			Text: "the prompts could not be made exact: " + report.Failure(failed),
+			Hint: report.Hint(failed, c.target.Places),
 		})
 	case known && lengthError == 0:
 		c.addText("tokens", "%s", c.job.Length(c.place).Line())

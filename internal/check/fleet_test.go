@@ -80,7 +80,7 @@ func TestFleet(t *testing.T) {
 			Judge: func(_ string, results ...*probe.Result) []report.Attainment {
 				var samples []report.Sample
 				for _, r := range results {
-					samples = append(samples, report.SampleOf(r, loaded.Targets[0].Objectives...))
+					samples = append(samples, report.SampleOf(r, nil, loaded.Targets[0].Objectives...))
 				}
 				return report.Summarize(samples, loaded.Targets[0].Objectives...).Objectives
 			},

@@ -109,6 +109,10 @@ type Target struct {
 	Objectives      []Objective `env:"-"`
 	GivenObjectives []Objective `env:"-"`
 
+	// Places say where the settings of the target are written, or would be, by their keys in the targets file: "model in
+	// targets.yaml:21", "PROBER_TARGETS_0_MODEL" or "--model". That of api_key is also that of a file with the key.
+	Places map[string]string `env:"-"`
+
 	EachAddress bool   // stands for a target for each address of the URL's host: the URL was given with dns+
 	Address     string // IP address to dial instead of the URL's host; "" for none; Load never sets it
 	Workload    string // name of the dns+ target that it stands for an address of; "" for others; Load never sets it

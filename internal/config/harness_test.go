@@ -7,9 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var secrets = cmp.AllowUnexported(Secret{}) // compares secrets by their texts
+
+// noPlaces leaves out where settings are written, which TestPlaces holds.
+var noPlaces = cmpopts.IgnoreFields(Target{}, "Places")
 
 // files returns a function that reads files by their names.
 func files(content map[string]string) func(string) ([]byte, error) {

@@ -138,6 +138,31 @@ func (o *origin) label(name string) string {
 	return o.at(name)
 }
 
+// places returns where each setting of a target is written, or would be, by its key in the targets file. Those that a
+// user of this source cannot write are left out.
+func (o *origin) places() map[string]string {
+	places := map[string]string{}
+	for _, k := range o.keys {
+		place := o.at(k.name)
+		if o.given(k.name) {
+			place = o.says[k.name].place
+		}
+		if k.Flag == "" && strings.HasPrefix(place, "--") {
+			continue
+		}
+		file, isKey := strings.CutSuffix(place, ": "+k.fileKey())
+		if isKey {
+			place = k.fileKey() + " in " + file
+		}
+		places[k.fileKey()] = place
+	}
+	hasKey := o.given("API_KEY") || places["api_key_file"] == ""
+	if !hasKey { // secrets belong in a file
+		places["api_key"] = places["api_key_file"]
+	}
+	return places
+}
+
 // nameLabel returns the place where the name of o was written. Without a name, it is that of the setting other.
 func (o *origin) nameLabel(other string) string {
 	if o.given("NAME") {

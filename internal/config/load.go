@@ -142,6 +142,7 @@ func (l *loader) loadTargets(file targetsFile, flags layer) {
 		maps.Copy(from.wrong, shared.wrong)
 		t := &target{origin: from}
 		t.parse(&t.Target)
+		t.Places = from.places()
 		l.targets = append(l.targets, t)
 	}
 	if len(entries) == 0 && len(shared.problems) == 0 && l.prober.right("TARGETS_FILE") {

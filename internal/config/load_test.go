@@ -87,7 +87,7 @@ func TestSourcesAgree(t *testing.T) {
 		"flags": {Options{Overrides: flags, URLs: []string{want.URL}, Environ: environ("API_KEY=sk")}, withoutHeaders},
 	} {
 		test.ReadFile = files(content)
-		if diff := cmp.Diff([]Target{test.want}, load(t, test.Options).Targets, secrets); diff != "" {
+		if diff := cmp.Diff([]Target{test.want}, load(t, test.Options).Targets, secrets, noPlaces); diff != "" {
 			t.Errorf("%s: -want +got\n%s", source, diff)
 		}
 	}

@@ -39,7 +39,7 @@ objectives:
 	for i := range want.Targets {
 		want.Targets[i].Objectives, want.Targets[i].GivenObjectives = objectives, objectives
 	}
-	if diff := cmp.Diff(want, got, secrets); diff != "" {
+	if diff := cmp.Diff(want, got, secrets, noPlaces); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }

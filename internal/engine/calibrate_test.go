@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/testing/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -83,7 +83,7 @@ func TestCalibrationStaysWithinTheContext(t *testing.T) {
 				t.Fatalf("counts tokens: %t: %d rounds, %v", counts, next, err)
 			}
 			if r := results[0]; r.Outcome != probe.OK || r.Usage.Prompt != wire.Tokens(7900) {
-				t.Errorf("counts tokens: %t: %s, prompt of %+v tokens", counts, r.Failure(), r.Usage.Prompt)
+				t.Errorf("counts tokens: %t: %s, prompt of %+v tokens", counts, report.Failure(r), r.Usage.Prompt)
 			}
 			if longest := server.longest.Load(); longest != 7900 {
 				t.Errorf("counts tokens: %t: a prompt of %d tokens was sent", counts, longest)
@@ -104,7 +104,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 			server := &costly{context: 5000, counts: counts}
 			j := server.job(t, 8000)
 			_, err := j.Calibrate(t.Context(), 0, true)
-			if counts && !errors.Is(err, probe.ErrTooLong) {
+			if counts && probe.ReasonOf(err) != probe.ReasonLongerThanContext {
 				t.Errorf("the tokenizer refused, and the error is %v", err)
 			}
 			results, _, err := j.Once(t.Context())

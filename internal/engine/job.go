@@ -166,17 +166,17 @@ func (j *Job) Close() {
 	}
 }
 
-// place returns which member of j a target is; -1 if it is none.
-func (j *Job) place(target string) int {
+// Place returns which member of j a target is; -1 if it is none.
+func (j *Job) Place(target string) int {
 	return slices.IndexFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
 // has reports whether a target is a member of j.
-func (j *Job) has(target string) bool { return j.place(target) >= 0 }
+func (j *Job) has(target string) bool { return j.Place(target) >= 0 }
 
 // isLate reports whether results of j no longer belong to a target.
 func (j *Job) isLate(target string) bool {
-	i := j.place(target)
+	i := j.Place(target)
 	return i >= 0 && j.late[i].Load()
 }
 
@@ -190,7 +190,7 @@ func (j *Job) same(o *Job) bool {
 func probed(targets []config.Target) []config.Target {
 	targets = slices.Clone(targets)
 	for i := range targets {
-		targets[i].Labels, targets[i].Objectives, targets[i].GivenObjectives = nil, nil, nil
+		targets[i].Labels, targets[i].Objectives, targets[i].GivenObjectives, targets[i].Places = nil, nil, nil, nil
 		targets[i].Refusals = ""
 		if targets[i].WaitForReady == 0 {
 			targets[i].Enabled = false

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
@@ -60,7 +61,7 @@ func slot(t *testing.T, j *Job, member int, round uint64) string {
 	if r == nil {
 		return "skipped: " + string(reason)
 	}
-	text := fmt.Sprintf("%s, prompt of %d tokens", r.Failure(), r.Usage.Prompt.N)
+	text := fmt.Sprintf("%s, prompt of %d tokens", report.Failure(r), r.Usage.Prompt.N)
 	for _, o := range []probe.Objective{{Signal: probe.SignalAvailability}, {Signal: probe.SignalTTFT}} {
 		if _, judged := o.Judge(r); judged {
 			text += ", judged by " + string(o.Signal)

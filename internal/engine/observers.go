@@ -285,7 +285,7 @@ func (o *Observers) descriptionOf(j *Job, i int, before description) description
 		Model: known.Model, API: t.API,
 		Server: known.Type.Name, Version: known.Version, Abilities: known.Abilities(), Notes: state.Notes(),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
-		Interval: j.Plan.Interval, StallLimit: t.StallTimeout, Objectives: t.Objectives, Labels: t.Labels,
+		Interval: j.Plan.Interval, StallLimit: t.StallTimeout, Objectives: t.Objectives, Labels: t.Labels, Places: t.Places,
 		Disabled: state.Disabled,
 	}
 	if d.Disabled {

@@ -198,7 +198,7 @@ func (r *Runner) disown(jobs []*Job) {
 	for _, old := range r.ending {
 		for i, t := range old.Targets {
 			for _, j := range jobs {
-				k := j.place(t.Name)
+				k := j.Place(t.Name)
 				if k >= 0 && !old.measuresAs(i, j, k) {
 					old.late[i].Store(true)
 				}

@@ -166,7 +166,7 @@ func newBodyInflater(resp *http.Response, arrivals func(end int64) stream.Timest
 	}
 }
 
-// Read returns what is there, and waits only if that is nothing. Its errors are those of the body, or wrap [ErrCoding].
+// Read returns what is there, and waits only if that is nothing. Its errors are those of the body, or a [codingError].
 func (b *bodyInflater) Read(p []byte) (int, error) {
 	if b.decoder == nil {
 		err := b.begin()
@@ -220,10 +220,15 @@ func (b *bodyInflater) explain(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	if b.coding == identity {
-		return reasoned{err.Error(), ErrCoding}
+		return codingError(err.Error())
 	}
-	return reasoned{fmt.Sprintf("the answer is compressed (%s) and cannot be inflated: %v", b.coding, err), ErrCoding}
+	return codingError(fmt.Sprintf("the answer is compressed (%s) and cannot be inflated: %v", b.coding, err))
 }
+
+// A codingError says why the content coding of an answer cannot be read.
+type codingError string
+
+func (e codingError) Error() string { return string(e) }
 
 // arrival returns that of the first end bytes of the plain body, which must have been read; end never decreases.
 func (b *bodyInflater) arrival(end int64) stream.Timestamp {

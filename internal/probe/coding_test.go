@@ -5,7 +5,6 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -123,7 +122,7 @@ func TestContentEncodings(t *testing.T) {
 			})
 			r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 2})
 			endsAs(t, r, test.want, test.says)
-			if test.want == Malformed && !errors.Is(r.Err, ErrCoding) {
+			if test.want == Malformed && r.Reason != ReasonUnreadableCompression {
 				t.Errorf("%v: not because of its coding", r.Err)
 			}
 		})
@@ -159,7 +158,7 @@ func TestCompressedReplies(t *testing.T) {
 			}
 			r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 2})
 			endsAs(t, r, Rejected, "maximum context length is 150 tokens")
-			if !errors.Is(r.Err, ErrTooLong) {
+			if r.Reason != ReasonLongerThanContext {
 				t.Errorf("%v: not too long", r.Err)
 			}
 		})

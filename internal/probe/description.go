@@ -20,6 +20,7 @@ type Description struct {
 	TokensPerDay int      `json:"tokens_per_day"` // cost of probing at this interval; 0 if unknown
 	Notes        []string `json:"notes"`          // sentences for the status page
 
+	Places map[string]string `json:"-"`      // where its settings are written, for hints; only read
 	Labels map[string]string `json:"labels"` // that the configuration gives it, by name; only read
 
 	Workload   string           `json:"-"` // name of the dns+ target that it stands for an address of; empty for others

@@ -35,25 +35,25 @@ type exchange struct {
 
 // probe asks a question. Target and question hold all that a request needs: see [Member.fill].
 func (t Target) probe(ctx context.Context, q Question) *Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failure(Timeout, "probe limit reached"))
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failure(Timeout, ReasonNoAnswerInTime, "probe limit reached"))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
 	r := t.newResult(q.Ask.Model)
-	expected := max(0, min(q.Ask.MaxTokens, maxExpected))
-	r.Timeline.Frames = make([]timing.Frame, 0, expected) // so that no token frame waits for memory
+	// So that no token frame waits for memory.
+	r.Timeline.Frames = make([]timing.Frame, 0, max(0, min(q.Ask.MaxTokens, maxExpected)))
 	x := &exchange{
 		target: t, question: q, result: r, trace: &trace{},
 		answer: newAnswer(r, q),
-		stall:  newStallTimer(t.Stall, func() { stop(failure(Stalled, "stall limit reached")) }),
+		stall:  newStallTimer(t.Stall, func() { stop(failure(Stalled, ReasonStreamStalled, "stall limit reached")) }),
 	}
 	defer x.stall.end()
 	x.trace.quiet, x.trace.looks = t.Transport.lookout.next()
 	r.Start = time.Now()
 	x.trace.start = r.Start
 	if err != nil {
-		return x.conclude(failure(Rejected, "%w", err))
+		return x.conclude(failure(Rejected, ReasonRequestRejected, "%w", err))
 	}
 	abandoned := *r // what is known if the exchange keeps r
 	if t.Transport.stuck.bounded(ctx, func() { x.conclude(x.run(ctx, req)) }) {
@@ -62,12 +62,16 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	x.trace.abandon()
 	v, ok := interruption(ctx, "and left behind")
 	if !ok { // it was not sent
-		v = failure(Timeout, "earlier requests are left behind")
+		v = failure(Timeout, ReasonHTTPClientStuck, "earlier requests are left behind")
 	}
 	abandoned.Timeline.Frames = nil
 	abandoned.CertExpiry = x.trace.certExpiry()
 	abandoned.Elapsed = time.Since(abandoned.Start)
-	abandoned.Outcome, abandoned.Err = v.outcome, fmt.Errorf("%w: %w", v.err, ErrStuck)
+	v.err = fmt.Errorf("%w: the HTTP request did not return at its limit", v.err)
+	if v.outcome != Canceled {
+		v.reason = ReasonHTTPClientStuck
+	}
+	abandoned.end(v)
 	return &abandoned
 }
 
@@ -130,7 +134,8 @@ func (x *exchange) conclude(v verdict) *Result {
 	x.trace.endWatch()
 	r.Server = ask.Server.Name
 	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
-	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, ask), v.retry
+	v.err = x.target.scrub(v.err, ask)
+	r.end(v)
 	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))
 	r.Timeline.Phases, _, r.RejectedTimestamps = x.trace.state()
 	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
@@ -152,7 +157,7 @@ func (x *exchange) conclude(v verdict) *Result {
 // noStream returns the verdict on an answer that is not a stream, and how it is framed if it is one.
 func (x *exchange) noStream(ctx context.Context, resp *http.Response, start *openBody) (f framing, v verdict) {
 	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, without an end
-		return notFramed, failure(Malformed, "HTTP %d is no answer", resp.StatusCode)
+		return notFramed, failure(Malformed, ReasonUnreadableData, "HTTP %d is no answer", resp.StatusCode)
 	}
 	if resp.StatusCode/100 == 2 {
 		f = cmp.Or(framingOfType(resp), start.framing())
@@ -168,6 +173,9 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) verdict {
 	body, err := readBody(resp, maxErrorBody)
 	v, interrupted := interruption(ctx, "while reading the answer")
 	if interrupted && err != nil {
+		if v.outcome == Timeout {
+			v.reason = x.slowAnswerReason()
+		}
 		return v
 	}
 	x.result.rejected = body
@@ -190,17 +198,17 @@ func (x *exchange) notStreamed(resp *http.Response, body []byte) verdict {
 	}
 	kind := cmp.Or(mediaType(resp), "no content type")
 	instead := fmt.Sprintf("HTTP %d with %s instead of a stream", resp.StatusCode, kind)
-	reason := reasonIn(resp.StatusCode, body)
+	inReply := reasonInReply(resp.StatusCode, body)
 	switch {
 	case wire.MayBeAnswer(body):
-		return failure(NotStreamed, "%s: %d bytes, which look like an answer", instead, len(body))
-	case isServerless(reason):
-		text := join(instead, join(reason.Error(), wire.Describe(body, "")))
-		return verdict{outcome: ServerError, err: withReason(errors.New(text), reason)}
+		return failure(NotStreamed, ReasonNotAStream, "%s: %d bytes, which look like an answer", instead, len(body))
+	case inReply.isNoServerLeft():
+		text := join(instead, join(noServerText(inReply), wire.Describe(body, "")))
+		return failure(ServerError, inReply, "%s", text)
 	case len(body) == 0:
-		return failure(NotStreamed, "%s: no bytes", instead)
+		return failure(NotStreamed, ReasonNotAStream, "%s: no bytes", instead)
 	}
-	return failure(NotStreamed, "%s: %s", instead, wire.Describe(body, ""))
+	return failure(NotStreamed, ReasonNotAStream, "%s: %s", instead, wire.Describe(body, ""))
 }
 
 const (
@@ -242,7 +250,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 		case err != nil:
 			return x.broken(ctx, err)
 		case len(x.result.Timeline.Frames) == maxTokenFrames:
-			return failure(Malformed, "more than %d token frames", maxTokenFrames)
+			return failure(Malformed, ReasonUnreadableData, "more than %d token frames", maxTokenFrames)
 		}
 		wasFinished := x.result.Finish != ""
 		isToken := x.answer.add(frame.Timestamp, delta)
@@ -326,12 +334,14 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 	default:
 		return verdict{}, false
 	}
-	why := ErrUnlimited
 	piece := x.server.Piece
 	if piece > 0 && asked > piece && asked%piece > 0 {
-		why = fmt.Errorf("%w of %d tokens", ErrPieces, piece)
+		const text = "%s and no end, asked %d: the server generates long answers in whole pieces of %d tokens, " +
+			"and the probe was canceled"
+		return failure(WrongLength, ReasonAnswerInPieces, text, came, asked, piece), true
 	}
-	return failure(WrongLength, "%s and no end, asked %d: %w, and the probe was canceled", came, asked, why), true
+	const text = "%s and no end, asked %d: the server ignores the limit of an answer's length, and the probe was canceled"
+	return failure(WrongLength, ReasonAnswerBeyondLimit, text, came, asked), true
 }
 
 // decode interprets a frame. An event called error is an error, whatever its data: Dynamo puts the text into a comment.

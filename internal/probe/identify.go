@@ -24,18 +24,6 @@ func isRejection(err error) bool {
 	return v.outcome == Rejected || v.outcome == Unauthorized
 }
 
-// isOfPort reports whether a request failed for how it reached the port, so that no other request can do better.
-func isOfPort(err error) bool {
-	return errors.Is(err, ErrSpeaksTLS) || errors.Is(err, ErrWantsCert) || errors.Is(err, ErrHTTPVersion)
-}
-
-// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent. Sent says that the last of
-// them was not answered in time.
-func (r *Result) Undiscovered() (sent, ok bool) {
-	v, ok := errors.AsType[verdict](r.Err)
-	return v.sent, ok
-}
-
 // assumedDialect is the dialect of a server of unknown type.
 var assumedDialect, _ = wire.Lookup("openai-chat")
 
@@ -46,7 +34,8 @@ var assumedDialect, _ = wire.Lookup("openai-chat")
 func (t Target) identify(
 	ctx context.Context, configured, before string,
 ) (found server.Identification, models []wire.Model, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failure(Timeout, "no answer within %v", t.Timeout))
+	late := failure(Timeout, ReasonNoAnswerInTime, "no answer within %v", t.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, late)
 	defer cancel()
 	kind, evidence, err := t.evidence(ctx)
 	v, _ := errors.AsType[verdict](err)
@@ -54,7 +43,7 @@ func (t Target) identify(
 	found.Type, found.Model = kind, configured
 	found.Dialect = cmp.Or(t.Dialect, kind.Dialect, assumedDialect)
 	isUnknown := kind.Name == "" && t.Dialect == nil
-	if isOfPort(err) || err != nil && isUnknown {
+	if v.reason.isOfPort() || err != nil && isUnknown {
 		found.Assumed = true
 		return found, nil, err
 	}
@@ -72,7 +61,7 @@ func (t Target) identify(
 		found.Assumed = true
 		return found, nil, err
 	case len(models) == 0:
-		return found, nil, failure(Rejected, "%w: its list of models is empty", ErrNoModel)
+		return found, nil, failure(Rejected, ReasonNoModelLoaded, "the server serves no model: its list of models is empty")
 	default:
 		found.Model = usableModel(models, before)
 	}
@@ -193,13 +182,15 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 		v.err = t.scrub(fmt.Errorf("a list of models: %w", v.err), wire.Ask{})
 		return nil, v
 	case !ok && !elsewhere:
-		v := failure(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models, ""))
+		const text = "%s is not a list of models: %s"
+		v := failure(Rejected, ReasonNoListOfModels, text, wire.ModelsPath, wire.Describe(e.Models, ""))
 		v.err = t.scrub(v.err, wire.Ask{})
 		return nil, v
 	}
 	shown := t.showable(models)
 	if len(shown) == 0 && len(models) > 0 {
-		return nil, failure(Rejected, "the models' names repeat credentials of the request: no probe would show them")
+		const text = "the models' names repeat credentials of the request: no probe would show them"
+		return nil, failure(Rejected, ReasonNoListOfModels, text)
 	}
 	return shown, nil
 }
@@ -229,8 +220,8 @@ func (t Target) isReady(ctx context.Context, model string) bool {
 	return model != "" || err != nil || len(models) > 0
 }
 
-// Tokenize asks the server for the tokens of a prompt; none if it has no route for that. The error for a prompt that is
-// longer than the server's context, or than a request may be, wraps [ErrTooLong].
+// Tokenize asks the server for the tokens of a prompt; none if it has no route for that. The reason of the
+// error for a prompt that is longer than the server's context, or than a request may be, is [ReasonLongerThanContext].
 func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {
@@ -248,8 +239,9 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) 
 	limits, long := wire.TooLong(reply)
 	switch {
 	case long || v.status == http.StatusRequestEntityTooLarge:
-		v.limits = limits
-		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, v)
+		v.limits, v.reason = limits, ReasonLongerThanContext
+		v.err = fmt.Errorf("longer than the server takes: %w", v.err)
+		return wire.Count{}, v
 	case isRejection(err):
 		return wire.Count{}, nil
 	}
@@ -267,17 +259,19 @@ func (t Target) metadata(
 	ctx context.Context, method, path string, body []byte, about wire.Ask,
 ) (http.Header, []byte, error) {
 	limit := min(metadataTimeout, t.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, failure(Timeout, "no answer within %v", limit))
+	late := failure(Timeout, ReasonNoAnswerInTime, "no answer within %v", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
 	req, err := t.request(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, failure(Rejected, "%w", err)
+		return nil, nil, failure(Rejected, ReasonRequestRejected, "%w", err)
 	}
 	var header http.Header
 	var reply []byte
 	var v verdict
 	if !t.Transport.stuck.bounded(ctx, func() { header, reply, v = t.Transport.reply(ctx, req) }) {
-		return nil, nil, failure(Timeout, "%s: %w", req.URL.Path, ErrStuck)
+		const text = "%s: the HTTP request did not return at its limit"
+		return nil, nil, failure(Timeout, ReasonHTTPClientStuck, text, req.URL.Path)
 	}
 	if v.outcome != OK {
 		v.err = t.scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), about)
@@ -300,12 +294,11 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	isStream := framingOfType(resp) != notFramed && resp.ContentLength < 0 // its end may never come
 	if success && isStream || resp.StatusCode < http.StatusOK {
 		kind := cmp.Or(mediaType(resp), "no content type")
-		return nil, nil, failure(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
+		return nil, nil, failure(Rejected, ReasonRequestRejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
 	}
 	body, err = readBody(resp, maxMetadata)
 	if err != nil {
 		if v, ok := interruption(ctx, "while reading the answer"); ok {
-			v.sent = true
 			return nil, nil, v
 		}
 		return nil, nil, cutBody(err, "the reply was cut")

@@ -28,24 +28,26 @@ func (x *exchange) complete() verdict {
 	case x.answer.said != nil && !hasEnd:
 		return x.reported(x.answer.said)
 	case ending == wire.Filtered || x.answer.refused:
-		return failure(Filtered, "answer filtered or refused (finish reason %q)", r.Finish)
+		return failure(Filtered, ReasonContentFilter, "answer filtered or refused (finish reason %q)", r.Finish)
 	case ending == wire.Failed:
-		return failure(ServerError, "server gave up (finish reason %q)", r.Finish)
+		return failure(ServerError, ReasonErrorInAnswer, "server gave up (finish reason %q)", r.Finish)
 	case x.answer.frames == 1 && (tokenFrames == 0 || x.answer.unstreamed) && isMislabeled:
-		return failure(NotStreamed, "the body is one JSON text instead of a stream")
+		return failure(NotStreamed, ReasonNotAStream, "the body is one JSON text instead of a stream")
 	case x.answer.frames == 0 && x.answer.unfielded > 0:
-		return failure(Empty, "stream ended without an event: %d bytes of it are no event", x.answer.unfielded)
+		const text = "stream ended without an event: %d bytes of it are no event"
+		return failure(Empty, ReasonNoTokens, text, x.answer.unfielded)
 	case ending == wire.Unanswered:
-		return failure(Empty, "the server answered nothing (finish reason %q)", r.Finish)
+		return failure(Empty, ReasonNoTokens, "the server answered nothing (finish reason %q)", r.Finish)
 	case x.answer.frames == 0:
-		return failure(Empty, "%w", ErrNothing)
+		return failure(Empty, ReasonEmptyStream, "stream ended without a token or anything else in it")
 	case tokenFrames == 0:
-		return failure(Empty, "stream ended without a token")
+		return failure(Empty, ReasonNoTokens, "stream ended without a token")
 	case r.Finish == "" && x.answer.ended && !x.target.Dialect.Endless:
-		const text = "stream ended after %d token frames %w, although its end ([DONE] or the like) came"
-		return failure(Truncated, text, tokenFrames, ErrNoFinish)
+		const text = "stream ended after %d token frames without a finish reason, although its end ([DONE] or the like) came"
+		return failure(Truncated, ReasonNoFinishReason, text, tokenFrames)
 	case r.Finish == "" && !x.target.Dialect.Endless:
-		return failure(Truncated, "stream ended after %d token frames %w", tokenFrames, ErrNoFinish)
+		const text = "stream ended after %d token frames without a finish reason"
+		return failure(Truncated, ReasonNoFinishReason, text, tokenFrames)
 	}
 	v := x.length(ending)
 	if v.outcome != OK {
@@ -54,7 +56,7 @@ func (x *exchange) complete() verdict {
 	expected := x.question.Expect.Answer
 	onlyThought := r.Timeline.FirstAnswerAt == 0 && ending == wire.AtLimit // the limit cut the reasoning
 	if expected != "" && !onlyThought && !contains(x.answer.text.bytes, expected) {
-		return failure(WrongAnswer, "the answer does not contain the words hidden in the prompt")
+		return failure(WrongAnswer, ReasonHiddenWordsMissing, "the answer does not contain the words hidden in the prompt")
 	}
 	return verdict{outcome: OK}
 }
@@ -66,23 +68,24 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	expect, known, maxTokens := x.question.Expect, x.question.known, x.question.Ask.MaxTokens
 	if ending == wire.CutShort {
 		const text = "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short"
-		return failure(WrongLength, text, prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
+		asked := cmp.Or(expect.Length, expect.Words)
+		return failure(WrongLength, ReasonPromptOrAnswerCut, text, prompt.N, asked, output.N, maxTokens)
 	}
 	if expect.isCut(prompt) {
 		asked := cmp.Or(expect.Length, expect.PromptTokens.N, expect.Words)
-		return failure(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words",
+		return failure(WrongLength, ReasonPromptOrAnswerCut, "prompt of %d tokens, asked %d: the server cut its %d words",
 			prompt.N, asked, expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (known.ExactLimit || output.N < maxTokens)
 	if ending == wire.EndedEarly && (!output.Known || output.N < maxTokens) {
-		const text = "answer of %d tokens, asked %d: %w (finish reason %q)"
+		const text = "answer of %d tokens, asked %d: the server ended it early (finish reason %q)"
 		came := max(output.N, len(x.result.Timeline.Frames))
-		return failure(WrongLength, text, came, maxTokens, ErrEndedEarly, x.result.Finish)
+		return failure(WrongLength, ReasonAnswerEndedEarly, text, came, maxTokens, x.result.Finish)
 	}
 	isJudged := output.Known && (known.ExactOutput || clamped)
 	if isJudged && output.N != maxTokens {
 		const text = "answer of %d tokens, asked %d (finish reason %q)"
-		return failure(WrongLength, text, output.N, maxTokens, x.result.Finish)
+		return failure(WrongLength, ReasonPromptOrAnswerCut, text, output.N, maxTokens, x.result.Finish)
 	}
 	return verdict{outcome: OK}
 }
@@ -108,14 +111,18 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 	x.addUnfielded()
 	doing := fmt.Sprintf("after %d token frames", len(x.result.Timeline.Frames))
 	v, ok := interruption(ctx, doing)
+	if v.outcome == Timeout {
+		v.reason = x.slowAnswerReason()
+	}
 	inVain := v.outcome == Stalled || v.outcome == Timeout
+	_, isCoding := errors.AsType[codingError](err)
 	switch {
 	case errors.Is(err, wire.ErrMalformed) && (!ok || inVain):
 		place := doing
 		if len(x.result.Timeline.Frames) == 0 {
 			place = "before the first token frame"
 		}
-		return failure(Malformed, "%w (%s)", err, place)
+		return failure(Malformed, ReasonUnreadableData, "%w (%s)", err, place)
 	case ok && inVain && x.answer.serverErr != nil:
 		return x.reported(x.answer.serverErr)
 	case ok && inVain && x.isWhole():
@@ -123,12 +130,22 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 		return x.complete()
 	case ok:
 		return v
-	case errors.Is(err, stream.ErrTooLong), errors.Is(err, ErrCoding):
-		return failure(Malformed, "%w", err)
+	case errors.Is(err, stream.ErrTooLong):
+		return failure(Malformed, ReasonUnreadableData, "%w", err)
+	case isCoding:
+		return failure(Malformed, ReasonUnreadableCompression, "%w", err)
 	case x.answer.serverErr != nil:
 		return x.reported(x.answer.serverErr)
 	}
 	return cutBody(err, "stream cut "+doing)
+}
+
+// slowAnswerReason returns what was too slow in an answer whose header came in time.
+func (x *exchange) slowAnswerReason() Reason {
+	if len(x.result.Timeline.Frames) > 0 {
+		return ReasonStreamTooSlow
+	}
+	return ReasonNoTokenInTime
 }
 
 // isWhole reports whether nothing is missing in an answer but its end: it gave a finish reason, or has all tokens that

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"runtime/debug"
@@ -220,8 +221,8 @@ func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Mod
 // request failed for how it reached the port.
 func MayAnswer(err error) bool {
 	v, _ := errors.AsType[verdict](err)
-	isRefusal := v.outcome == Rejected || errors.Is(err, ErrLogin)
-	return isRefusal && !isOfPort(err) && !errors.Is(err, ErrNoModel)
+	isRefusal := v.outcome == Rejected || v.reason.isLogin()
+	return isRefusal && !v.reason.isOfPort() && v.reason != ReasonNoModelLoaded
 }
 
 // identifyForRequest asks the server what it is if too little is known to send it a request. The error says why none can
@@ -264,8 +265,7 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 		return nil, false
 	}
 	r = m.Probe(ctx, q)
-	_, wasNotIdentified := r.Undiscovered()
-	wasNotSent := wasNotIdentified || r.Status == 0 && r.Timeline.Phases.Wrote == 0
+	wasNotSent := r.NotSent || r.Status == 0 && r.Timeline.Phases.Wrote == 0
 	if wasNotSent {
 		m.Budget.Return(day, tokens)
 	}
@@ -372,7 +372,7 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 		Continuous: r.Source == FromUsage,
 		CacheApart: r.cacheApart,
 		Limits:     limits,
-		Unlimited:  errors.Is(r.Err, ErrUnlimited),
+		Unlimited:  r.Reason == ReasonAnswerBeyondLimit,
 		LeftOpen:   m.target.Transport.route.Reuse && staysOpen,
 	}
 	if m.target.Server.Name == "" {
@@ -382,6 +382,27 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 		a.Model = r.answeredBy
 	}
 	return a
+}
+
+// explainNotFound adds to a 404 what was not found, where that is certain: a server that has answered before no longer
+// serves the model, and one that lists no model serves none. Host, path and key are right then.
+func (m *Member) explainNotFound(r *Result) {
+	known := m.Knowledge()
+	switch {
+	case m.model == "" && r.Reason == ReasonModelNotFound && !known.Worked:
+		r.Reason = ReasonListedModelNotServed
+		r.Err = fmt.Errorf("model %s is the first that the server lists: %w", r.Model, r.Err)
+	case r.Status != http.StatusNotFound || r.Reason == ReasonNoModelLoaded:
+	case known.Worked && r.Model != "":
+		r.Reason = ReasonModelGone
+		r.Err = fmt.Errorf("the server no longer serves model %s: %w", r.Model, r.Err)
+	case known.Worked:
+		r.Reason = ReasonModelGone
+		r.Err = fmt.Errorf("the server no longer serves its model: %w", r.Err)
+	case known.NoModel:
+		r.Reason = ReasonNoModelLoaded
+		r.Err = fmt.Errorf("the server serves no model: %w", r.Err)
+	}
 }
 
 // sentBefore reports whether the server should find the beginning of q in its cache, because it had been sent it before:
@@ -416,7 +437,7 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 		seen.Counts = wire.Always
 	case err == nil:
 		seen.Counts = wire.Never
-	case errors.Is(err, ErrTooLong):
+	case ReasonOf(err) == ReasonLongerThanContext:
 		v, _ := errors.AsType[verdict](err)
 		seen.Limits = v.limits
 	}
@@ -428,10 +449,17 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Knowledge().Model)
 	r.Start, r.Elapsed = start, time.Since(start)
-	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
+	r.Source, r.Cache = FromNothing, CacheUnknown
 	v, ok := errors.AsType[verdict](err)
-	if ok {
-		r.Outcome, r.Status, r.RetryAfter, r.CertExpiry = v.outcome, v.status, v.retry, v.expiry
+	if !ok {
+		v = failure(ServerError, ReasonInternalError, "")
+	}
+	v.err = errors.New(err.Error())
+	r.end(v)
+	r.Status, r.CertExpiry = v.status, v.expiry
+	r.NotSent = v.outcome != Canceled
+	if r.Reason == ReasonRequestRejected {
+		r.Reason = ReasonNoListOfModels
 	}
 	return r
 }
@@ -454,6 +482,6 @@ func (m *Member) survive(r **Result, start time.Time) {
 	if isOther {
 		p, stack = other.value, other.stack
 	}
-	*r = m.Unreached(start, failure(Canceled, "prober panicked, please report it: %v", p))
+	*r = m.Unreached(start, failure(Canceled, "", "prober panicked, please report it: %v", p))
 	(*r).Stack = stack
 }

@@ -210,8 +210,9 @@ func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
 			target.Dialect = nil
 			r := NewMember(target, "", 1).Probe(t.Context(), question(1))
 			endsAs(t, r, Timeout, "/v1/models: no answer within 5s "+says)
-			if sent, ok := r.Undiscovered(); r.Elapsed != 5*time.Second || sent != strings.Contains(says, "header") || !ok {
-				t.Errorf("after %v; undiscovered %v, sent %v", r.Elapsed, ok, sent)
+			wasAsked := r.Reason == ReasonNoAnswerInTime
+			if r.Elapsed != 5*time.Second || !r.NotSent || wasAsked != strings.Contains(says, "header") {
+				t.Errorf("after %v: not sent: %t, %s", r.Elapsed, r.NotSent, r.Reason)
 			}
 		})
 	}

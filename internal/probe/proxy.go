@@ -111,13 +111,13 @@ func (p forwardProxy) blame(during stage, err error) (v verdict, ok bool) {
 	unreached := isOp && op.Op == "proxyconnect"
 	switch {
 	case isRefused && refused.status == http.StatusProxyAuthRequired:
-		return verdict{outcome: Connect, err: reasoned{fmt.Sprintf("%v %v", p, refused), ErrProxyKey}}, true
+		return failure(Connect, ReasonProxyWantsCredentials, "%v %v", p, refused), true
 	case isRefused:
-		return verdict{outcome: Connect, err: reasoned{fmt.Sprintf("%v %v", p, refused), ErrProxy}}, true
+		return failure(Connect, ReasonProxyFailed, "%v %v", p, refused), true
 	case errors.Is(err, context.DeadlineExceeded): // net/http has a limit of its own
-		return verdict{outcome: Connect, err: reasoned{fmt.Sprintf("%v did not answer within a minute", p), ErrProxy}}, true
+		return failure(Connect, ReasonProxyFailed, "%v did not answer within a minute", p), true
 	case unreached, during <= connecting:
-		return verdict{outcome: Connect, err: reasoned{fmt.Sprintf("%v does not work: %v", p, err), ErrProxy}}, true
+		return failure(Connect, ReasonProxyFailed, "%v does not work: %v", p, err), true
 	}
 	return verdict{}, false
 }
@@ -128,14 +128,16 @@ func (p *forwardProxy) answered(resp *http.Response) (v verdict, ok bool) {
 	if p == nil || resp.Request.URL.Scheme != "http" {
 		return verdict{}, false
 	}
-	reason := ErrProxy
+	reason := ReasonProxyFailed
 	named := cmp.Or(resp.Header.Get("X-Squid-Error"), resp.Header.Get("Proxy-Status"))
 	switch {
 	case resp.StatusCode == http.StatusProxyAuthRequired:
-		reason = ErrProxyKey
+		reason = ReasonProxyWantsCredentials
 	case resp.StatusCode < http.StatusBadRequest || named == "":
 		return verdict{}, false
 	}
 	text := fmt.Sprintf("%v answered %d instead of the server %s", *p, resp.StatusCode, proxyWords(resp))
-	return verdict{outcome: Connect, err: reasoned{strings.TrimSpace(text), reason}, status: resp.StatusCode}, true
+	v = failure(Connect, reason, "%s", strings.TrimSpace(text))
+	v.status = resp.StatusCode
+	return v, true
 }

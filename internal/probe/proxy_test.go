@@ -34,38 +34,42 @@ func TestFaultsOfAProxy(t *testing.T) {
 		url    string
 		dial   Dial
 		want   Outcome
-		reason error
+		reason Reason
 		says   string
 	}{
-		"nothing listens, TLS": {https, fails(refused), Connect, ErrProxy,
+		"nothing listens, TLS": {https, fails(refused), Connect, ReasonProxyFailed,
 			"the proxy squid:3128 (HTTPS_PROXY) does not work: proxyconnect tcp: dial tcp: connection refused"},
-		"nothing listens": {http1, fails(refused), Connect, ErrProxy, "the proxy squid:3128 (HTTP_PROXY) does not work"},
-		"an unknown name": {https, fails(&net.DNSError{Err: "no such host", Name: "squid"}), Connect, ErrProxy,
+		"nothing listens": {http1, fails(refused),
+			Connect, ReasonProxyFailed, "the proxy squid:3128 (HTTP_PROXY) does not work"},
+		"an unknown name": {https, fails(&net.DNSError{Err: "no such host", Name: "squid"}), Connect, ReasonProxyFailed,
 			"the proxy squid:3128 (HTTPS_PROXY) does not work"},
-		"no way to the server": {https, says(squid), Connect, ErrProxy,
+		"no way to the server": {https, says(squid), Connect, ReasonProxyFailed,
 			"the proxy squid:3128 (HTTPS_PROXY) answered 503 to CONNECT gw.test:21999 (Service Unavailable, " +
 				"ERR_CONNECT_FAIL 111)"},
 		"a status of its own": {https, says("HTTP/1.1 502 Bad\r\nProxy-Status: p; error=dns_error\r\n\r\n"), Connect,
-			ErrProxy, "(Bad, p; error=dns_error)"},
-		"no words": {https, says("HTTP/1.1 403\r\n\r\n"), Connect, ErrProxy, "answered 403 to CONNECT gw.test:21999"},
+			ReasonProxyFailed, "(Bad, p; error=dns_error)"},
+		"no words": {https, says("HTTP/1.1 403\r\n\r\n"),
+			Connect, ReasonProxyFailed, "answered 403 to CONNECT gw.test:21999"},
 		"it wants a password": {https, says("HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"x\"\r\n\r\n"), Connect,
-			ErrProxyKey, `answered 407 to CONNECT gw.test:21999 (No, Basic realm="x")`},
-		"it closes": {https, says(""), Connect, ErrProxy, "the proxy squid:3128 (HTTPS_PROXY) does not work: "},
-		"no HTTP":   {https, says("SSH-2.0-x\r\n"), Connect, ErrProxy, "the proxy squid:3128 (HTTPS_PROXY) does not work: "},
+			ReasonProxyWantsCredentials, `answered 407 to CONNECT gw.test:21999 (No, Basic realm="x")`},
+		"it closes": {https, says(""), Connect, ReasonProxyFailed, "the proxy squid:3128 (HTTPS_PROXY) does not work: "},
+		"no HTTP": {https, says("SSH-2.0-x\r\n"),
+			Connect, ReasonProxyFailed, "the proxy squid:3128 (HTTPS_PROXY) does not work: "},
 		"it repeats the password": {https, says("HTTP/1.1 403 c2VjcmV0LXVzZXI6c2VjcmV0LXdvcmQ= secret-word\r\n\r\n"), Connect,
-			ErrProxy, "answered 403"},
+			ReasonProxyFailed, "answered 403"},
 		"silence": {https, func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			go io.Copy(io.Discard, far) //nolint:errcheck // it says nothing
 			return near, nil
-		}, Timeout, nil, "while connecting through the proxy squid:3128 (HTTPS_PROXY)"},
+		}, Timeout, ReasonConnectTimeout, "while connecting through the proxy squid:3128 (HTTPS_PROXY)"},
 
-		"its own answer": {http1, says(squid), Connect, ErrProxy,
+		"its own answer": {http1, says(squid), Connect, ReasonProxyFailed,
 			"the proxy squid:3128 (HTTP_PROXY) answered 503 instead of the server (Service Unavailable, " +
 				"ERR_CONNECT_FAIL 111)"},
 		"its own answer, it wants a password": {http1, says("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"), Connect,
-			ErrProxyKey, "answered 407 instead of the server"},
-		"the server's answer": {http1, says("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\noops"), Overloaded, nil, "oops"},
+			ReasonProxyWantsCredentials, "answered 407 instead of the server"},
+		"the server's answer": {http1, says("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\noops"),
+			Overloaded, ReasonServerOverloaded, "oops"},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			target := newTarget(test.dial)
@@ -75,10 +79,10 @@ func TestFaultsOfAProxy(t *testing.T) {
 			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			_, _, err := target.metadata(t.Context(), http.MethodGet, "/", nil, wire.Ask{})
 			v, _ := errors.AsType[verdict](err)
-			other := &Result{Outcome: v.outcome, Err: err}
+			other := &Result{Outcome: v.outcome, Reason: v.reason, Err: err}
 			for _, r := range []*Result{r, other} {
 				endsAs(t, r, test.want, test.says)
-				if test.reason != nil && !errors.Is(r.Err, test.reason) {
+				if r.Reason != test.reason {
 					t.Errorf("%v: not because %v", r.Err, test.reason)
 				}
 				if strings.Contains(r.Err.Error(), "secret") || strings.Contains(r.Err.Error(), "c2VjcmV0") {

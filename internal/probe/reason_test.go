@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -32,20 +31,20 @@ func TestAModelThatIsGone(t *testing.T) {
 		worked    bool   // before it was lost
 		page      string // body of the 404
 		says      []string
-		reason    error
+		reason    Reason
 		withProbe bool // one was sent although the model is lost
 	}{
 		"named, after success": {"tiny", true, "",
-			[]string{"the server no longer serves model tiny: HTTP 404 " + path}, ErrModelGone, true},
+			[]string{"the server no longer serves model tiny: HTTP 404 " + path}, ReasonModelGone, true},
 		"named, with a text": {"tiny", true, "gone",
-			[]string{"the server no longer serves model tiny: HTTP 404: gone " + path}, ErrModelGone, true},
+			[]string{"the server no longer serves model tiny: HTTP 404: gone " + path}, ReasonModelGone, true},
 		"named, from the start": {"tiny", false, "",
-			[]string{"the server serves no model: HTTP 404 " + path}, ErrNoModel, true},
+			[]string{"the server serves no model: HTTP 404 " + path}, ReasonNoModelLoaded, true},
 		"the first one, after": {"", true, "",
 			[]string{"the server no longer serves model tiny: HTTP 404",
-				"the server serves no model: its list of models is empty"}, ErrNoModel, false},
+				"the server serves no model: its list of models is empty"}, ReasonNoModelLoaded, false},
 		"the first one, at the start": {"", false, "",
-			[]string{"the server serves no model: its list of models is empty"}, ErrNoModel, false},
+			[]string{"the server serves no model: its list of models is empty"}, ReasonNoModelLoaded, false},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			lost, probes := false, 0
@@ -76,7 +75,7 @@ func TestAModelThatIsGone(t *testing.T) {
 				r = m.Probe(t.Context(), question(2))
 				endsAs(t, r, Rejected, says)
 			}
-			if !errors.Is(r.Err, test.reason) || (probes > 0) != test.withProbe {
+			if r.Reason != test.reason || (probes > 0) != test.withProbe {
 				t.Errorf("%d probes sent; %v, want the reason %v", probes, r.Err, test.reason)
 			}
 			lost = false
@@ -89,38 +88,23 @@ func TestAModelThatIsGone(t *testing.T) {
 }
 
 // TestReasonsAreWords holds that each reason reads as a few words, without the abbreviations that only the code uses, and
-// that an error keeps its reason whatever else it says.
+// that the list has them all.
 func TestReasonsAreWords(t *testing.T) {
 	words := regexp.MustCompile(`^[a-z]+(_[a-z]+){0,4}$`)
 	abbreviation := regexp.MustCompile(`(^|_)(cert|err|conn|auth|req|resp|msg|max|len|num|ctx)(_|$)`)
 	for _, name := range Reasons() {
-		if !words.MatchString(name) || abbreviation.MatchString(name) {
+		if !words.MatchString(string(name)) || abbreviation.MatchString(string(name)) {
 			t.Errorf("%q does not read as words", name)
 		}
 	}
-	for _, known := range reasons {
-		for _, outcome := range []Outcome{Rejected, ServerError} {
-			r := &Result{Outcome: outcome, Err: withText(fmt.Errorf("HTTP 500: %w", known.reason), "in other words")}
-			if known.name != "" && r.Reason() != known.name || !slices.Contains(Reasons(), r.Reason()) {
-				t.Errorf("the reason of %v is called %q, want %q", known.reason, r.Reason(), known.name)
-			}
-		}
-	}
 	source := must(os.ReadFile("reason.go"))
-	declared := regexp.MustCompile(`(?m)^(\t|var )Err\w+ += `).FindAll(source, -1)
-	equal(t, "reasons that are listed", len(declared), len(reasons))
-}
-
-// TestEachFailureHasAReason holds it for failures of which nothing is known but their outcome, and that successes and
-// probes that do not count have none.
-func TestEachFailureHasAReason(t *testing.T) {
-	for _, o := range append(Outcomes(), Canceled) {
-		reason := (&Result{Outcome: o}).Reason()
-		isFailure := o != OK && o != Canceled
-		if isFailure != slices.Contains(Reasons(), reason) || !isFailure && reason != "" {
-			t.Errorf("%s has the reason %q", o, reason)
-		}
+	declared := regexp.MustCompile(`(?m)^\tReason\w+ +Reason = "(\w+)"`).FindAllSubmatch(source, -1)
+	var names []Reason
+	for _, line := range declared {
+		names = append(names, Reason(line[1]))
 	}
+	slices.Sort(names)
+	equal(t, "reasons", names, Reasons())
 }
 
 // TestReasonsOfFaults holds what an alert says of the faults that people on call meet: outcome, status and reason.
@@ -223,7 +207,7 @@ func TestReasonsOfFaults(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			r := test.target(t).Probe(t.Context(), wire.Ask{Prompt: strings.Repeat("p", 8<<10), MaxTokens: 10})
-			got := fmt.Sprintf("%s %d %s", r.Outcome, r.Status, r.Reason())
+			got := fmt.Sprintf("%s %d %s", r.Outcome, r.Status, r.Reason)
 			if got != test.want {
 				t.Errorf("%s, want %s: %v", got, test.want, r.Err)
 			}
@@ -236,7 +220,7 @@ func TestAPathThatIsNotThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewMember(serve(t, http.NotFound), "m", 1).Probe(t.Context(), question(2))
 		endsAs(t, r, Rejected, "HTTP 404: 404 page not found (POST /v1/chat/completions)")
-		if errors.Is(r.Err, ErrModelGone) || errors.Is(r.Err, ErrNoModel) {
+		if r.Reason == ReasonModelGone || r.Reason == ReasonNoModelLoaded {
 			t.Errorf("%v is more than was shown", r.Err)
 		}
 	})

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"cmp"
-	"errors"
 	"time"
 
 	"github.com/llm-prober/prober/internal/timing"
@@ -30,8 +29,11 @@ type Result struct {
 	Timeline timing.Timeline
 	Elapsed  time.Duration // from Start to the end of the answer, whatever its outcome
 
-	Outcome     Outcome
-	Err         error       // detail for humans; nil if and only if Outcome is OK
+	Outcome Outcome
+	// NotSent says that a request for the server's type or models failed, so that no probe was sent.
+	NotSent     bool
+	Reason      Reason      // empty if and only if Outcome is OK or Canceled
+	Err         error       // the reason in words, with the server's own; wraps nothing; nil if and only if Outcome is OK
 	Status      int         // HTTP status; 0 if no header was read
 	Credentials Credentials // their kind, without the secret
 	Finish      string      // the server's finish reason; empty if none came
@@ -112,6 +114,14 @@ const (
 	FromNothing Source = "none"  // the tokens of a frame cannot be attributed
 )
 
+// end enters a verdict. Its error must have been scrubbed.
+func (r *Result) end(v verdict) {
+	r.Outcome, r.Reason, r.Err, r.RetryAfter = v.outcome, v.reason, v.err, v.retry
+	if r.Reason == ReasonKeyRejected && r.Credentials == CredentialsNone {
+		r.Reason = ReasonKeyMissing
+	}
+}
+
 // Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our
 // mistake until the target has worked once. After that it is an outage for its users too, and so is a server that
 // serves no model.
@@ -119,7 +129,7 @@ func (r *Result) Available(hasWorked bool) bool {
 	switch {
 	case len(r.Timeline.Frames) > 0, r.Outcome.Refusal():
 		return true
-	case errors.Is(r.Err, ErrModelGone), errors.Is(r.Err, ErrNoModel):
+	case r.Reason == ReasonModelGone, r.Reason == ReasonNoModelLoaded:
 		return false
 	case r.Outcome == Rejected:
 		return !hasWorked

@@ -186,12 +186,25 @@ func equal[T any](t *testing.T, what string, want, got T) {
 	}
 }
 
-// endsAs fails the test if a probe did not end as wanted, or its error does not say why.
+// endsAs fails the test if a probe did not end as wanted, its error does not say why, or its
+// reason is none of the set.
 func endsAs(t *testing.T, r *Result, want Outcome, says string) {
 	t.Helper()
 	if r.Outcome != want || (r.Err == nil) != (want == OK) || r.Err != nil && !strings.Contains(r.Err.Error(), says) {
 		t.Errorf("%s: %v; want %s: %s", r.Outcome, r.Err, want, says)
 	}
+	isCounted := r.Outcome != OK && r.Outcome != Canceled
+	if isCounted != slices.Contains(Reasons(), r.Reason) || !isCounted && r.Reason != "" {
+		t.Errorf("%s: %v: its reason is %q", r.Outcome, r.Err, r.Reason)
+	}
+}
+
+// said returns the outcome of a result, with the reason in words if it failed.
+func said(r *Result) string {
+	if r.Err == nil {
+		return string(r.Outcome)
+	}
+	return fmt.Sprintf("%s: %v", r.Outcome, r.Err)
 }
 
 // inBubble runs a test in virtual time. Cleanups run inside, since they wait for goroutines of the bubble.

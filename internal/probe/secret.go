@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -69,7 +70,7 @@ func looksLikeCredential(part string) bool {
 // server says goes through here before it is kept, and errors through [Target.scrub].
 func (t Target) redact(text string) string { return format.Redact(text, t.secrets()) }
 
-// scrub removes from an error what must not be shown: credentials and the prompt.
+// scrub returns the text of an error without what must not be shown: credentials and the prompt. It wraps nothing.
 func (t Target) scrub(err error, ask wire.Ask) error {
 	if err == nil {
 		return nil
@@ -79,10 +80,7 @@ func (t Target) scrub(err error, ask wire.Ask) error {
 	if ok {
 		clean = clean[:at] + "… (the rest repeats the prompt)"
 	}
-	if clean == err.Error() {
-		return err
-	}
-	return withText(err, clean)
+	return errors.New(clean)
 }
 
 // repeat returns where a text begins to repeat a question: every repeat of at least 47 bytes is found, shorter ones may

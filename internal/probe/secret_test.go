@@ -128,7 +128,7 @@ func TestNothingShowsTheKey(t *testing.T) {
 				r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 1})
 				_, _, discovered := target.identify(t.Context(), "", "")
 				_, counted := target.Tokenize(t.Context(), wire.Ask{Prompt: "p"})
-				shown := append(textsIn(reflect.ValueOf(*r)), r.Failure(), r.Hint(), fmt.Sprint(discovered), fmt.Sprint(counted))
+				shown := append(textsIn(reflect.ValueOf(*r)), fmt.Sprint(discovered), fmt.Sprint(counted))
 				for _, text := range shown {
 					plain, _ := url.QueryUnescape(text)
 					for _, text := range []string{text, plain, format.Clean(text), strings.ToValidUTF8(format.Clean(text), "")} {
@@ -235,15 +235,6 @@ func TestLimitsAreReadFromTheWholeText(t *testing.T) {
 			test.ask(t.Context(), m)
 			equal(t, "context", 150, m.Knowledge().Limits.Context)
 		})
-	}
-}
-
-// TestScrubbedErrorsKeepTheirReason holds that hints survive the removal of a secret.
-func TestScrubbedErrorsKeepTheirReason(t *testing.T) {
-	err := Target{Key: "sk-1234567890"}.scrub(withReason(errors.New("no template for sk-1234567890"), ErrNoTemplate),
-		wire.Ask{})
-	if err.Error() != "no template for ***" || !errors.Is(err, ErrNoTemplate) {
-		t.Errorf("%v, of no template: %t", err, errors.Is(err, ErrNoTemplate))
 	}
 }
 

@@ -69,7 +69,7 @@ func scriptIn(t *testing.T, sections []txtar.File) (s script) {
 // measurements returns all that a result says of its answer, a line each. What is not there has no sample.
 func measurements(r *Result) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	say("%s", r.Failure())
+	say("%s", said(r))
 	ttft, ok := r.TTFT()
 	if ok {
 		say("TTFT %v", ttft)

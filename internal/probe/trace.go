@@ -161,13 +161,6 @@ func (t *trace) certExpiry() time.Time {
 	return chainExpiry(t.conn.secure.ConnectionState())
 }
 
-// isPlain reports whether the request went out without TLS.
-func (t *trace) isPlain() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.conn.secure == nil
-}
-
 // A responseConn is the connection that an answer arrives on, in its layers.
 type responseConn struct {
 	body   *stream.BodyTracker

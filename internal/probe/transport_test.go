@@ -170,7 +170,7 @@ func TestCertificateExpiry(t *testing.T) {
 			r := target.ask(t)
 			endsAs(t, r, test.want, "")
 			equal(t, name, now.Add(test.expires), r.CertExpiry)
-			equal(t, name, test.want == TLS && test.expires < 0, r.Reason() == "certificate_expired")
+			equal(t, name, test.want == TLS && test.expires < 0, r.Reason == "certificate_expired")
 
 			member := NewMember(target, "", 1) // it asks for the models first
 			if test.want == TLS {
@@ -223,7 +223,7 @@ func TestTLSFails(t *testing.T) {
 		url    string
 		config *tls.Config
 		says   string
-		reason string
+		reason Reason
 	}{
 		{server.URL, nil, "unknown authority", "unknown_certificate_authority"},
 		{server.URL, other, "not another.example", "certificate_for_another_name"},
@@ -237,7 +237,7 @@ func TestTLSFails(t *testing.T) {
 	} {
 		r := at(test.url, Route{TLS: test.config}).ask(t)
 		endsAs(t, r, TLS, test.says)
-		equal(t, "reason", test.reason, r.Reason())
+		equal(t, "reason", test.reason, r.Reason)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestAServerOfAnotherHTTPVersion(t *testing.T) {
 	} {
 		r := at(test.url, test.route).ask(t)
 		endsAs(t, r, test.want, test.says)
-		equal(t, test.says, "wrong_http_version", r.Reason())
+		equal(t, test.says, ReasonWrongHTTPVersion, r.Reason)
 	}
 }
 

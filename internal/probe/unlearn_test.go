@@ -139,7 +139,7 @@ func TestARestartedServerHasAnotherModel(t *testing.T) {
 				asked = 0
 				r := m.Probe(t.Context(), question(2))
 				if r.Outcome != want || r.Model != label || asked != times {
-					t.Errorf("%s by %s, asked %d times, want %s by %s, %d times", r.Failure(), r.Model, asked, want, label, times)
+					t.Errorf("%s by %s, asked %d times, want %s by %s, %d times", said(r), r.Model, asked, want, label, times)
 				}
 				if r := configured.Probe(t.Context(), question(2)); r.Model != "mine" {
 					t.Errorf("the configured model became %s", r.Model)
@@ -154,7 +154,7 @@ func TestARestartedServerHasAnotherModel(t *testing.T) {
 			asked = 0
 			for _, member := range []*Member{m, configured} {
 				if r := member.Probe(t.Context(), question(2)); r.Outcome == OK || asked != 0 {
-					t.Errorf("%s, asked %d times", r.Failure(), asked)
+					t.Errorf("%s, asked %d times", said(r), asked)
 				}
 			}
 			isDown, chat, model = false, answer, "second"
@@ -234,7 +234,7 @@ func TestAnAnswerNamesAnotherModel(t *testing.T) {
 			listed, named = step.listed, step.named
 			r := m.Probe(t.Context(), question(1))
 			if r.Outcome != OK || r.Model != step.want || asked != step.asked {
-				t.Errorf("step %d: %s by %s, asked %d times, want %+v", i, r.Failure(), r.Model, asked, step)
+				t.Errorf("step %d: %s by %s, asked %d times, want %+v", i, said(r), r.Model, asked, step)
 			}
 		}
 	})

@@ -122,7 +122,7 @@ func TestRedirects(t *testing.T) {
 			}
 			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			endsAs(t, r, test.want, test.says)
-			if strings.Contains(r.Err.Error(), "secret") || errors.Is(r.Err, ErrLogin) != (test.want == Unauthorized) {
+			if strings.Contains(r.Err.Error(), "secret") || r.Reason.isLogin() != (test.want == Unauthorized) {
 				t.Errorf("%v", r.Err)
 			}
 		})
@@ -187,45 +187,50 @@ func TestAnswersThatBreakHTTP(t *testing.T) {
 		end    error
 		http2  bool
 		want   Outcome
-		reason error
+		reason Reason
 		says   string
 	}{
-		"an encoding twice":   {ok + chunked + chunked + "\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "too many"},
-		"an unknown encoding": {ok + "Transfer-Encoding: br\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "br"},
-		"two lengths": {ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP,
+		"an encoding twice":   {ok + chunked + chunked + "\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "too many"},
+		"an unknown encoding": {ok + "Transfer-Encoding: br\r\n\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "br"},
+		"two lengths": {ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP,
 			"multiple Content-Length"},
-		"a bad length":       {ok + "Content-Length: -1\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "Content-Length"},
-		"a header of a word": {ok + "what\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "MIME header"},
-		"a bad status":       {"HTTP/1.1 OK\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "status code"},
-		"a bad version":      {"HTTP/x 200 OK\r\n\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "version"},
-		"no header at all":   {"{}\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "malformed HTTP response"},
-		"an alert of TLS":    {"\x15\x03\x01\x00\x02\x02\x46\n", io.EOF, false, Malformed, ErrSpeaksTLS, "not valid HTTP"},
-		"an endless header":  {ok + "X: " + strings.Repeat("x", 2<<20), io.EOF, false, Malformed, ErrInvalidHTTP, "exceeded"},
-		"a bad chunk":        {ok + chunked + "\r\nxyz\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "chunk"},
-		"a chunk too long":   {ok + chunked + "\r\n1\r\nabc\r\n", io.EOF, false, Malformed, ErrInvalidHTTP, "chunk"},
+		"a bad length": {ok + "Content-Length: -1\r\n\r\n", io.EOF, false,
+			Malformed, ReasonInvalidHTTP, "Content-Length"},
+		"a header of a word": {ok + "what\r\n\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "MIME header"},
+		"a bad status":       {"HTTP/1.1 OK\r\n\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "status code"},
+		"a bad version":      {"HTTP/x 200 OK\r\n\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "version"},
+		"no header at all":   {"{}\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "malformed HTTP response"},
+		"an alert of TLS": {"\x15\x03\x01\x00\x02\x02\x46\n", io.EOF, false,
+			Malformed, ReasonPortSpeaksTLS, "not valid HTTP"},
+		"an endless header": {ok + "X: " + strings.Repeat("x", 2<<20), io.EOF, false,
+			Malformed, ReasonInvalidHTTP, "exceeded"},
+		"a bad chunk":      {ok + chunked + "\r\nxyz\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "chunk"},
+		"a chunk too long": {ok + chunked + "\r\n1\r\nabc\r\n", io.EOF, false, Malformed, ReasonInvalidHTTP, "chunk"},
 
-		"closed":                   {"", io.EOF, false, Truncated, ErrNoPlainAnswer, "closed before the answer"},
-		"reset":                    {"", reset, false, Truncated, ErrNoPlainAnswer, "connection reset"},
-		"closed within the header": {ok, io.EOF, false, Truncated, ErrNoPlainAnswer, "closed before the answer"},
-		"reset within the header":  {ok, reset, false, Truncated, ErrNoPlainAnswer, "connection reset"},
-		"closed within the body":   {ok + chunked + "\r\n5\r\n", io.EOF, false, Truncated, nil, "unexpected EOF"},
-		"reset within the body":    {ok + chunked + "\r\n5\r\n", reset, false, Truncated, nil, "connection reset"},
+		"closed":                   {"", io.EOF, false, Truncated, ReasonClosedBeforeAnswer, "closed before the answer"},
+		"reset":                    {"", reset, false, Truncated, ReasonClosedBeforeAnswer, "connection reset"},
+		"closed within the header": {ok, io.EOF, false, Truncated, ReasonClosedBeforeAnswer, "closed before the answer"},
+		"reset within the header":  {ok, reset, false, Truncated, ReasonClosedBeforeAnswer, "connection reset"},
+		"closed within the body": {ok + chunked + "\r\n5\r\n", io.EOF, false,
+			Truncated, ReasonStreamBrokenOff, "unexpected EOF"},
+		"reset within the body": {ok + chunked + "\r\n5\r\n", reset, false,
+			Truncated, ReasonStreamBrokenOff, "connection reset"},
 
-		"HTTP/1.1 to HTTP/2": {ok + "\r\n", io.EOF, true, Malformed, ErrHTTPVersion, "frame too large"},
-		"HTTP/2 to HTTP/1.1": {h2, io.EOF, false, Malformed, ErrHTTPVersion, "malformed HTTP response"},
+		"HTTP/1.1 to HTTP/2": {ok + "\r\n", io.EOF, true, Malformed, ReasonWrongHTTPVersion, "frame too large"},
+		"HTTP/2 to HTTP/1.1": {h2, io.EOF, false, Malformed, ReasonWrongHTTPVersion, "malformed HTTP response"},
 		"REFUSED_STREAM": {h2 + "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00\x07", io.EOF, true, Overloaded,
-			ErrRefusedStream, "refuses the stream"},
+			ReasonStreamRefused, "refuses the stream"},
 		"ENHANCE_YOUR_CALM": {h2 + "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00\x0b", io.EOF, true,
-			Overloaded, ErrRefusedStream, "refuses the stream"},
+			Overloaded, ReasonStreamRefused, "refuses the stream"},
 		"GOAWAY with ENHANCE_YOUR_CALM": {h2 + "\x00\x00\x08\x07\x00\x00\x00\x00\x00" +
-			"\x00\x00\x00\x01\x00\x00\x00\x0b", io.EOF, true, Overloaded, ErrRefusedStream, "refuses the stream"},
+			"\x00\x00\x00\x01\x00\x00\x00\x0b", io.EOF, true, Overloaded, ReasonStreamRefused, "refuses the stream"},
 		"HTTP_1_1_REQUIRED": {h2 + "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00\x0d", io.EOF, true, Rejected,
-			ErrHTTPVersion, "HTTP_1_1_REQUIRED"},
-		"closed by HTTP/2": {h2, io.EOF, true, Truncated, ErrNoPlainAnswer, "closed before the answer"},
-		"reset by HTTP/2":  {h2, reset, true, Truncated, ErrNoPlainAnswer, "connection reset"},
+			ReasonWrongHTTPVersion, "HTTP_1_1_REQUIRED"},
+		"closed by HTTP/2": {h2, io.EOF, true, Truncated, ReasonClosedBeforeAnswer, "closed before the answer"},
+		"reset by HTTP/2":  {h2, reset, true, Truncated, ReasonClosedBeforeAnswer, "connection reset"},
 		"RST_STREAM": {h2 + "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00\x02", io.EOF, true, Truncated,
-			ErrNoPlainAnswer, "received from peer"},
-		"DATA before its header": {h2 + "\x00\x00\x01\x00\x00\x00\x00\x00\x01x", io.EOF, true, Malformed, ErrInvalidHTTP,
+			ReasonClosedBeforeAnswer, "received from peer"},
+		"DATA before its header": {h2 + "\x00\x00\x01\x00\x00\x00\x00\x00\x01x", io.EOF, true, Malformed, ReasonInvalidHTTP,
 			"PROTOCOL_ERROR"},
 	} {
 		inBubble(t, name, func(t *testing.T) {
@@ -233,13 +238,13 @@ func TestAnswersThatBreakHTTP(t *testing.T) {
 			target.Transport.route.HTTP2 = test.http2
 			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			endsAs(t, r, test.want, test.says)
-			if test.reason != nil && !errors.Is(r.Err, test.reason) {
+			if r.Reason != test.reason {
 				t.Errorf("%v: not because %v", r.Err, test.reason)
 			}
 			_, _, err := target.metadata(t.Context(), http.MethodGet, "/", nil, wire.Ask{})
 			v, _ := errors.AsType[verdict](err)
-			inBody := test.reason == nil || strings.Contains(name, "chunk") // of a stream, which is no reply
-			isRepeated := name == "REFUSED_STREAM"                          // a request without a body, which the HTTP client may send again
+			inBody := test.reason == ReasonStreamBrokenOff || strings.Contains(name, "chunk") // of a stream, which is no reply
+			isRepeated := name == "REFUSED_STREAM"                                            // a request without a body, which the HTTP client may send again
 			if v.outcome != test.want && !inBody && !isRepeated {
 				t.Errorf("a metadata request: %s: %v", v.outcome, err)
 			}
@@ -271,7 +276,7 @@ func TestAConnectionThatClosesAtOnce(t *testing.T) {
 			target.Transport.route.HTTP2 = test.http2
 			r := target.Probe(t.Context(), wire.Ask{Prompt: strings.Repeat("p", 8<<10), MaxTokens: 1})
 			endsAs(t, r, Truncated, "before the answer")
-			equal(t, "reason", "closed_before_answer", r.Reason())
+			equal(t, "reason", Reason("closed_before_answer"), r.Reason)
 		})
 	}
 }

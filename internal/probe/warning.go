@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -38,9 +37,10 @@ func warnings(r *Result, maxTokens, promptTokens int) []Warning {
 		list.add(true, "%s", late)
 	}
 	list.addAboutHTTP(r)
-	if errors.Is(r.Err, ErrUnlimited) {
-		const text = "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived"
-		list.add(false, text, ErrUnlimited)
+	if r.Reason == ReasonAnswerBeyondLimit {
+		const text = "the server ignores the limit of an answer's length (max_tokens or its like): the probe was " +
+			"canceled when more tokens than asked had arrived"
+		list.add(false, text)
 	}
 	list.addAboutBatches(r)
 	if r.Outcome == OK {
@@ -134,7 +134,7 @@ func (l *warningList) addAboutCounts(r *Result, maxTokens, promptTokens int) {
 	}
 }
 
-// isHeldBack reports whether an answer's first timing.Chunk has a quarter of its token frames: a gateway then held the first
+// isHeldBack reports whether an answer's first chunk has a quarter of its token frames: a gateway then held the first
 // token back until a buffer was full, even if it lets the others go one by one. Two frames may be one step of
 // speculative decoding.
 func isHeldBack(first timing.Chunk, frames int) bool {

@@ -80,8 +80,9 @@ type usageJSON struct {
 	Reasoning *int `json:"reasoning"`
 }
 
-// JSONOf returns the JSON form of r, with what to do about a failure. It shares no memory with r.
-func JSONOf(r *probe.Result) ResultJSON {
+// JSONOf returns the JSON form of r, with what to do about a failure, which names settings as places do. It shares no
+// memory with r.
+func JSONOf(r *probe.Result, places Places) ResultJSON {
 	j := ResultJSON{
 		Target: r.Target,
 		Group:  r.Group,
@@ -90,7 +91,7 @@ func JSONOf(r *probe.Result) ResultJSON {
 		Prompt: r.Prompt,
 
 		Outcome:    r.Outcome,
-		Hint:       textOrNull(r.Hint()),
+		Hint:       textOrNull(Hint(r, places)),
 		HTTPStatus: orNull(r.Status, r.Status != 0),
 		Start:      r.Start,
 

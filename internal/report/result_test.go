@@ -42,7 +42,7 @@ func TestResultJSON(t *testing.T) {
 		"testdata/result_ok.json": good, "testdata/result_failed.json": failed,
 	} {
 		var text strings.Builder
-		if err := Encode(&text, "  ", JSONOf(result)); err != nil {
+		if err := Encode(&text, "  ", JSONOf(result, nil)); err != nil {
 			t.Fatal(err)
 		}
 		golden.Equal(t, path, text.String())

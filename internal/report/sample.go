@@ -51,10 +51,10 @@ type Sample struct {
 	Hint  string // what to do about it; empty if there is nothing to say
 }
 
-// SampleOf returns what summaries need of r, judged by the objectives. Its rules are those of the metrics. A request
-// that failed has no latency. A TTFT needs a first token that a frame showed, and a prompt that no cache had if it was
-// meant to be cold. An ITL needs gaps that the prober did not cause itself.
-func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
+// SampleOf returns what summaries need of r, judged by the objectives. Its hint names settings as places do. The rules
+// are those of the metrics. A request that failed has no latency. A TTFT needs a first token that a frame showed, and a
+// prompt that no cache had if it was meant to be cold. An ITL needs gaps that the prober did not cause itself.
+func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sample {
 	s := Sample{
 		Request:      Request{Round: r.Round, TTFT: noValue, TPOT: noValue, ITL: noValue, E2EL: noValue},
 		Target:       r.Target,
@@ -81,7 +81,7 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 		}
 	}
 	if r.Outcome != probe.OK {
-		s.Hint = r.Hint()
+		s.Hint = Hint(r, places)
 		if r.Err != nil {
 			s.Error = r.Err.Error()
 		}

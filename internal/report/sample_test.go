@@ -33,7 +33,7 @@ func TestSampleOf(t *testing.T) {
 		ITLs:     slices.Repeat([]float64{gap.Seconds() / 4}, 4),
 		Warnings: []probe.Warning{{Text: "warning"}},
 	}
-	if diff := cmp.Diff(want, SampleOf(r), near()); diff != "" {
+	if diff := cmp.Diff(want, SampleOf(r, nil), near()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -53,7 +53,7 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 		"read late":      {late, "TTFT, TPOT, E2EL, tainted, by user"},
 		"stalled":        {stalled(), "stall limit reached after 37 token frames"},
 	} {
-		s := SampleOf(test.result)
+		s := SampleOf(test.result, nil)
 		got := nonEmpty(
 			wordIf(finite(s.TTFT), "TTFT"), wordIf(finite(s.TPOT), "TPOT"), wordIf(s.ITLs != nil, "ITL"),
 			wordIf(finite(s.E2EL), "E2EL"), wordIf(s.Contaminated, "contaminated"), wordIf(s.Hidden, "hidden"),
@@ -62,8 +62,8 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 		if diff := cmp.Diff(test.want, strings.Join(got, ", ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if s.Hint != test.result.Hint() {
-			t.Errorf("%s: hint %q, want %q", name, s.Hint, test.result.Hint())
+		if s.Hint != Hint(test.result, nil) {
+			t.Errorf("%s: hint %q, want %q", name, s.Hint, Hint(test.result, nil))
 		}
 	}
 }

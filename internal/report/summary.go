@@ -54,7 +54,7 @@ type Failures struct {
 	Outcome  probe.Outcome `json:"outcome"`
 	Requests int           `json:"requests"`
 	Error    string        `json:"error,omitzero"` // of the first of them, fit for a terminal; empty if not known
-	Hint     string        `json:"hint,omitzero"`  // see [probe.Result.Hint]
+	Hint     string        `json:"hint,omitzero"`  // see [Hint]
 }
 
 // Summarize sums up samples of one target, which have their ITLs: see [Step.Summary].

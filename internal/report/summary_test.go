@@ -100,7 +100,7 @@ func TestAttained(t *testing.T) {
 		objective.RefusalsAreBad = test.strict
 		for _, r := range test.results {
 			r.Target, r.Start, r.Elapsed = "vllm-a", noon(), time.Second
-			samples = append(samples, SampleOf(r, objective))
+			samples = append(samples, SampleOf(r, nil, objective))
 		}
 		s := Summarize(samples, objective)
 		s.Skipped[probe.SkipOverlap] = 3

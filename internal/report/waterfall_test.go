@@ -17,7 +17,7 @@ const ms = time.Millisecond
 func waterfallText(t *testing.T, r *probe.Result, width int) string {
 	t.Helper()
 	var b strings.Builder
-	a := JSONOf(r)
+	a := JSONOf(r, nil)
 	if err := Waterfall(&b, &a, width); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 	c := comparison(hostile, hostile+"b", 10)
 	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
 	s := Summary{Target: hostile, Load: hostile, Warnings: []string{hostile}}
-	lines := RequestLine(SampleOf(r)) + RequestLine(answer(hostile, 1, 1, 1)) + r.Failure()
+	lines := RequestLine(SampleOf(r, nil)) + RequestLine(answer(hostile, 1, 1, 1)) + Failure(r)
 	for _, text := range []string{waterfallText(t, r, 80), c.Text(80), Block(s), overview([]Summary{s}).text(), lines} {
 		for _, c := range text {
 			if c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 || c == '\u202e' {

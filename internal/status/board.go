@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -111,7 +112,7 @@ func (b *Board) Record(r *probe.Result) {
 	if r.Outcome == probe.Canceled {
 		return
 	}
-	e := newEntry(r) // before the lock, so that probes of other targets do not wait for it
+	e := newEntry(r, b.placesOf(r.Target)) // without the lock, so that probes of other targets do not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.history(r.Target)
@@ -120,6 +121,17 @@ func (b *Board) Record(r *probe.Result) {
 		e.judge(r, h.target.Objectives)
 		h.add(e, shareOf(len(b.histories)))
 	}
+}
+
+// placesOf returns where the settings of a target are written; nil if the target is not known.
+func (b *Board) placesOf(target string) report.Places {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.history(target)
+	if h == nil {
+		return nil
+	}
+	return h.target.Places
 }
 
 // history returns the history of a target; nil if there is none. The lock is held.

@@ -134,7 +134,7 @@ func TestARejectedTargetKeepsItsResults(t *testing.T) {
 
 func TestRecordKeepsNoPointer(t *testing.T) {
 	r := success("a", ms, 2*ms, 3*ms)
-	want := report.JSONOf(r)
+	want := report.JSONOf(r, nil)
 	v := viewOf(r)
 	r.Timeline.Frames[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty
@@ -172,7 +172,7 @@ func TestWhatAServerWritesIsCut(t *testing.T) {
 
 // TestMemoryIsBounded holds that a history keeps as many results as their lists have room for, and always the last.
 func TestMemoryIsBounded(t *testing.T) {
-	e := newEntry(long("a", 1000))
+	e := newEntry(long("a", 1000), nil)
 	for name, test := range map[string]struct {
 		bytes, want int
 	}{

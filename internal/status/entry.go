@@ -36,15 +36,16 @@ type entry struct {
 }
 
 // newEntry makes an entry with bounded lists and texts. If it cuts a list, the entry has a warning that says so.
-func newEntry(r *probe.Result) *entry {
-	result := report.JSONOf(r)
+// Its hint names settings as places do.
+func newEntry(r *probe.Result, places report.Places) *entry {
+	result := report.JSONOf(r, places)
 	bound(&result)
 	e := &entry{
 		ResultJSON:     result,
 		packedArrivals: pack(result.Arrivals, nanoseconds),
 		packedTokens:   pack(result.TokensPerFrame, func(n int) int64 { return int64(n) }),
 		itlIsGaps:      slices.Equal(result.ITL, gaps(&result)),
-		sample:         report.SampleOf(r),
+		sample:         report.SampleOf(r, nil),
 	}
 	if !e.itlIsGaps {
 		e.packedITL = pack(result.ITL, nanoseconds)

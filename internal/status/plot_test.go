@@ -119,7 +119,7 @@ func TestALongWaitIsBroken(t *testing.T) {
 		"after its end":         {long, 1, nil},
 		"a success is not long": {success("a", ms, 3*time.Second), 2, nil},
 	} {
-		equal(t, name, newStrip(newEntry(test.result), test.end).Break, test.want)
+		equal(t, name, newStrip(newEntry(test.result, nil), test.end).Break, test.want)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestResultsAreFoundByTraceID(t *testing.T) {
 			b.Record(long("a", 4+n%2))
 		}
 		for name, r := range map[string]*probe.Result{"slow": slow, "failed": failed} {
-			want, err := json.Marshal(map[string]any{"status": "success", "data": report.JSONOf(r)})
+			want, err := json.Marshal(map[string]any{"status": "success", "data": report.JSONOf(r, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}

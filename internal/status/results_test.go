@@ -93,7 +93,7 @@ func TestTheNewestResultIsFirst(t *testing.T) {
 		time.Sleep(time.Second)
 		b.Record(first) // it took longer
 
-		text, err := json.Marshal([]report.ResultJSON{report.JSONOf(second), report.JSONOf(first)})
+		text, err := json.Marshal([]report.ResultJSON{report.JSONOf(second, nil), report.JSONOf(first, nil)})
 		if err != nil {
 			t.Fatal(err)
 		}

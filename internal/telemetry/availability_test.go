@@ -20,8 +20,8 @@ func resultAt(minute int, outcome probe.Outcome, tokens int) *probe.Result {
 
 // TestAvailability holds which probes show a server that works, before the target's first success and after it.
 func TestAvailability(t *testing.T) {
-	rejectedFor := func(reason error) *probe.Result {
-		return with(resultAt(1, probe.Rejected, 0), func(r *probe.Result) { r.Err = reason })
+	rejectedFor := func(reason probe.Reason) *probe.Result {
+		return with(resultAt(1, probe.Rejected, 0), func(r *probe.Result) { r.Reason = reason })
 	}
 	for name, test := range map[string]struct {
 		result        *probe.Result
@@ -37,8 +37,8 @@ func TestAvailability(t *testing.T) {
 		"a quota that is used up":     {resultAt(1, probe.RateLimited, 0), true, true},
 		"a filter":                    {resultAt(1, probe.Filtered, 0), true, true},
 		"a rejected request":          {resultAt(1, probe.Rejected, 0), true, false},
-		"a server without any model":  {rejectedFor(probe.ErrNoModel), false, false},
-		"a server without its model":  {rejectedFor(probe.ErrModelGone), false, false},
+		"a server without any model":  {rejectedFor(probe.ReasonNoModelLoaded), false, false},
+		"a server without its model":  {rejectedFor(probe.ReasonModelGone), false, false},
 	} {
 		for hasWorked, want := range map[bool]bool{false: test.before, true: test.after} {
 			s := targetState{hasWorked: hasWorked}

@@ -74,7 +74,7 @@ func stalled() *probe.Result {
 	r.Due = r.Start
 	r.Timeline.Frames = r.Timeline.Frames[:2]
 	r.Timeline.FinishedAt, r.Timeline.Open = 0, 30*time.Second
-	r.Elapsed, r.Outcome = ms(30620), probe.Stalled
+	r.Elapsed, r.Outcome, r.Reason = ms(30620), probe.Stalled, probe.ReasonStreamStalled
 	r.Err = errors.New("no token for 30s")
 	r.Finish, r.Usage = "", wire.Usage{Prompt: wire.Tokens(100)}
 	r.TraceID, r.SpanID = "aa02030405060708090a0b0c0d0e0f10", "aa12131415161718"
@@ -87,7 +87,8 @@ func refused() *probe.Result {
 	r.Timeline = timing.Timeline{}
 	r.Start = day().Add(20 * time.Second)
 	r.Due = r.Start
-	r.Elapsed, r.Outcome, r.Err = ms(3), probe.Connect, errors.New("connection refused")
+	r.Elapsed, r.Outcome, r.Reason = ms(3), probe.Connect, probe.ReasonConnectionFailed
+	r.Err = errors.New("connection refused")
 	r.Usage, r.Status, r.CertExpiry = wire.Usage{}, 0, time.Time{}
 	r.Timestamps = ""
 	r.TraceID = "bb02030405060708090a0b0c0d0e0f10"

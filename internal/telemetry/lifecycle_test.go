@@ -131,7 +131,7 @@ func TestTheLastFailureHasItsReason(t *testing.T) {
 	r.expect(t, failed, at(`outcome="stalled",prompt="cold",reason="stream_stalled",status="200"`, stalled()))
 	noBackend := with(refused(), func(r *probe.Result) {
 		r.Start = day().Add(time.Minute)
-		r.Outcome, r.Status, r.Err = probe.ServerError, 503, probe.ErrNoBackend
+		r.Outcome, r.Status, r.Reason = probe.ServerError, 503, probe.ReasonNoBackendLeft
 	})
 	r.Record(noBackend)
 	r.Record(refused())

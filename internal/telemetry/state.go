@@ -71,7 +71,7 @@ func failureLabels(r *probe.Result) ownLabels {
 	if r.Status > 0 {
 		status = strconv.Itoa(r.Status)
 	}
-	return ownLabels{string(r.Outcome), status, r.Reason()}
+	return ownLabels{string(r.Outcome), status, string(r.Reason)}
 }
 
 // objectiveNames returns the names of a target's objectives as label values.
