@@ -9,8 +9,8 @@ import (
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -104,7 +104,7 @@ func runBench(cmd *cobra.Command, plan *bench.Plan, f *files.Files) error {
 	out := cmd.OutOrStdout()
 	errs := cmd.ErrOrStderr()
 	build := buildInfo()
-	observers, err := engine.NewObservers(cmd.Context(), plan.Lengths[0], build, newLog(errs, "warn", "console"))
+	observers, err := observe.New(cmd.Context(), plan.Lengths[0], build, newLog(errs, "warn", "console"))
 	if err != nil {
 		return err
 	}

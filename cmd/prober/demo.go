@@ -14,7 +14,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
-	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/sim"
@@ -110,7 +109,7 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, f *files.Files) (*
 
 // printDemo prints what the demo serves where, and how to make a simulated server slow or fail.
 func printDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
-	interval := format.Short(engine.Interval(t).Seconds())
+	interval := format.Short(t.Interval().Seconds())
 	tokens := format.Grouped(t.PromptTokens)
 	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts\n\n", interval, tokens)
 	fmt.Fprintf(w, "  page     http://%s/\n", address)

@@ -14,11 +14,13 @@ const module = "github.com/llm-prober/prober/"
 // in CONTRIBUTING.md.
 var imports = map[string][]string{
 	"cmd/prober": {
-		"alerts", "dashboards", "daemon", "engine", "files", "telemetry", "prompt", "probe", "wire", "stream",
+		"alerts", "dashboards", "daemon", "engine", "observe", "files", "telemetry", "prompt", "probe", "wire", "stream",
 		"config", "check", "bench", "report", "promquery", "sim", "format", "usage",
 	},
-	"internal/daemon":    {"engine", "files", "telemetry", "status", "probe", "wire", "config", "usage"},
-	"internal/engine":    {"files", "report", "schedule", "prompt", "telemetry", "status", "probe", "wire", "config", "format", "usage"},
+	"internal/daemon": {"engine", "observe", "files", "telemetry", "status", "probe", "wire", "config", "usage"},
+	"internal/engine": {
+		"observe", "schedule", "prompt", "telemetry", "report", "files", "probe", "wire", "config",
+	},
 	"internal/schedule":  {},
 	"internal/prompt":    {"wire"},
 	"internal/telemetry": {"probe", "server", "timing", "wire", "format"},
@@ -29,9 +31,12 @@ var imports = map[string][]string{
 	"internal/wire":      {},
 	"internal/stream":    {},
 
-	"internal/files":     {"prompt", "wire", "config", "usage"},
-	"internal/config":    {"probe", "server", "wire", "format", "usage"},
-	"internal/bench":     {"engine", "files", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage"},
+	"internal/observe": {"telemetry", "status", "report", "probe", "config", "format", "usage"},
+	"internal/files":   {"prompt", "wire", "config", "usage"},
+	"internal/config":  {"probe", "server", "wire", "format", "usage"},
+	"internal/bench": {
+		"engine", "observe", "files", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage",
+	},
 	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/promquery": {"probe", "report", "format", "usage"},
 	"internal/report":    {"probe", "server", "timing", "wire", "plot", "format", "usage"},
@@ -55,7 +60,7 @@ var imports = map[string][]string{
 // measuring are the packages that may know metrics and loggers. In another one, the results of a probe could depend on
 // how they are recorded.
 var measuring = []string{
-	"cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry",
+	"cmd/prober", "internal/daemon", "internal/engine", "internal/observe", "internal/telemetry",
 	"internal/promquery",               // reads what Prometheus stored
 	"internal/bench", "internal/check", // use the engine
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
@@ -25,10 +26,10 @@ var ErrFailed = errors.New("failed")
 // Setup has the plan of a run, and everything that the run uses.
 type Setup struct {
 	Plan      *Plan
-	Files     *files.Files      // through which the plan's configurations were read
-	Dial      probe.Dial        // how targets are reached; nil: over the network
-	Observers *engine.Observers // that export over OTLP; nil: nothing is exported
-	Version   string            // of the prober
+	Files     *files.Files       // through which the plan's configurations were read
+	Dial      probe.Dial         // how targets are reached; nil: over the network
+	Observers *observe.Observers // that export over OTLP; nil: nothing is exported
+	Version   string             // of the prober
 	Screen    *Screen
 	Out       io.Writer // for the document at the end
 }

@@ -44,7 +44,7 @@ func newTally(j *engine.Job, load Load, r *run) *tally {
 		t.members = append(t.members, memberTally{step: &report.Step{}, skipped: map[probe.Skip]int{}})
 	}
 	if r.Observers != nil {
-		t.exporter = r.Observers.RecorderFor(j)
+		t.exporter = j.RecorderFor(r.Observers)
 	}
 	return t
 }

@@ -13,6 +13,11 @@ const (
 	questionTokens = 64 // of a later question of the prompt sessions, as in package prompt
 )
 
+// Interval returns the mean time between two probes of t.
+func (t Target) Interval() time.Duration {
+	return time.Duration(float64(time.Second) / t.QPS)
+}
+
 // TokensPerProbe returns the mean number of tokens in prompt and answer of a probe. The prompts of a data set, which is
 // not read for this, count as if they had the configured length.
 func (t Target) TokensPerProbe() int {

@@ -18,6 +18,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -32,7 +33,7 @@ type Daemon struct {
 	Drain    time.Duration // how long running probes may go on when the prober stops
 	Flush    time.Duration // how long the last export over OTLP may take after that
 	Log      *zap.Logger
-	Live     bool // see [engine.Observers]
+	Live     bool // see [observe.Observers]
 	Build    telemetry.Build
 
 	Load    func(*files.Files) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
@@ -40,7 +41,7 @@ type Daemon struct {
 	Dial    probe.Dial                                 // how targets are reached; nil: over the network
 	Lookup  engine.Lookup                              // of the addresses behind names; nil: the system's
 
-	observers *engine.Observers
+	observers *observe.Observers
 	runner    *engine.Runner
 	open      bool // the web configuration file protects nothing by now, and the log says so
 
@@ -91,7 +92,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 		zap.Stringer("address", d.Listener.Addr()), zap.String("vantage", d.Config.Vantage),
 		zap.Int("targets", len(d.Config.Targets)))
 	d.logWarnings(d.Config)
-	observers, err := engine.NewObservers(ctx, d.Config, d.Build, d.Log)
+	observers, err := observe.New(ctx, d.Config, d.Build, d.Log)
 	if err != nil {
 		return err
 	}

@@ -29,5 +29,5 @@ func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 // probedShare returns the share of the slots that are probed if a probe takes so long. The other slots are skipped,
 // because too many probes are in flight.
 func probedShare(t config.Target, took time.Duration) float64 {
-	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(Interval(t))))
+	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(t.Interval())))
 }

@@ -44,7 +44,7 @@ func TestTokensPerDayOfTheConfiguration(t *testing.T) {
 			QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100, SessionRounds: 20, MaxInFlight: 1,
 		}}
 		asks := prompt.Options{Workload: prompt.Workload(workload), Tokens: 21000, Answer: 100, Rounds: 20}
-		j := Job{Plan: schedule.Plan{Interval: Interval(target)}, Prompts: asks}
+		j := Job{Plan: schedule.Plan{Interval: target.Interval()}, Prompts: asks}
 		if shown, limited := j.TokensPerDay(target, 0), target.TokensPerDay(); shown != limited {
 			t.Errorf("%s: %d tokens a day are shown, %d are limited", workload, shown, limited)
 		}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -76,7 +77,7 @@ func newDiary(t *testing.T) *diary {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
 	d := &diary{t: t, files: files.New(), logs: logs, servers: newServers(t)}
-	observers, err := NewObservers(t.Context(), &config.Config{}, telemetry.Build{}, zap.New(core))
+	observers, err := observe.New(t.Context(), &config.Config{}, telemetry.Build{}, zap.New(core))
 	if err != nil {
 		t.Fatal(err)
 	}

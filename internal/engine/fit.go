@@ -57,7 +57,7 @@ func (j *Job) prepare(ctx context.Context, members []int) {
 	var identifying sync.WaitGroup
 	for _, i := range members {
 		identifying.Go(func() {
-			defer j.failures.survive("asking what a server is")
+			defer j.failures.Survive("asking what a server is")
 			_, err := j.Members[i].Identify(ctx, probe.AnyAge)
 			answers[i] = err == nil || probe.MayAnswer(err)
 		})
@@ -89,9 +89,9 @@ func (j *Job) fitByAny(ctx context.Context, members []int, round uint64) {
 		ended := make(chan struct{})
 		fitting.Go(func() {
 			defer close(ended)
-			defer j.failures.survive("writing prompts")
+			defer j.failures.Survive("writing prompts")
 			failed, _ := j.fit(ctx, i, round)
-			j.failures.noteResult(failed)
+			j.failures.NoteResult(failed)
 			if j.isCounted(round) {
 				cancel() // the others need not go on
 			}

@@ -13,14 +13,15 @@ import (
 	"reflect"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -32,21 +33,16 @@ type Job struct {
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
-	// shown are Targets as they are configured now. They differ from Targets if only settings have changed that no probe
-	// depends on. The lock of the observers guards them.
-	shown []config.Target
-
 	meanPrompt int // tokens: [prompt.Options.Mean], which takes long to compute for a data set
 
 	writer *prompt.Writer
 	length *length
-	heard  atomic.Bool   // a probe was answered since the last call of [Job.FitAhead]
-	hashes []files.Hash  // of the files that the targets name
-	ended  atomic.Bool   // it was stopped, and observers no longer describe its targets
-	late   []atomic.Bool // by member: its target is asked something else by now, and no result of this job belongs to it
-	log    *zap.Logger   // gets what is found out about the length of the prompts
+	heard  atomic.Bool  // a probe was answered since the last call of [Job.FitAhead]
+	hashes []files.Hash // of the files that the targets name
+	log    *zap.Logger  // gets what is found out about the length of the prompts
 
-	failures failures // of the prober itself, while it works for this job
+	failures observe.Failures  // of the prober itself, while it works for this job
+	recorder *observe.Recorder // shows the targets and their results; nil until a [Runner] begins the job
 
 	stop context.CancelFunc // lets no more probes begin; nil until a [Runner] begins the job
 	done chan struct{}      // closed when the job has been stopped and its last probe has ended
@@ -79,19 +75,14 @@ func Assemble(targets []config.Target, f *files.Files, dial probe.Dial, version 
 // newJob returns a job for the group of t, without members.
 func newJob(t config.Target, prompts prompt.Options) *Job {
 	return &Job{
-		Plan:       schedule.Plan{Interval: Interval(t), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
+		Plan:       schedule.Plan{Interval: t.Interval(), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
 		Prompts:    prompts,
 		meanPrompt: prompts.Mean(),
 		writer:     prompt.NewWriter(prompts),
 		length:     newLength(),
 		log:        zap.NewNop(),
-		failures:   failures{log: zap.NewNop()},
+		failures:   observe.Failures{Log: zap.NewNop()},
 	}
-}
-
-// Interval returns the time between two probes of t.
-func Interval(t config.Target) time.Duration {
-	return time.Duration(float64(time.Second) / t.QPS)
 }
 
 // add makes t a member of j.
@@ -127,9 +118,7 @@ func (j *Job) add(t config.Target, f *files.Files, dial probe.Dial, version stri
 	}
 	j.hashes = append(j.hashes, f.Hashes(t)...)
 	j.Targets = append(j.Targets, t)
-	j.shown = append(j.shown, t)
 	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
-	j.late = make([]atomic.Bool, len(j.Members))
 	return nil
 }
 
@@ -139,6 +128,18 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
 		Recorder: to, Ask: j.question, Fit: j.fit,
 	}
+}
+
+// RecorderFor shows the targets of j to observers, and returns the recorder of its results.
+func (j *Job) RecorderFor(o *observe.Observers) *observe.Recorder {
+	var targets []observe.Target
+	for i, t := range j.Targets {
+		targets = append(targets, observe.Target{
+			Config: t, Member: j.Members[i], Lengths: j.Lengths(t), TokensPerDay: j.TokensPerDay(t, 0),
+			Length: func() report.Length { return j.Length(i) },
+		})
+	}
+	return o.NewRecorder(targets, j.failures)
 }
 
 // IgnorePauses makes every probe of j be sent at once, whatever pause a server asked for.
@@ -173,12 +174,6 @@ func (j *Job) Place(target string) int {
 
 // has reports whether a target is a member of j.
 func (j *Job) has(target string) bool { return j.Place(target) >= 0 }
-
-// isLate reports whether results of j no longer belong to a target.
-func (j *Job) isLate(target string) bool {
-	i := j.Place(target)
-	return i >= 0 && j.late[i].Load()
-}
 
 // same reports whether o probes the same targets in the same way, with files of the same contents.
 func (j *Job) same(o *Job) bool {

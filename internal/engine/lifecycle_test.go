@@ -40,11 +40,12 @@ func (d *diary) holds(before int) holding {
 	synctest.Wait()
 	goroutines := goroutines() - before
 	r := d.runner
+	metrics := serve("/metrics", r.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return holding{
 		Connections: d.servers.open.Load(), Goroutines: goroutines, Jobs: len(r.jobs), Ending: len(r.ending),
-		Budgets: len(r.budgets), Series: len(r.Observers.described),
+		Budgets: len(r.budgets), Series: len(slotsByTarget(metrics)),
 	}
 }
 

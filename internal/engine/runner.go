@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -37,12 +39,13 @@ type Runner struct {
 	owned   *ownedTargets
 	targets []config.Target // probed now: those of config in our shard, one for each address
 
-	starts  context.Context // when it is done, no more probes begin
-	stop    context.CancelFunc
-	probes  context.Context // when it is done, probes under way are canceled
-	drop    context.CancelFunc
-	running sync.WaitGroup
-	fits    *semaphore.Weighted // limits the groups whose prompts are counted to fitsAtOnce
+	starts   context.Context // when it is done, no more probes begin
+	stop     context.CancelFunc
+	probes   context.Context // when it is done, probes under way are canceled
+	drop     context.CancelFunc
+	running  sync.WaitGroup
+	draining atomic.Bool         // see SetDraining
+	fits     *semaphore.Weighted // limits the groups whose prompts are counted to fitsAtOnce
 
 	mu      sync.Mutex // guards all below
 	jobs    []*Job
@@ -52,7 +55,7 @@ type Runner struct {
 
 // RunnerOptions are what a runner needs beside a configuration.
 type RunnerOptions struct {
-	Observers *Observers
+	Observers *observe.Observers
 	Log       *zap.Logger
 	Version   string     // of the prober, for the User-Agent
 	Dial      probe.Dial // connects to targets; nil: over the network
@@ -174,12 +177,12 @@ func (r *Runner) replace(jobs []*Job) {
 			continue
 		}
 		before[i].setEnabled(j.Targets)
-		r.Observers.reconfigure(before[i], j)
+		before[i].recorder.Reconfigure(j.Targets)
 		r.jobs = append(r.jobs, before[i])
 		before = slices.Delete(before, i, i+1)
 	}
 	for _, old := range before {
-		old.ended.Store(true)
+		old.recorder.End()
 		old.stop()
 		r.running.Go(func() { r.forget(old) })
 	}
@@ -189,7 +192,7 @@ func (r *Runner) replace(jobs []*Job) {
 		r.jobs = append(r.jobs, j)
 		r.begin(j)
 	}
-	r.Observers.reject(r.config.Rejected, r.runs)
+	r.Observers.Reject(r.config.Rejected, r.runs)
 	r.dropBudgets()
 }
 
@@ -200,7 +203,7 @@ func (r *Runner) disown(jobs []*Job) {
 			for _, j := range jobs {
 				k := j.Place(t.Name)
 				if k >= 0 && !old.measuresAs(i, j, k) {
-					old.late[i].Store(true)
+					old.recorder.DropResults(t.Name)
 				}
 			}
 		}
@@ -227,7 +230,7 @@ func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
 	j.log = r.Log.With(zap.String("group", j.Plan.Name))
-	j.failures = failures{log: j.log, metrics: r.Observers.Metrics}
+	j.failures = observe.Failures{Log: j.log, Metrics: r.Observers.Metrics}
 	for i, m := range j.Members {
 		m.Draining.Store(r.Draining())
 		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
@@ -240,7 +243,8 @@ func (r *Runner) begin(j *Job) {
 	}
 	j.setEnabled(j.Targets)
 	r.budgets.Give(j)
-	group := j.Group(r.Observers.RecorderFor(j))
+	j.recorder = j.RecorderFor(r.Observers)
+	group := j.Group(j.recorder)
 	r.running.Go(func() {
 		defer close(j.done)
 		for _, old := range shared {
@@ -259,7 +263,7 @@ func (r *Runner) forget(old *Job) {
 	r.ending = slices.DeleteFunc(r.ending, func(j *Job) bool { return j == old })
 	for _, t := range old.Targets {
 		if !r.runs(t.Name) {
-			r.Observers.forget(t.Name)
+			r.Observers.Forget(t.Name)
 		}
 	}
 }
@@ -271,18 +275,18 @@ func (r *Runner) SetDraining(draining bool) (changed bool) {
 	if r.Draining() == draining {
 		return false
 	}
-	r.Observers.draining.Store(draining)
-	for _, j := range r.jobs {
+	r.draining.Store(draining)
+	for _, j := range slices.Concat(r.jobs, r.ending) {
 		for _, m := range j.Members {
 			m.Draining.Store(draining)
 		}
-		r.Observers.describe(j)
+		j.recorder.Describe()
 	}
 	return true
 }
 
 // Draining reports whether every slot is skipped because of [Runner.SetDraining].
-func (r *Runner) Draining() bool { return r.Observers.draining.Load() }
+func (r *Runner) Draining() bool { return r.draining.Load() }
 
 // probe probes one job as planned until starts is done. A member whose server is not ready yet joins later.
 func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
@@ -294,7 +298,7 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 		}
 	}
 	r.prepare(starts, j, j.active())
-	r.Observers.describe(j)
+	j.recorder.Describe()
 	schedule.Run(starts, j.Plan, j.Plan.Epoch(time.Now()), schedule.Work{
 		Do: func(n uint64, due time.Time) {
 			group.Round(starts, r.probes, n, due)
@@ -307,7 +311,7 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 // prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other
 // groups do the same. A server that hangs delays the first slot by twice fitWait at most; the slots then try again.
 func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
-	defer j.failures.survive("writing prompts")
+	defer j.failures.Survive("writing prompts")
 	wait, cancel := context.WithTimeout(ctx, fitWait)
 	defer cancel()
 	if r.fits.Acquire(wait, 1) == nil {
@@ -324,7 +328,7 @@ const identifyEvery = 24 * time.Hour
 // between does what would delay the next round: it makes the next prompt exact, if a server has answered since the last
 // time, and asks the servers once a day what they are.
 func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
-	defer j.failures.survive("writing prompts")
+	defer j.failures.Survive("writing prompts")
 	limited, stop := context.WithTimeout(ctx, fitWait)
 	defer stop()
 	if j.heard.Swap(false) {
@@ -333,7 +337,7 @@ func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 	var looking sync.WaitGroup
 	for _, i := range j.active() {
 		looking.Go(func() {
-			defer j.failures.survive("asking what a server is")
+			defer j.failures.Survive("asking what a server is")
 			m := j.Members[i]
 			known := m.Knowledge()
 			if known.Answered && known.Suffices() { // else the next probe asks, or an answer after a failure makes m ask
@@ -342,12 +346,12 @@ func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
 		})
 	}
 	looking.Wait()
-	r.Observers.describe(j)
+	j.recorder.Describe()
 }
 
 // admit waits for the server of member i of j, and then lets it be probed like the others.
 func (r *Runner) admit(ctx context.Context, j *Job, i int) {
-	defer j.failures.survive("waiting for a server")
+	defer j.failures.Survive("waiting for a server")
 	m, since := j.Members[i], time.Now()
 	limit := j.Targets[i].WaitForReady
 	log := r.Log.With(zap.String("target", m.Name()))
@@ -364,5 +368,5 @@ func (r *Runner) admit(ctx context.Context, j *Job, i int) {
 	}
 	r.prepare(ctx, j, []int{i})
 	m.Waiting.Store(false)
-	r.Observers.describe(j)
+	j.recorder.Describe()
 }

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"net/http"
@@ -13,8 +13,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/prompt"
-	"github.com/llm-prober/prober/internal/telemetry"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -36,12 +34,7 @@ func notesOnPage(o *Observers) string {
 // URL is another server, about which there is no note.
 func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, err := NewObservers(t.Context(), &config.Config{}, telemetry.Build{}, zap.NewNop())
-		if err != nil {
-			t.Fatal(err)
-		}
-		target := config.Target{Name: "a", Group: "a", URL: "http://a"}
-		target.QPS = 0.1
+		o := newObservers(t)
 		for _, step := range []struct{ url, server, model, want string }{
 			{"http://a", "", "", ""},
 			{"http://a", "vllm", "llama", ""},
@@ -51,13 +44,9 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 			{"http://a", "", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
 			{"http://b", "vllm", "llama", ""},
 		} {
-			target.URL = step.url
-			j := newJob(target, prompt.Options{Workload: prompt.Dataset})
-			member := probe.NewMember(probe.Target{
-				Server: wire.Server{Name: step.server}, Transport: probe.NewTransport(probe.Route{}),
-			}, step.model, 1)
-			j.Targets, j.shown, j.Members = []config.Target{target}, []config.Target{target}, []*probe.Member{member}
-			o.describe(j)
+			target := newTarget(config.Target{Name: "a", Group: "a", URL: step.url},
+				probe.Target{Server: wire.Server{Name: step.server}}, step.model)
+			o.NewRecorder([]Target{target}, Failures{Log: zap.NewNop()})
 			if got := notesOnPage(o); got != step.want {
 				t.Errorf("server %q with model %q: notes %q, want %q", step.server, step.model, got, step.want)
 			}

@@ -1,0 +1,117 @@
+package observe
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// A description is what was shown of a target.
+type description struct {
+	shown      probe.Description // InFlight and Stuck are nil: functions cannot be compared
+	member     *probe.Member     // nil before the first description
+	misfit     string            // see [report.Lengths.Misfit]
+	lastChange string            // a note on what the server was before, and since when; empty if it has not changed
+}
+
+// Describe shows the targets whose descriptions have changed, and logs what is new and worth knowing.
+func (r *Recorder) Describe() {
+	o := r.observers
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.ended {
+		return
+	}
+	for _, t := range r.targets {
+		before, now := o.described[t.Config.Name], t.describe()
+		if before.shown.URL == now.shown.URL { // another URL is another server
+			now.lastChange = before.lastChange
+		}
+		changes := changesOfServer(before.shown, now.shown)
+		for _, c := range changes {
+			since := time.Now().UTC().Format("2006-01-02 15:04")
+			now.lastChange = fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before)
+		}
+		if now.lastChange != "" {
+			now.shown.Notes = append(now.shown.Notes, now.lastChange)
+		}
+		if now.member == before.member && reflect.DeepEqual(now, before) {
+			continue
+		}
+		o.logNews(before, now, changes)
+		o.described[t.Config.Name] = now
+		d := now.shown
+		d.InFlight, d.Stuck = now.member.InFlight, now.member.Stuck
+		o.Metrics.Set(d)
+		o.Board.Set(d)
+	}
+}
+
+// describe returns the present description of t, without a note on changes.
+func (t Target) describe() description {
+	c, known := t.Config, t.Member.Knowledge()
+	state := report.TargetState{
+		Lengths: t.Lengths, Server: known, Length: t.Length(),
+		Disabled: t.Member.Disabled.Load(), Skipping: t.Member.Skipping(),
+	}
+	d := probe.Description{
+		Name: c.Name, Group: c.Group, Workload: c.Workload, URL: c.URL, Prompt: c.Prompt,
+		Model: known.Model, API: c.API,
+		Server: known.Type.Name, Version: known.Version, Abilities: known.Abilities(), Notes: state.Notes(),
+		PromptTokens: c.PromptTokens, MaxTokens: c.MaxTokens, TokensPerDay: t.TokensPerDay,
+		Interval: c.Interval(), StallLimit: c.StallTimeout, Objectives: c.Objectives, Labels: c.Labels, Places: c.Places,
+		Disabled: state.Disabled,
+	}
+	if d.Disabled {
+		d.TokensPerDay = 0
+	}
+	if known.Dialect != nil {
+		d.API = known.Dialect.Name
+	}
+	return description{shown: d, misfit: t.Lengths.Misfit(known.Limits), member: t.Member}
+}
+
+// A change is what something of a server was before, and what it is now.
+type change struct{ what, before, now string }
+
+// changesOfServer returns what has changed of the server of a target. What was not known before, or is not known now,
+// has not changed. Another URL is another server.
+func changesOfServer(before, now probe.Description) []change {
+	version := func(d probe.Description) string { return strings.TrimSpace(d.Server + " " + d.Version) }
+	all := []change{
+		{"type or version", version(before), version(now)},
+		{"model", before.Model, now.Model},
+	}
+	return slices.DeleteFunc(all, func(c change) bool {
+		return before.URL != now.URL || c.before == "" || c.now == "" || c.before == c.now
+	})
+}
+
+// logNews logs what differs between two descriptions of a target and is worth knowing, and the changes of its server.
+func (o *Observers) logNews(before, now description, changes []change) {
+	log := o.log.With(zap.String("target", now.shown.Name))
+	isKnown := before.member != nil
+	switch {
+	case isKnown && now.shown.Disabled && !before.shown.Disabled:
+		log.Info("target is disabled: it is no longer probed")
+	case isKnown && !now.shown.Disabled && before.shown.Disabled:
+		log.Info("target is enabled: it is probed again")
+	}
+	if now.misfit != "" && now.misfit != before.misfit {
+		log.Warn(now.misfit)
+	}
+	leavesOpen := func(d description) bool { return slices.Contains(d.shown.Notes, report.LeavesOpen) }
+	if leavesOpen(now) && !leavesOpen(before) {
+		log.Warn("the server " + report.LeavesOpen)
+	}
+	for _, c := range changes {
+		log.Info("the server's "+c.what+" has changed", zap.String("before", c.before), zap.String("now", c.now))
+	}
+}

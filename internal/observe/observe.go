@@ -1,0 +1,199 @@
+// Package observe shows what probes measured, and what is known of their targets: on the status page, in the metrics
+// and in the log. Results and targets come in from the engine. Start reading at [Recorder.Record].
+package observe
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/status"
+	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/usage"
+)
+
+// Observers are the page, the metrics and the log. They are safe for concurrent use.
+type Observers struct {
+	Board   *status.Board
+	Metrics *telemetry.Recorder
+	Live    bool // the log is a terminal: it shows each probe as a short line, and fields only at debug
+
+	log *zap.Logger
+
+	mu        sync.Mutex                // guards all below
+	described map[string]description    // by target: the description that was shown last
+	rejected  map[string]usage.Problems // by rejected target: the problems that were shown last
+}
+
+// New returns observers of no target. Invalid settings of the OTLP export are an error, except for a sidecar, which
+// goes on without the export.
+func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
+	links := status.Links{External: c.ExternalURL, Grafana: c.GrafanaURL}
+	o := &Observers{
+		Board:     status.NewBoard(time.Now(), build.Version, c.Vantage, links),
+		log:       log,
+		described: map[string]description{},
+	}
+	var err error
+	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
+		Build: build, GenAI: c.GenAISemconv, Labels: c.LabelNames, Vantage: c.Vantage, ExternalURL: c.ExternalURL,
+		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
+	})
+	if err != nil && !c.Sidecar() {
+		return nil, err
+	} else if err != nil {
+		o.Metrics.Add(telemetry.ExportFailures, 1)
+		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
+	}
+	return o, nil
+}
+
+// Export sends what was measured over OTLP a last time, within limit. It only logs if the collector does not take it.
+func (o *Observers) Export(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if err := o.Metrics.Shutdown(ctx); err != nil {
+		o.log.Debug("last OTLP export failed", zap.Error(err)) // OnError has warned already
+	}
+}
+
+// Forget ends the series of a target that is no longer probed. The page forgets it as well, unless the target is still
+// configured and was rejected.
+func (o *Observers) Forget(target string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.described, target)
+	o.Metrics.Remove(target)
+	if o.rejected[target] == nil {
+		o.Board.Remove(target)
+	}
+}
+
+// Reject shows which targets of the configuration cannot be probed, and logs those whose problems are new. The page
+// forgets targets that were rejected before and are neither rejected nor probed now.
+func (o *Observers) Reject(targets []config.Rejected, isProbed func(target string) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.rejected
+	o.rejected = map[string]usage.Problems{}
+	var described []probe.Description
+	for _, t := range targets {
+		described = append(described, probe.Description{Name: t.Name, Labels: t.Labels})
+		o.rejected[t.Name] = t.Problems
+		o.Board.RejectTarget(t.Name, t.Labels, t.Problems)
+		if slices.Equal(t.Problems, before[t.Name]) {
+			continue
+		}
+		for _, p := range t.Problems {
+			o.log.Error("target rejected: it is not probed", zap.String("target", t.Name),
+				zap.String("place", p.Place), zap.String("problem", p.Text), zap.String("hint", p.Hint))
+		}
+	}
+	o.Metrics.SetRejectedTargets(described)
+	for name := range before {
+		if o.rejected[name] != nil {
+			continue
+		}
+		o.log.Info("target is no longer rejected", zap.String("target", name))
+		if !isProbed(name) {
+			o.Board.Remove(name)
+		}
+	}
+}
+
+// A Target is what the observers must know of a target that is probed.
+type Target struct {
+	Config       config.Target
+	Member       *probe.Member
+	Lengths      report.Lengths
+	TokensPerDay int                  // that it costs
+	Length       func() report.Length // of its prompts now; it is called with a lock held
+}
+
+// A Recorder shows the targets of one group and their results. It is a [probe.Recorder].
+type Recorder struct {
+	observers *Observers
+	failures  Failures
+
+	// The lock of the observers guards all below.
+	targets []Target
+	ended   bool            // it shows no targets any more
+	dropped map[string]bool // targets whose results are only logged
+}
+
+// NewRecorder shows targets of a group, and returns the recorder of their results. The failures of the prober itself
+// are noted on the way.
+func (o *Observers) NewRecorder(targets []Target, failures Failures) *Recorder {
+	r := &Recorder{observers: o, failures: failures, targets: targets, dropped: map[string]bool{}}
+	r.Describe()
+	return r
+}
+
+// Record shows a result. Canceled probes leave no trace, but for failures of the prober itself. Neither do connections
+// that are refused during a drain, because the server has been told to stop as well.
+func (r *Recorder) Record(result *probe.Result) {
+	defer r.failures.Survive("recording a result")
+	r.failures.NoteResult(result)
+	if result.Outcome == probe.Canceled || result.Outcome == probe.Connect && r.isDraining(result.Target) {
+		return
+	}
+	r.Describe()
+	o := r.observers
+	o.mu.Lock()
+	isDropped := r.dropped[result.Target]
+	o.mu.Unlock()
+	if !isDropped {
+		o.Metrics.Record(result)
+		o.Board.Record(result)
+	}
+	o.logResult(result)
+}
+
+// Skipped counts a slot without a probe.
+func (r *Recorder) Skipped(target string, reason probe.Skip) {
+	defer r.failures.Survive("noting a skipped slot")
+	if reason == probe.SkipWaiting {
+		r.Describe() // the notes say why
+	}
+	r.observers.Metrics.Skipped(target, reason)
+	r.observers.Board.Skipped(target, string(reason))
+}
+
+// Reconfigure shows the targets with other settings, in the same order. No probe may depend on what differs.
+func (r *Recorder) Reconfigure(targets []config.Target) {
+	r.observers.mu.Lock()
+	for i, t := range targets {
+		r.targets[i].Config = t
+	}
+	r.observers.mu.Unlock()
+	r.Describe()
+}
+
+// DropResults says that a target is asked something else by now, so that no further result of r belongs to its series.
+func (r *Recorder) DropResults(target string) {
+	r.observers.mu.Lock()
+	defer r.observers.mu.Unlock()
+	r.dropped[target] = true
+}
+
+// End says that r shows no targets any more: another recorder may show them. The last results are still recorded.
+func (r *Recorder) End() {
+	r.observers.mu.Lock()
+	defer r.observers.mu.Unlock()
+	r.ended = true
+}
+
+// isDraining reports whether the slots of a target are skipped because of a drain.
+func (r *Recorder) isDraining(target string) bool {
+	r.observers.mu.Lock()
+	defer r.observers.mu.Unlock()
+	return slices.ContainsFunc(r.targets, func(t Target) bool {
+		return t.Config.Name == target && t.Member.Draining.Load()
+	})
+}

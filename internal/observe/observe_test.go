@@ -1,0 +1,115 @@
+package observe
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/timing"
+)
+
+// newObservers returns observers that log nothing.
+func newObservers(t *testing.T) *Observers {
+	t.Helper()
+	o, err := New(t.Context(), &config.Config{}, telemetry.Build{}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// newTarget returns a target whose prompts have lengths of their own.
+func newTarget(c config.Target, member probe.Target, model string) Target {
+	c.QPS = 0.1
+	member.Transport = probe.NewTransport(probe.Route{})
+	return Target{
+		Config: c, Member: probe.NewMember(member, model, 1),
+		Length: func() report.Length { return report.Length{} },
+	}
+}
+
+// TestLiveLog holds that each probe is a short line of the log on a terminal, and that elsewhere only failed ones are
+// logged, with fields.
+func TestLiveLog(t *testing.T) {
+	ok := &probe.Result{
+		Target: "a", Outcome: probe.OK, Elapsed: 2 * time.Second,
+		Timeline: timing.Timeline{Frames: []timing.Frame{{At: time.Second, N: 1}}},
+	}
+	failed := &probe.Result{
+		Target: "a", Outcome: probe.Overloaded, Elapsed: time.Millisecond, Err: errors.New("HTTP 503"), Status: 503,
+		Warnings: []probe.Warning{{Text: "odd"}},
+	}
+	for _, test := range []struct {
+		live bool
+		want []string
+	}{
+		{false, []string{"probe"}},
+		{true, []string{"a ok after 2.00 s, TTFT 1.00 s", "a overloaded after 1.00 ms: HTTP 503"}},
+	} {
+		core, logs := observer.New(zapcore.InfoLevel)
+		o := &Observers{log: zap.New(core), Live: test.live}
+		o.logResult(ok)
+		o.logResult(failed)
+		var got []string
+		for _, entry := range logs.All() {
+			got = append(got, entry.Message)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("live %t: logged (-want +got):\n%s", test.live, diff)
+		}
+	}
+	encoder := zapcore.NewMapObjectEncoder()
+	for _, field := range fieldsOf(failed) {
+		field.AddTo(encoder)
+	}
+	want := map[string]any{
+		"target": "a", "outcome": "overloaded", "round": uint64(0), "elapsed": time.Millisecond, "token_frames": int64(0),
+		"trace_id": "", "error": "HTTP 503", "http_status": int64(503), "warning": "odd",
+	}
+	if diff := cmp.Diff(want, encoder.Fields); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatIsRecorded holds that canceled probes leave no trace, and neither do refused connections during a drain, when
+// the server has been told to stop as well. Results of a target that is asked something else by now are dropped.
+func TestWhatIsRecorded(t *testing.T) {
+	o := newObservers(t)
+	target := newTarget(config.Target{Name: "a", Settings: config.Settings{Prompt: "cold"}}, probe.Target{}, "")
+	recorder := o.NewRecorder([]Target{target}, Failures{Log: zap.NewNop()})
+	record := func(outcome probe.Outcome) {
+		recorder.Record(&probe.Result{Target: "a", Prompt: "cold", Outcome: outcome, Err: errors.New("it failed")})
+	}
+	record(probe.Canceled)
+	record(probe.Connect)
+	target.Member.Draining.Store(true)
+	record(probe.Connect)
+	record(probe.Timeout)
+	recorder.DropResults("a")
+	record(probe.Stalled)
+
+	w := httptest.NewRecorder()
+	o.Metrics.Handler(log.New(io.Discard, "", 0)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	outcomes := regexp.MustCompile(`(?m)^llm_probe_probes_total\{.*outcome="(\w+)".*\} ([1-9]\d*)$`)
+	var got []string
+	for _, found := range outcomes.FindAllStringSubmatch(w.Body.String(), -1) {
+		got = append(got, found[1]+"="+found[2])
+	}
+	if want := "connect=1 timeout=1"; strings.Join(got, " ") != want {
+		t.Errorf("recorded %v, want %s", got, want)
+	}
+}
