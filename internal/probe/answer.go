@@ -95,7 +95,7 @@ func (a *answer) noteBehind(at stream.Timestamp) {
 	tokens := a.result.Timeline.Frames
 	last := len(tokens) - 1
 	if last >= 0 && tokens[last].Read == uint32(at.Read) {
-		tokens[last].Behind = true
+		tokens[last].MoreInRead = true
 	}
 }
 

@@ -16,12 +16,13 @@ import (
 //	chunks   [1]    [1]    [     3, joined    ]       at 520, 540, 600; since the chunk before: –, 20, 60
 //	ITL              20     20     20     20          60 ms divided by three tokens, observed three times
 type Chunk struct {
+	Frames int  // token frames
+	Joined bool // only the last of its arrivals is known, if any
+
+	first  int           // index of its first token frame
 	at     time.Duration // arrival of its last token frame
 	since  time.Duration // from the chunk before, or from the earliest moment at which the first can have arrived
-	first  int           // index of its first token frame
-	Frames int           // token frames
 	tokens int           // 0 if they cannot be attributed
-	Joined bool          // only the last of its arrivals is known, if any
 	late   bool          // its last token frame, too, may have arrived before its timestamp
 }
 
@@ -34,25 +35,22 @@ func (c Chunk) perFrame() time.Duration { return c.since / time.Duration(c.Frame
 // leastTokens returns the number of tokens, or of frames where the tokens are not known: each has one at least.
 func (c Chunk) leastTokens() int { return max(c.tokens, c.Frames) }
 
-// chunksOf returns the chunks of token frames, in order. No token can have arrived before the moment earliest.
-func chunksOf(frames []Frame, late lateness, burst, earliest time.Duration) (all []Chunk) {
-	before := earliest // arrival of the chunk before
-	attributed := true // the tokens of all frames of c are known
+// chunksOf returns the chunks of an answer, in order. Token frames no further apart than burst are one chunk.
+func (a *analysis) chunksOf(t *Timeline, burst time.Duration) (all []Chunk) {
+	before := earliestToken(t) // arrival of the chunk before
+	attributed := true         // the tokens of all frames of c are known
 	var c Chunk
-	for i, frame := range frames {
-		c.at = frame.At
-		c.since = frame.At - before
+	for i, f := range t.Frames {
 		c.Frames++
-		c.tokens += frame.N
-		c.late = late.uncertain(frame)
-		attributed = attributed && frame.N > 0
-		if i+1 < len(frames) {
-			next := frames[i+1]
-			sameRead := frame.Read == next.Read
-			if c.late || sameRead && late.read(next) {
-				c.Joined = true
-			}
-			if c.late || sameRead || next.At-frame.At <= burst {
+		c.at = f.At
+		c.since = f.At - before
+		c.tokens += f.N
+		c.late = a.mayBeEarlier(t, i, a.isLate(f))
+		attributed = attributed && f.N > 0
+		if i+1 < len(t.Frames) {
+			c.Joined = c.Joined || c.late
+			isBurst := t.readWithNext(i) || t.Frames[i+1].At-f.At <= burst
+			if c.late || isBurst {
 				continue // the next frame belongs to c, too
 			}
 		}
@@ -60,7 +58,7 @@ func chunksOf(frames []Frame, late lateness, burst, earliest time.Duration) (all
 			c.tokens = 0
 		}
 		all = append(all, c)
-		before = frame.At
+		before = f.At
 		attributed = true
 		c = Chunk{first: i + 1}
 	}
@@ -85,4 +83,28 @@ func burstOf(frames []Frame) time.Duration {
 		return 0
 	}
 	return min(sum/time.Duration(4*len(gaps)), time.Millisecond)
+}
+
+// quickestFrame is the shortest mean time between token frames that may be an engine's. The quickest ones known take a
+// third of a millisecond for a token.
+const quickestFrame = 100 * time.Microsecond
+
+// judgePace finds whether several frames came so close to each other that no engine made them one by one. If those at
+// the beginning were read late together, by more than an engine takes for all, they may have come one by one: then the
+// pace is that of the others.
+func (a *analysis) judgePace(t *Timeline) {
+	last := len(t.Frames) - 1
+	if last < 1 {
+		return
+	}
+	leastTime := func(gaps int) time.Duration { return time.Duration(gaps) * quickestFrame }
+	first := a.chunks[0]
+	latest, _ := t.MaxReadDelay()
+	isBlurred := first.Joined && latest >= leastTime(last)
+	from := 0
+	if isBlurred && len(a.chunks) > 1 {
+		from = first.last()
+	}
+	a.atOnce = t.Frames[last].At-t.Frames[from].At < leastTime(last-from)
+	a.onePiece = a.atOnce && !isBlurred
 }

@@ -20,10 +20,10 @@ type Timeline struct {
 	FinishedAt    time.Duration // frame with the finish reason; 0 if there was none
 	FirstAnswerAt time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
 	Open          time.Duration // gap still open when the probe died mid-stream; 0 otherwise
-	Burst         time.Duration // token frames closer than this are one chunk; 0: only those of one read
 	Taint         Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
 
-	settled *analysis // see [Timeline.analysis]
+	burst   time.Duration // token frames no further apart are one chunk; 0: only those of one read
+	settled *analysis     // see [Timeline.analysis]
 }
 
 // Phases are the parts of a request before the first byte of its answer. A phase that did not happen is zero: DNS,
@@ -58,13 +58,13 @@ type Frame struct {
 	// At if all of them came in one packet. 0: nothing is known.
 	NotBefore time.Duration
 
-	Behind bool // the read also completed a later frame without tokens: At may be that one's
+	MoreInRead bool // the read also completed a later frame without tokens: At may be that one's
 }
 
 // Settle computes what the methods return. Phases and token frames are complete by then.
 func (t *Timeline) Settle() {
-	t.Burst = burstOf(t.Frames)
-	t.settled = analyse(t)
+	t.burst = burstOf(t.Frames)
+	t.settled = analyse(t, t.burst)
 	t.Taint = t.taint()
 }
 
@@ -74,7 +74,7 @@ func (t *Timeline) analysis() *analysis {
 	if t.settled != nil {
 		return t.settled
 	}
-	return analyse(t)
+	return analyse(t, t.burst)
 }
 
 // TTFT returns the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
@@ -83,7 +83,7 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	d = t.Frames[0].At
-	return d, t.analysis().sure(d, 0)
+	return d, t.analysis().isSample(d, 0)
 }
 
 // TTFAT returns the arrival of the first token frame with text of the answer, and not only reasoning. ok is false if
@@ -91,7 +91,7 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 func (t *Timeline) TTFAT() (d time.Duration, ok bool) {
 	d = t.FirstAnswerAt
 	first := slices.IndexFunc(t.Frames, func(f Frame) bool { return f.At >= d })
-	return d, d > 0 && (first < 0 || t.analysis().sure(d, first))
+	return d, d > 0 && (first < 0 || t.analysis().isSample(d, first))
 }
 
 // E2EL returns the arrival of the last token frame, or of the finish frame if that came later. ok is false if there is
@@ -102,7 +102,7 @@ func (t *Timeline) E2EL() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	d = max(t.Frames[last].At, t.FinishedAt)
-	return d, t.analysis().sure(d, last)
+	return d, t.analysis().isSample(d, last)
 }
 
 // ServerTTFT returns the first token frame's arrival since the last request byte was written. ok is false as for TTFT,
@@ -112,8 +112,8 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	d = t.Frames[0].At - t.Phases.Wrote
-	blurred := max(0, t.Phases.WroteUntil-t.Phases.Wrote)
-	return d, t.analysis().sure(d, 0) && (t.analysis().uncertainty(0)+blurred)*MaxUncertainty <= d
+	writing := max(0, t.Phases.WroteUntil-t.Phases.Wrote)
+	return d, isCertain(d, t.analysis().uncertainty(0)+writing)
 }
 
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known: nothing of an answer in one
@@ -146,7 +146,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 			return
 		}
 		for _, c := range a.chunks {
-			if c.first == 0 || c.last() == last && !a.sure(c.since, last) {
+			if c.first == 0 || c.last() == last && !a.isSample(c.since, last) {
 				continue
 			}
 			for range c.tokens {
@@ -160,7 +160,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 
 // attributed reports whether there are token frames after the first, and the tokens of each of them are known.
 func (t *Timeline) attributed() bool {
-	unknown := func(a Frame) bool { return a.N == 0 }
+	unknown := func(f Frame) bool { return f.N == 0 }
 	return len(t.Frames) > 1 && !slices.ContainsFunc(t.Frames[1:], unknown)
 }
 
@@ -181,7 +181,7 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 		return 0, false
 	}
 	whole := t.Frames[frames-1].At - a.chunks[0].at
-	return whole / time.Duration(n-first), a.sure(whole, frames-1)
+	return whole / time.Duration(n-first), a.isSample(whole, frames-1)
 }
 
 // MaxGap returns the longest gap between two token frames, the one still open when the probe died included: the longest
@@ -206,7 +206,7 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 		last := windows[len(windows)-1]
 		most = max(most, t.Open+last.until-last.from)
 	}
-	return most, (most-least)*MaxUncertainty <= most
+	return most, isCertain(most, most-least)
 }
 
 // AtOnce reports whether the token frames came closer together than any engine makes them.
@@ -265,9 +265,10 @@ func (t *Timeline) Bursts() (n int) {
 
 // ReadDelays returns how long the bytes of each read with a kernel timestamp and a token frame lay unread.
 func (t *Timeline) ReadDelays() (delays []time.Duration) {
-	for i, a := range t.Frames {
-		if a.Kernel && !t.coalesced(i) {
-			delays = append(delays, a.Delay)
+	for i, f := range t.Frames {
+		isFirstOfRead := i == 0 || !t.readWithNext(i-1)
+		if f.Kernel && isFirstOfRead {
+			delays = append(delays, f.Delay)
 		}
 	}
 	return delays
@@ -282,13 +283,15 @@ func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 	return slices.Max(delays), true
 }
 
-// coalesced reports whether token frame i came in one read with the one before.
-func (t *Timeline) coalesced(i int) bool { return i > 0 && t.Frames[i].Read == t.Frames[i-1].Read }
+// readWithNext reports whether token frame i and the one after it came in one read.
+func (t *Timeline) readWithNext(i int) bool {
+	return i+1 < len(t.Frames) && t.Frames[i].Read == t.Frames[i+1].Read
+}
 
 // Coalesced returns the number of token frames that came in one read with the one before.
 func (t *Timeline) Coalesced() (n int) {
 	for i := range t.Frames {
-		if t.coalesced(i) {
+		if t.readWithNext(i) {
 			n++
 		}
 	}
@@ -319,8 +322,8 @@ func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 // taint returns why there is no ITL, if late reads are the reason: they are not for an answer in one piece.
 func (t *Timeline) taint() Taint {
 	tokens := 0
-	for _, a := range t.Frames {
-		tokens += max(1, a.N)
+	for _, f := range t.Frames {
+		tokens += max(1, f.N)
 	}
 	if t.analysis().onePiece || t.JoinedTokens()*MaxUncertainty <= tokens*(MaxUncertainty-1) {
 		return ""
