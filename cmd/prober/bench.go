@@ -11,12 +11,13 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/observe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
 func newBench() *cobra.Command {
 	var o bench.Options
-	var g gate
+	var judged judgeFlags
 	cmd := &cobra.Command{
 		Use:   "bench [[NAME=]URL…]",
 		Short: "Measure a finite run as vLLM's benchmark_serving; compare targets",
@@ -51,8 +52,10 @@ set, requests are exported as those of run are.
 		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			f := files.New()
-			load := func(settings map[string]string) (*config.Config, error) {
-				return g.loadCompared(cmd, settings, urls, f)
+			var gate report.Gate
+			load := func(settings map[string]string) (c *config.Config, err error) {
+				c, gate, err = judged.load(cmd, settings, urls, f) // the gate is the same for all lengths
+				return c, err
 			}
 			plan, err := bench.Parse(bench.CommandLine{
 				Options: o, Settings: overrides(cmd), URLs: urls, Changed: cmd.Flags().Changed, Load: load,
@@ -61,12 +64,12 @@ set, requests are exported as those of run are.
 			if err != nil {
 				return err
 			}
-			plan.Gate = g.fails
+			plan.Gate = gate
 			return runBench(cmd, plan, f)
 		},
 	}
 	addBenchFlags(cmd.Flags(), &o)
-	g.addFlags(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
+	judged.add(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
 	cmd.Flags().Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
 	cmd.Flags().Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 	return cmd

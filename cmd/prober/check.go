@@ -2,20 +2,26 @@ package main
 
 import (
 	"errors"
-	"io"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/check"
-	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
+// A checkCommand has the values of the flags of check.
+type checkCommand struct {
+	judgeFlags
+
+	format  string
+	quick   bool
+	verbose bool
+}
+
 func newCheck() *cobra.Command {
-	var c check.Check
-	var g gate
-	var verbose bool
+	var c checkCommand
 	cmd := &cobra.Command{
 		Use:   "check [URL…]",
 		Short: "Validate the configuration, reach every target, print the plan",
@@ -35,55 +41,68 @@ configuration, 3 for what --fail-on names.`,
 		Annotations: map[string]string{
 			mostUsed: "targets-file quick verbose format qps prompt-tokens max-tokens model api-key-file objective fail-on",
 		},
-		RunE: func(cmd *cobra.Command, urls []string) error { return g.check(cmd, urls, &c, verbose) },
+		RunE: c.run,
 	}
-	cmd.Flags().BoolVar(&c.Quick, "quick", false, "send no probe of the configured length")
-	cmd.Flags().StringVar(&g.format, "format", "text", "text, or json: one document with problems and findings")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all findings about each of several targets")
-	g.addFlags(cmd, "objective")
+	cmd.Flags().BoolVar(&c.quick, "quick", false, "send no probe of the configured length")
+	cmd.Flags().StringVar(&c.format, "format", "text", "text, or json: one document with problems and findings")
+	cmd.Flags().BoolVarP(&c.verbose, "verbose", "v", false, "show all findings about each of several targets")
+	c.add(cmd, "objective")
 	return cmd
 }
 
-// check checks targets, and writes what c found: as JSON, as lines, or as a table if there are several targets. verbose
-// asks for lines in any case.
-func (g *gate) check(cmd *cobra.Command, urls []string, c *check.Check, verbose bool) error {
-	if c.Quick && g.failOn != nil {
+// run checks targets, and writes what is found: as JSON, as lines, or as a table if there are several targets.
+func (c *checkCommand) run(cmd *cobra.Command, urls []string) error {
+	if c.quick && c.failOn != nil {
 		return usage.Problems{{
-			Place: "--quick",
-			Text:  "sends no probe that --fail-on could judge",
-			Hint:  "leave one of them out",
+			Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out",
 		}}
 	}
-	c.Out = cmd.OutOrStdout()
-	if g.format == "json" {
-		c.Out = io.Discard
+	problems := checkFormat(c.format, "text", "json")
+	if c.format != "json" {
+		if problems != nil {
+			return problems
+		}
+		_, err := c.check(cmd, urls)
+		return err
 	}
-	jobs, err := g.assemble(cmd, urls)
-	if err == nil {
-		c.Table = g.format == "text" && !verbose && check.Count(jobs)+len(g.rejected) > 1
-		err = g.checkJobs(cmd, jobs, c)
-	} else {
-		c.Problems, _ = errors.AsType[usage.Problems](err)
-	}
-	if g.format == "json" {
-		err = errors.Join(err, report.Encode(cmd.OutOrStdout(), "  ", c))
-	}
-	return err
+	found, err := c.check(cmd, urls)
+	return errors.Join(err, report.Encode(cmd.OutOrStdout(), "  ", found))
 }
 
-// checkJobs checks the targets of jobs. It returns the error that the command ends with.
-func (g *gate) checkJobs(cmd *cobra.Command, jobs []*engine.Job, c *check.Check) error {
-	c.Judge = g.judge
-	c.Problems = g.problems // the other targets are checked
-	c.Rejected = g.rejected
-	if c.Table && g.failOn == nil { // else the judgements stand on standard error
-		c.Progress = cmd.ErrOrStderr()
-		g.w = io.Discard // the table has what was missed
+// check checks targets. It returns the error that the command ends with.
+func (c *checkCommand) check(cmd *cobra.Command, urls []string) (*check.Report, error) {
+	out := cmd.OutOrStdout()
+	errs := cmd.ErrOrStderr()
+	jobs, loaded, gate, err := c.loadJobs(cmd, urls)
+	if err != nil {
+		problems, _ := errors.AsType[usage.Problems](err)
+		return &check.Report{Problems: problems}, err
 	}
-	c.Run(cmd.Context(), jobs)
-	err := g.verdict(c.Passed)
-	if c.Table && g.problems != nil {
-		return errMisconfigured // the table has the problems
+	options := check.Options{Quick: c.quick, Problems: loaded.Problems(), Rejected: loaded.Rejected}
+	several := check.Count(jobs)+len(loaded.Rejected) > 1
+	asTable := c.format == "text" && several && !c.verbose
+	switch {
+	case asTable:
+		options.Progress = errs
+	case c.format == "text":
+		options.Lines = out
 	}
-	return err
+	found := check.Run(cmd.Context(), jobs, options)
+	if asTable {
+		found.WriteTable(out)
+	}
+	if !asTable || c.failOn != nil { // without --fail-on, the table has what was missed
+		for _, line := range found.Judgements() {
+			fmt.Fprintln(errs, line)
+		}
+	}
+	switch {
+	case found.Problems != nil && asTable: // the table has them
+		return found, errMisconfigured
+	case found.Problems != nil:
+		return found, found.Problems
+	case !found.Passed:
+		return found, errFailed
+	}
+	return found, gate.Judge(found.Attainments())
 }

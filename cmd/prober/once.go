@@ -13,8 +13,15 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
+// An onceCommand has the values of the flags of once.
+type onceCommand struct {
+	judgeFlags
+
+	format string
+}
+
 func newOnce() *cobra.Command {
-	var g gate
+	var o onceCommand
 	cmd := &cobra.Command{
 		Use:   "once [URL…]",
 		Short: "Probe each target once and show what happened",
@@ -32,63 +39,74 @@ for what --fail-on names.`,
 		Annotations: map[string]string{
 			mostUsed: "prompt prompt-tokens max-tokens model api api-key-file timeout objective fail-on format",
 		},
-		RunE: func(cmd *cobra.Command, urls []string) error {
-			jobs, err := g.assemble(cmd, urls)
-			if err != nil {
-				return err
-			}
-			allOK := true
-			var unsent error // why some targets were not probed; the others are
-			for _, j := range jobs {
-				ok, err := g.probeOnce(cmd, j)
-				allOK = allOK && ok
-				unsent = errors.Join(unsent, err)
-				if cmd.Context().Err() != nil { // interrupted
-					break
-				}
-			}
-			if unsent != nil {
-				return unsent
-			}
-			return g.verdict(allOK)
-		},
+		RunE: o.run,
 	}
-	cmd.Flags().StringVar(&g.format, "format", "text", "text, or json: one object a target and line")
-	g.addFlags(cmd, "objective")
+	cmd.Flags().StringVar(&o.format, "format", "text", "text, or json: one object a target and line")
+	o.add(cmd, "objective")
 	return cmd
 }
 
-// probeOnce sends one probe to each target of a job and shows what happened. It reports whether all outcomes are ok.
-func (g *gate) probeOnce(cmd *cobra.Command, j *engine.Job) (allOK bool, err error) {
-	out := cmd.OutOrStdout()
-	j.IgnorePauses()
-	results, _, err := j.Once(cmd.Context())
-	allOK = true
-	for _, r := range results {
-		allOK = allOK && r.Outcome == probe.OK
-		err = errors.Join(err, g.showResult(out, r, j.Targets[j.Place(r.Target)].Places))
-		if r.Stack != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", r.Stack)
+// run probes each target once. A target that cannot be probed does not keep the others from being probed.
+func (o *onceCommand) run(cmd *cobra.Command, urls []string) error {
+	problems := checkFormat(o.format, "text", "json")
+	if problems != nil {
+		return problems
+	}
+	jobs, _, gate, err := o.loadJobs(cmd, urls)
+	if err != nil {
+		return err
+	}
+	allOK := true
+	var attained []report.Attainment
+	var unsent error
+	for _, j := range jobs {
+		j.IgnorePauses()
+		results, _, err := j.Once(cmd.Context())
+		unsent = errors.Join(unsent, err)
+		for _, r := range results {
+			objectives, err := o.show(cmd, j, r)
+			if err != nil {
+				return err
+			}
+			attained = append(attained, objectives...)
+			allOK = allOK && r.Outcome == probe.OK
+		}
+		if o.format == "text" {
+			printLengths(cmd.OutOrStdout(), j)
+		}
+		if cmd.Context().Err() != nil { // interrupted
+			break
 		}
 	}
-	if g.format != "json" {
-		printLengths(out, j)
+	switch {
+	case unsent != nil:
+		return unsent
+	case !allOK:
+		return errFailed
 	}
-	return allOK, err
+	return gate.Judge(attained)
 }
 
-// showResult draws a result, or writes it as JSON, and judges it by the objectives. Its hint names settings as places
-// do.
-func (g *gate) showResult(out io.Writer, r *probe.Result, places report.Places) error {
-	result := report.JSONOf(r, places)
-	objectives := g.judge(r.Target, r)
-	if g.format != "json" {
-		return report.Waterfall(out, &result, format.TableWidth(out))
+// show draws a result, or writes it as JSON, and says how far it met the objectives of its target.
+func (o *onceCommand) show(cmd *cobra.Command, j *engine.Job, r *probe.Result) ([]report.Attainment, error) {
+	out := cmd.OutOrStdout()
+	errs := cmd.ErrOrStderr()
+	target := j.Targets[j.Place(r.Target)]
+	judged := report.SummarizeResults(r.Target, target.Places, target.GivenObjectives, r)
+	for _, a := range judged.Objectives {
+		fmt.Fprintln(errs, judged.Attained(a))
 	}
-	return report.Encode(out, "", struct {
+	if r.Stack != nil {
+		fmt.Fprintf(errs, "%s\n", r.Stack)
+	}
+	result := report.JSONOf(r, target.Places)
+	if o.format == "text" {
+		return judged.Objectives, report.Waterfall(out, &result, format.TableWidth(out))
+	}
+	return judged.Objectives, report.Encode(out, "", struct {
 		report.ResultJSON
 		Objectives []report.Attainment `json:"objectives,omitempty"`
-	}{result, objectives})
+	}{result, judged.Objectives})
 }
 
 // printLengths prints how long the prompts of each target are, and how that is known.

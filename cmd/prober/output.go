@@ -4,26 +4,34 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// checkOutput returns the problems of the format of tables and of the file for the page with plots. An empty picture is
-// no problem: there is no page then.
-func checkOutput(layout, picture string) (problems usage.Problems) {
-	wrong := func(flag, value, text, hint string) { problems.Add(usage.FlagPlace(flag, value), text, hint) }
-	if !slices.Contains([]string{"text", "json", "markdown"}, layout) {
-		wrong("format", layout, "unknown", "want text, json or markdown")
+// checkFormat returns a problem if the value of --format is none of the known ones.
+func checkFormat(value string, known ...string) (problems usage.Problems) {
+	if !slices.Contains(known, value) {
+		problems.Add(usage.FlagPlace("format", value), "unknown", "want "+strings.Join(known[:len(known)-1], ", ")+" or "+known[len(known)-1])
 	}
-	if picture == "" {
+	return problems
+}
+
+// checkOutput returns the problems of the format of tables and of the file for the page with plots. An empty page is no
+// problem: there is none then.
+func checkOutput(layout, page string) usage.Problems {
+	problems := checkFormat(layout, "text", "json", "markdown")
+	if page == "" {
 		return problems
 	}
-	if filepath.Ext(picture) != ".html" {
-		wrong("plot", picture, "not a page", "want a file that ends with .html")
+	place := usage.FlagPlace("plot", page)
+	if filepath.Ext(page) != ".html" {
+		problems.Add(place, "not a page", "want a file that ends with .html")
 		return problems
 	}
-	if _, err := os.Stat(filepath.Dir(picture)); err != nil {
-		wrong("plot", picture, err.Error(), "want a file that can be written")
+	_, err := os.Stat(filepath.Dir(page))
+	if err != nil {
+		problems.Add(place, err.Error(), "want a file that can be written")
 	}
 	return problems
 }

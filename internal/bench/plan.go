@@ -119,6 +119,16 @@ func appendNew(list, more usage.Problems) usage.Problems {
 	return list
 }
 
+// IsPair reports whether targets are two of one group, whose comparison shows a regression. Whether a target that stands
+// for its addresses is one target, nobody knows before they are looked up.
+func IsPair(targets []config.Target) bool {
+	if len(targets) != 2 {
+		return false
+	}
+	a, b := targets[0], targets[1]
+	return a.Group == b.Group && !a.EachAddress && !b.EachAddress
+}
+
 // comparisons returns how many comparisons the run makes, as far as that is known before names are resolved: in each
 // step of each length, each target of a group except the first is compared with the first.
 func (p *Plan) comparisons() (n int) {

@@ -1,45 +1,51 @@
 // Package check finds out, for prober check, what targets are and whether they can do what is planned for them.
 //
-// What comes in are the jobs that the engine would run. What goes out is a [Check]: findings about each target. They
-// are written as lines while they are found, or as a table of all targets at the end, or as one JSON document. A target
-// passes if it can be reached, its context is long enough, and it answers a short question and a probe of full length.
+// What comes in are the jobs that the engine would run, and [Options]. What goes out is a [Report]: findings about each
+// target. They can be written as lines while they are found, as a table of all targets at the end, or as one JSON
+// document. A target passes if it can be reached, its context is long enough, and it answers a short question and a
+// probe of full length.
 //
-// Start with Check.Run and checker.run; the steps of the latter stand in checker.go in their order. The table stands in
-// table.go, and what is below it in fleet.go.
+// Start with [Run] and checker.run: the steps of the latter stand in checker.go in their order. The lines stand in
+// listing.go, the table in table.go.
 package check
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"math"
-	"strings"
+	"net/url"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A Check is what was found out. It is the JSON document.
-type Check struct {
-	Out      io.Writer         `json:"-"` // gets a line for each finding, or the table
-	Progress io.Writer         `json:"-"` // shows which target is checked now, if it is a terminal
-	Quick    bool              `json:"-"` // send no probe of full length
-	Table    bool              `json:"-"` // write a line for each target instead of all findings
-	Rejected []config.Rejected `json:"-"` // the targets that are not checked because of their settings; for the table
+// Options say how targets are checked, and who is told meanwhile.
+type Options struct {
+	Quick    bool              // send no probe of full length
+	Problems usage.Problems    // of the configuration; the targets without any are checked
+	Rejected []config.Rejected // the targets that are not checked because of these problems
 
-	// Judge says and returns how the probes of full length met the objectives.
-	Judge func(target string, results ...*probe.Result) []report.Attainment `json:"-"`
+	Lines    io.Writer // gets the findings as lines, in the order of the targets, as soon as that allows; nil: nobody does
+	Progress io.Writer // shows which targets are checked now, if it is a terminal; nil: nobody is shown
+}
 
+// A Report is what was found out. It is the JSON document.
+type Report struct {
 	Passed       bool           `json:"passed"`
 	Interrupted  bool           `json:"interrupted,omitempty"` // before all targets were checked, so it did not pass
-	Problems     usage.Problems `json:"problems,omitempty"`    // of the configuration; the other targets are checked
-	Targets      []*Target      `json:"targets,omitempty"`
-	Disabled     []string       `json:"disabled,omitempty"` // names of targets that are not checked, and cost nothing
-	TokensPerDay int            `json:"tokens_per_day"`     // at most
+	Problems     usage.Problems `json:"problems,omitempty"`    // of the configuration
+	Targets      []*Target      `json:"targets,omitempty"`     // those that were checked, in their order
+	Disabled     []string       `json:"disabled,omitempty"`    // names of targets that are not checked, and cost nothing
+	TokensPerDay int            `json:"tokens_per_day"`        // at most
+
+	rejected []config.Rejected
+	enabled  int  // targets that were to be checked
+	timed    bool // a probe of full length of each target was timed, so that its cost is known
 }
 
 // A Target is one that was checked.
@@ -52,62 +58,112 @@ type Target struct {
 
 	Objectives []report.Attainment `json:"objectives,omitempty"` // of the probe of full length
 
-	summary summary
+	judgement report.Summary // of that probe, with these objectives
+	row       row            // of the table
 }
 
 // A Finding is the outcome of one step.
 type Finding struct {
-	Step string `json:"step"`           // failed, warning, server, tokens, answer, supports, note, probe or plan
+	Step Step   `json:"step"`
 	Name string `json:"name,omitempty"` // of what the server supports
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"` // what to do
 }
 
+// A Step says what a finding is about, or that something is wrong.
+type Step string
+
+// The steps.
+const (
+	Failed   Step = "failed"   // the target does not pass
+	Warning  Step = "warning"  // the target passes
+	Server   Step = "server"   // what it is
+	Tokens   Step = "tokens"   // how long prompts are, and who says so
+	Answer   Step = "answer"   // to a short question
+	Supports Step = "supports" // one ability of the server
+	Note     Step = "note"     // what is unusual about the server
+	Probe    Step = "probe"    // the probe of full length
+	Plan     Step = "plan"     // what is sent how often, and what it costs
+)
+
+// sideBySide is how many servers are checked at the same time: a few servers that hang do not hold up the others, and
+// the probes do not compete for the cores of this machine.
+const sideBySide = 4
+
 // Run checks every target of jobs that is enabled, until ctx is done. A target whose check was interrupted is not among
 // the results, because nothing failed there.
-func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
-	c.Passed = len(c.Problems) == 0
-	allMeasured := true
-	total := countEnabled(jobs)
+//
+// Servers are checked side by side. The targets of one server, and the members of a job, are checked one after another:
+// else they would make each other slow, and a member would not get the prompts that the one before it has counted.
+func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
+	r := &Report{Passed: len(o.Problems) == 0, Problems: o.Problems, rejected: o.Rejected, timed: true}
+	var checkers []*checker // of all targets, in their order
+	var queues [][]*checker // of one server each
+	queueOf := map[string]int{}
 	for _, j := range jobs {
 		j.IgnorePauses()
+		queue := len(queues)
+		for _, t := range j.Targets {
+			n, ok := queueOf[serverOf(t)]
+			if ok {
+				queue = min(queue, n)
+			}
+		}
+		if queue == len(queues) {
+			queues = append(queues, nil)
+		}
 		for i, t := range j.Targets {
-			if ctx.Err() != nil {
-				break
-			}
-			if !t.Enabled {
-				c.Disabled = append(c.Disabled, t.Name)
-				c.printf("%s  %s\n%s\n", t.Name, t.URL, c.wrap("disabled", "it is not probed, and not checked"))
-				continue
-			}
-			c.showProgress(len(c.Targets)+1, total, t.Name)
-			c.printf("%s  %s\n", t.Name, t.URL)
-			one := checker{
-				check: c, found: &Target{Name: t.Name, URL: t.URL},
+			c := &checker{
+				quick: o.Quick, found: &Target{Name: t.Name, URL: t.URL},
 				job: j, place: i, target: t, member: j.Members[i],
 			}
-			one.found.Passed = one.run(ctx)
-			if ctx.Err() != nil {
-				break
+			checkers = append(checkers, c)
+			queues[queue] = append(queues[queue], c)
+			queueOf[serverOf(t)] = queue
+			if t.Enabled {
+				r.enabled++
 			}
-			one.plan()
-			one.summarize()
-			c.Targets = append(c.Targets, one.found)
-			c.Passed = c.Passed && one.found.Passed
-			c.TokensPerDay += one.found.TokensPerDay
-			allMeasured = allMeasured && one.probeTime > 0
-			c.printf("\n")
 		}
 	}
-	if c.Table {
-		c.writeFleet()
+
+	lines := newListing(o.Lines, checkers)
+	shown := &progress{out: o.Progress, total: r.enabled}
+	var running errgroup.Group
+	running.SetLimit(sideBySide)
+	for _, queue := range queues {
+		running.Go(func() error {
+			for _, c := range queue {
+				c.check(ctx, shown)
+				lines.end(c)
+			}
+			return nil
+		})
 	}
-	if len(c.Targets) < total {
-		c.Interrupted, c.Passed = true, false
-		fmt.Fprintf(c.Out, "interrupted: %d of %s checked\n", len(c.Targets), format.Count(total, "target"))
-		return
+	_ = running.Wait() // there are no errors: what fails is a finding
+	shown.clear()
+
+	for _, c := range checkers {
+		switch {
+		case !c.target.Enabled:
+			r.Disabled = append(r.Disabled, c.target.Name)
+		case c.done:
+			r.Targets = append(r.Targets, c.found)
+			r.TokensPerDay += c.found.TokensPerDay
+			r.Passed = r.Passed && c.found.Passed
+			r.timed = r.timed && c.probeTime > 0
+		}
 	}
-	fmt.Fprintf(c.Out, "in all %s a day\n", dailyCost(c.TokensPerDay, allMeasured))
+	if len(r.Targets) < r.enabled {
+		r.Interrupted, r.Passed = true, false
+	}
+	lines.write(r.total())
+	return r
+}
+
+// serverOf returns what tells the server of t from others: host and port, and for one of several addresses that one.
+func serverOf(t config.Target) string {
+	u, _ := url.Parse(t.URL) // it was validated
+	return u.Host + " " + t.Address
 }
 
 // Count returns how many targets jobs have.
@@ -118,91 +174,28 @@ func Count(jobs []*engine.Job) (targets int) {
 	return targets
 }
 
-// countEnabled returns how many targets of jobs are enabled.
-func countEnabled(jobs []*engine.Job) (targets int) {
-	for _, j := range jobs {
-		for _, t := range j.Targets {
-			if t.Enabled {
-				targets++
-			}
+// total returns the last line: what all targets cost, or how many were checked before somebody ended it.
+func (r *Report) total() string {
+	if r.Interrupted {
+		return fmt.Sprintf("interrupted: %d of %s checked\n", len(r.Targets), format.Count(r.enabled, "target"))
+	}
+	return fmt.Sprintf("in all %s a day\n", dailyCost(r.TokensPerDay, r.timed))
+}
+
+// Judgements returns a line for each objective of each target that was judged.
+func (r *Report) Judgements() (lines []string) {
+	for _, t := range r.Targets {
+		for _, a := range t.Objectives {
+			lines = append(lines, t.judgement.Attained(a))
 		}
 	}
-	return targets
+	return lines
 }
 
-// printf writes a line of the findings, unless there is a table in place of them.
-func (c *Check) printf(line string, args ...any) {
-	if !c.Table {
-		fmt.Fprintf(c.Out, line, args...)
-	}
-}
-
-// add adds a finding, and writes it. It does nothing if the finding has no text.
-func (c *checker) add(f Finding) {
-	if f.Text == "" {
-		return
-	}
-	label := f.label()
-	if f.Step == "supports" && c.lastStep() == "supports" {
-		label = "" // it stands before the first of them
-	}
-	c.found.Findings = append(c.found.Findings, f)
-	c.check.printf("%s", c.check.lines(label, f))
-}
-
-// label returns what stands before f.
-func (f Finding) label() string {
-	if f.Step == "failed" {
-		return "FAILED"
-	}
-	return f.Step
-}
-
-// lines returns the lines of a finding, which begin with a label.
-func (c *Check) lines(label string, f Finding) string {
-	text := f.Text
-	if f.Name != "" {
-		text = strings.ReplaceAll(f.Name, "_", " ") + ": " + f.Text
-	}
-	all := c.wrap(label, format.Clean(text)) // it may have a server's words
-	if f.Hint != "" {
-		all += c.wrap("", f.Hint)
+// Attainments returns how far the targets met their objectives.
+func (r *Report) Attainments() (all []report.Attainment) {
+	for _, t := range r.Targets {
+		all = append(all, t.Objectives...)
 	}
 	return all
-}
-
-// wrap returns the lines of a text behind a label.
-func (c *Check) wrap(label, text string) string {
-	return format.Wrap(fmt.Sprintf("  %-8s ", label), text, c.textWidth())
-}
-
-// textWidth returns the width of lines of text. They are wrapped only on a terminal, so that grep finds them whole.
-func (c *Check) textWidth() int {
-	const widest = 120 // columns; longer lines are hard to read
-	if !format.IsTerminal(c.Out) {
-		return math.MaxInt
-	}
-	return min(format.TerminalWidth(c.Out), widest)
-}
-
-// lastStep returns the step of the finding before. It is empty if there is none.
-func (c *checker) lastStep() string {
-	if len(c.found.Findings) == 0 {
-		return ""
-	}
-	return c.found.Findings[len(c.found.Findings)-1].Step
-}
-
-// addText adds a finding without name and hint.
-func (c *checker) addText(step, text string, args ...any) {
-	c.add(Finding{Step: step, Text: fmt.Sprintf(text, args...)})
-}
-
-// addFailure adds how a step failed, unless it was only interrupted.
-func (c *checker) addFailure(step string, r *probe.Result) {
-	if r.Outcome == probe.Canceled && r.Stack == nil {
-		return
-	}
-	c.failure = string(r.Outcome)
-	c.add(Finding{Step: "failed", Text: step + ": " + report.Failure(r), Hint: report.Hint(r, c.target.Places)})
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
-	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/testing/golden"
@@ -93,44 +92,33 @@ func (s scene) handler(t *testing.T) http.Handler {
 	return simulated
 }
 
-// check checks the targets of a scene in virtual time. It returns the lines and the document.
-func (s scene) check(t *testing.T, quick bool) (text string, c Check) {
+// check checks the targets of a scene in virtual time. It returns the lines and the report.
+func (s scene) check(t *testing.T, quick bool) (text string, r *Report) {
 	t.Helper()
 	loaded, err := config.Load(config.Options{Environ: s.settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = Check{Quick: quick, Judge: countResults}
-	text = runOn(t, s.handler(t), loaded, &c)
-	return text, c
+	var lines bytes.Buffer
+	r = runOn(t.Context(), t, s.handler(t), loaded, Options{Quick: quick, Lines: &lines})
+	return lines.String(), r
 }
 
-// runOn checks the targets of a configuration, which all reach the same server in memory. It returns the lines.
-func runOn(t *testing.T, server http.Handler, loaded *config.Config, c *Check) string {
-	t.Helper()
-	return runUntil(t.Context(), t, server, loaded, c)
-}
-
-// runUntil does what [runOn] does, until ctx is done.
-func runUntil(ctx context.Context, t *testing.T, server http.Handler, loaded *config.Config, c *Check) string {
+// runOn checks the targets of a configuration, which all reach the same server in memory, until ctx is done.
+func runOn(ctx context.Context, t *testing.T, server http.Handler, loaded *config.Config, o Options) *Report {
 	t.Helper()
 	listener := memconn.Serve(t, server)
 	jobs, err := engine.Assemble(loaded.Targets, files.New(), listener.Dial, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines bytes.Buffer
-	c.Out = &lines
-	c.Run(ctx, jobs)
+	o.Problems = loaded.Problems()
+	o.Rejected = loaded.Rejected
+	r := Run(ctx, jobs, o)
 	for _, j := range jobs {
 		j.Close()
 	}
-	return lines.String()
-}
-
-// countResults stands for the judgement of results by objectives: it shows which results are judged.
-func countResults(target string, results ...*probe.Result) []report.Attainment {
-	return []report.Attainment{{Objective: "of " + target, Judged: len(results)}}
+	return r
 }
 
 // TestChecks holds what is printed about each scene. Of those whose name ends in "_quick", the check is a quick one.
@@ -143,8 +131,8 @@ func TestChecks(t *testing.T) {
 		name := strings.TrimSuffix(path, ".txtar")
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				text, c := readScene(t, path).check(t, strings.HasSuffix(name, "_quick"))
-				golden.Equal(t, name+".txt", fmt.Sprintf("%spassed: %t\n", text, c.Passed))
+				text, r := readScene(t, path).check(t, strings.HasSuffix(name, "_quick"))
+				golden.Equal(t, name+".txt", fmt.Sprintf("%spassed: %t\n", text, r.Passed))
 			})
 		})
 	}
@@ -153,9 +141,9 @@ func TestChecks(t *testing.T) {
 // TestDocument holds the JSON form of a check in which one target passes and the configuration of another was wrong.
 func TestDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := readScene(t, "testdata/vllm.txtar").check(t, false)
+		_, r := readScene(t, "testdata/vllm.txtar").check(t, false)
 		var document bytes.Buffer
-		if err := report.Encode(&document, "  ", c); err != nil {
+		if err := report.Encode(&document, "  ", r); err != nil {
 			t.Fatal(err)
 		}
 		golden.Equal(t, "testdata/vllm.json", document.String())

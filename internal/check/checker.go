@@ -20,7 +20,7 @@ import (
 
 // A checker checks one target.
 type checker struct {
-	check *Check
+	quick bool    // send no probe of full length
 	found *Target // what was found so far
 
 	job    *engine.Job
@@ -31,6 +31,60 @@ type checker struct {
 	probeTime time.Duration // that the probe of full length took; 0: there was none
 	last      *probe.Result // the last probe that was answered, short or of full length; nil without one
 	failure   string        // why the target failed, in one word; empty if it did not
+	done      bool          // the target was checked, and nobody interrupted that
+
+	lines     *listing
+	unwritten string // text for it; its lock guards this and the next one
+	ended     bool   // there is no more text
+}
+
+// check checks the target, unless it is disabled or ctx is done.
+func (c *checker) check(ctx context.Context, shown *progress) {
+	if ctx.Err() != nil {
+		return
+	}
+	c.lines.add(c, fmt.Sprintf("%s  %s\n", c.target.Name, c.target.URL))
+	if !c.target.Enabled {
+		c.lines.add(c, labelled("disabled", "it is not probed, and not checked", c.lines.width)+"\n")
+		return
+	}
+	defer shown.begin(c.target.Name)()
+	c.found.Passed = c.run(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	c.plan()
+	c.found.row = c.tableRow()
+	c.done = true
+	c.lines.add(c, "\n")
+}
+
+// add adds a finding, and writes it. It does nothing if the finding has no text.
+func (c *checker) add(f Finding) {
+	if f.Text == "" {
+		return
+	}
+	label := f.label()
+	before := len(c.found.Findings) - 1
+	if f.Step == Supports && before >= 0 && c.found.Findings[before].Step == Supports {
+		label = "" // it stands before the first of them
+	}
+	c.found.Findings = append(c.found.Findings, f)
+	c.lines.add(c, f.lines(label, c.lines.width))
+}
+
+// addText adds a finding without name and hint.
+func (c *checker) addText(step Step, text string, args ...any) {
+	c.add(Finding{Step: step, Text: fmt.Sprintf(text, args...)})
+}
+
+// addFailure adds that a request failed, unless it was only interrupted.
+func (c *checker) addFailure(request string, r *probe.Result) {
+	if r.Outcome == probe.Canceled && r.Stack == nil {
+		return
+	}
+	c.failure = string(r.Outcome)
+	c.add(Finding{Step: Failed, Text: request + ": " + report.Failure(r), Hint: report.Hint(r, c.target.Places)})
 }
 
 // run checks the target, up to the first step that fails. It reports whether all steps passed.
@@ -39,14 +93,13 @@ func (c *checker) run(ctx context.Context) (passed bool) {
 		return false
 	}
 	c.warnOfPieces()
-	c.calibrate(ctx)
-	if !c.askShortQuestion(ctx) {
+	if !c.calibrate(ctx) || !c.askShortQuestion(ctx) {
 		return false
 	}
 	if !c.checkLengths() { // again: the context may be known only now
 		return false
 	}
-	return c.check.Quick || c.probeFullLength(ctx)
+	return c.quick || c.probeFullLength(ctx)
 }
 
 // discover asks the server what it is and which models it has.
@@ -59,10 +112,10 @@ func (c *checker) discover(ctx context.Context) (passed bool) {
 	}
 	known := c.member.Knowledge()
 	server := cmp.Or(strings.TrimSpace(known.Type.Name+" "+known.Version), "a server of no known type")
-	c.addText("server", "%s through %s, %s", server, known.Dialect.Name, modelText(models, known.Model))
+	c.addText(Server, "%s through %s, %s", server, known.Dialect.Name, modelText(models, known.Model))
 	if len(models) > 0 && !isListed(models, known.Model) {
 		c.add(Finding{
-			Step: "warning", Text: "the server lists no model of that name: " + listOfModels(models),
+			Step: Warning, Text: "the server lists no model of that name: " + listOfModels(models),
 			Hint: "check the name (" + report.Places(c.target.Places).Of("model") + "); " +
 				"without one the first of the list is probed",
 		})
@@ -101,7 +154,7 @@ func listOfModels(models []wire.Model) string {
 // checkLengths compares the configured lengths with the server's context, as far as that is known.
 func (c *checker) checkLengths() (passed bool) {
 	misfit := c.job.Lengths(c.target).Misfit(c.member.Knowledge().Limits)
-	c.addText("failed", "%s", misfit)
+	c.addText(Failed, "%s", misfit)
 	if misfit != "" {
 		c.failure = "too long"
 	}
@@ -111,44 +164,49 @@ func (c *checker) checkLengths() (passed bool) {
 // warnOfPieces warns if the server generates answers of the configured length in pieces.
 func (c *checker) warnOfPieces() {
 	text, hint := report.Pieces(c.target.MaxTokens, c.member.Knowledge().Type)
-	c.add(Finding{Step: "warning", Text: text, Hint: hint})
+	c.add(Finding{Step: Warning, Text: text, Hint: hint})
 }
 
 // calibrate makes the length of the prompts exact, and says by what. A quick check asks only the tokenizer, because
-// every other way needs prompts of full length.
-func (c *checker) calibrate(ctx context.Context) {
+// every other way needs prompts of full length. Prompts whose length nobody tells are a warning. A server that leaves
+// such a prompt without an answer until the time of a probe is over fails: it would only hang again.
+func (c *checker) calibrate(ctx context.Context) (passed bool) {
 	if c.job.Prompts.Workload == prompt.Dataset {
-		return
+		return true
 	}
 	method, by, _ := c.job.CountedBy()
 	if method == engine.ByTokenizer || method == engine.ByUsage {
-		c.addText("tokens", "gets the prompts that were calibrated on %s", by)
-		return
+		c.addText(Tokens, "gets the prompts that were calibrated on %s", by)
+		return true
 	}
-	failed, err := c.job.Calibrate(ctx, c.place, c.check.Quick)
+	failed, err := c.job.Calibrate(ctx, c.place, c.quick)
 	if ctx.Err() != nil { // interrupted
-		return
+		return false
 	}
 	lengthError, known := c.job.Off()
 	switch {
 	case probe.ReasonOf(err) == probe.ReasonLongerThanContext: // a later probe fails, or the context is known by now
-		c.addText("warning", "the prompt is %v", err)
+		c.addText(Warning, "the prompt is %v", err)
 	case errors.Is(err, engine.ErrNoTokenizer):
-		c.addText("tokens", "no tokenizer route: the length is made exact before the first probe, "+
+		c.addText(Tokens, "no tokenizer route: the length is made exact before the first probe, "+
 			"by a few requests with short answers that are not recorded")
 	case err != nil:
-		c.addText("warning", "ask the tokenizer: %v", err)
+		c.addText(Warning, "ask the tokenizer: %v", err)
+	case failed != nil && failed.Outcome == probe.Timeout:
+		c.addFailure("make the length of prompts exact", failed)
+		return false
 	case failed != nil:
 		c.add(Finding{
-			Step: "warning",
+			Step: Warning,
 			Text: "the prompts could not be made exact: " + report.Failure(failed),
 			Hint: report.Hint(failed, c.target.Places),
 		})
 	case known && lengthError == 0:
-		c.addText("tokens", "%s", c.job.Length(c.place).Line())
+		c.addText(Tokens, "%s", c.job.Length(c.place).Line())
 	default:
-		c.addText("warning", "%s", c.job.Length(c.place).Line())
+		c.addText(Warning, "%s", c.job.Length(c.place).Line())
 	}
+	return true
 }
 
 // tokensInFrames says, by the source of token counts, how many tokens each frame of an answer has.
@@ -175,7 +233,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 	if loadsOnDemand { // now the model is in memory, so its context can be found out
 		_, _ = c.member.Identify(ctx, 0) // it has succeeded before
 	}
-	c.addText("answer", "%s of %d tokens in %s: %s", tokenCount(r.Usage.Generated()), engine.ShortAnswer,
+	c.addText(Answer, "%s of %d tokens in %s: %s", tokenCount(r.Usage.Generated()), engine.ShortAnswer,
 		format.Count(len(r.Timeline.Frames), "frame"), tokensInFrames[r.Source])
 	known := c.member.Knowledge()
 	for _, a := range known.Abilities() {
@@ -186,13 +244,13 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		case a.Shown:
 			source = " (shown)"
 		}
-		c.add(Finding{Step: "supports", Name: a.Name, Text: string(a.Claim) + source})
+		c.add(Finding{Step: Supports, Name: a.Name, Text: string(a.Claim) + source})
 	}
 	for _, note := range report.ServerNotes(known) {
-		c.addText("note", "%s", note)
+		c.addText(Note, "%s", note)
 	}
 	if known.ExactOutput {
-		c.addText("note", "output length is enforced")
+		c.addText(Note, "output length is enforced")
 	}
 	return true
 }
@@ -205,8 +263,8 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 		return false
 	}
 	if len(results) == 0 {
-		c.found.Objectives = c.check.Judge(c.target.Name)
-		c.addText("warning", "no probe of full length was sent: %v", skipped)
+		c.judge()
+		c.addText(Warning, "no probe of full length was sent: %v", skipped)
 		return true
 	}
 	r := results[0]
@@ -215,17 +273,23 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 		c.checkLengths() // the refusal may have shown it
 		return false
 	}
-	c.found.Objectives = c.check.Judge(r.Target, r)
+	c.judge(r)
 	c.probeTime = r.Elapsed
 	c.last = r
 	ttft, _ := r.TTFT()
-	c.addText("probe", "%s tokens of prompt, %s of answer: TTFT %s, %s in all", tokenCount(r.Usage.Prompt),
+	c.addText(Probe, "%s tokens of prompt, %s of answer: TTFT %s, %s in all", tokenCount(r.Usage.Prompt),
 		tokenCount(r.Usage.Generated()), format.Duration(ttft), format.Duration(c.probeTime))
 	for _, warning := range r.Warnings {
-		c.addText("warning", "%v", warning)
+		c.addText(Warning, "%v", warning)
 	}
-	c.addText("warning", "%s", report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight))
+	c.addText(Warning, "%s", report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight))
 	return true
+}
+
+// judge judges probes of full length, if there was one, by the objectives that somebody gave.
+func (c *checker) judge(results ...*probe.Result) {
+	c.found.judgement = report.SummarizeResults(c.target.Name, c.target.Places, c.target.GivenObjectives, results...)
+	c.found.Objectives = c.found.judgement.Objectives
 }
 
 // plan says what is sent how often, and how many tokens a day that takes.
@@ -235,12 +299,12 @@ func (c *checker) plan() {
 	unlimited := t
 	unlimited.TokenBudgetPerDay = 0
 	unlimitedPerDay := c.job.TokensPerDay(unlimited, c.probeTime)
-	c.addText("plan", "%s prompts of %s, answers of %d, every %s (%s): %s a day",
+	c.addText(Plan, "%s prompts of %s, answers of %d, every %s (%s): %s a day",
 		t.Prompt, promptLengths(prompts), t.MaxTokens, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival,
 		dailyCost(unlimitedPerDay, c.probeTime > 0))
 	if t.TokenBudgetPerDay > 0 {
 		end := cmp.Or(t.BudgetEnd(unlimitedPerDay, prompts.Mean()+t.MaxTokens), "the budget lasts all day")
-		c.addText("plan", "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
+		c.addText(Plan, "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
 	}
 }
 
@@ -271,4 +335,88 @@ func tokenCount(tokens wire.Count) string {
 		return "uncounted"
 	}
 	return format.Grouped(tokens.N)
+}
+
+// tableRow returns the line of the table, and the problems below it.
+func (c *checker) tableRow() row {
+	known := c.member.Knowledge()
+	server := known.Type.Name
+	wasReached := slices.ContainsFunc(c.found.Findings, func(f Finding) bool { return f.Step == Server })
+	if server == "" && wasReached {
+		server = "unknown"
+	}
+	cost := format.Grouped(c.found.TokensPerDay)
+	if c.probeTime == 0 {
+		cost = "≤" + cost
+	}
+	r := row{
+		name:    c.target.Name,
+		server:  strings.TrimSpace(server + " " + known.Version),
+		prompt:  c.promptCell(),
+		answer:  c.answerCell(),
+		cost:    cost,
+		verdict: verdictOK,
+		word:    "ok",
+		heading: c.target.Name + "  " + c.target.URL,
+	}
+	for _, f := range c.found.Findings {
+		if f.Step == Failed || f.Step == Warning {
+			r.problems = append(r.problems, problem{f.label(), f})
+		}
+	}
+	missed := false
+	for _, a := range c.found.Objectives {
+		switch {
+		case a.Judged == 0:
+			text := "objective " + a.Objective + " is not judged: there is no sample"
+			r.problems = append(r.problems, problem{"warning", Finding{Text: text}})
+		case a.Missed():
+			missed = true
+			text := fmt.Sprintf("objective %s: %s", a.Objective, format.Seconds(float64(a.Worst)))
+			r.problems = append(r.problems, problem{"MISSED", Finding{Text: text}})
+		}
+	}
+	switch {
+	case !c.found.Passed:
+		r.verdict, r.word = verdictFailed, c.failure
+	case missed:
+		r.verdict, r.word = verdictMissed, "missed"
+	case r.problems != nil:
+		r.verdict, r.word = verdictWarning, "warning"
+	}
+	return r
+}
+
+// promptCell says how exact the prompts are.
+func (c *checker) promptCell() string {
+	off, known := c.job.Off()
+	method, by, _ := c.job.CountedBy()
+	counted := c.member.Knowledge().Prompt
+	switch {
+	case c.job.Prompts.Workload == prompt.Dataset:
+		return "own"
+	case method == engine.ByEstimate:
+		return "about"
+	case !known:
+		return ""
+	case by != c.target.Name && c.probeTime > 0 && counted.Known:
+		off = counted.N - c.target.PromptTokens
+	}
+	if off != 0 {
+		return fmt.Sprintf("%+d", off)
+	}
+	return "exact"
+}
+
+// answerCell says how many tokens the last answer had, and how long it took, if no step failed.
+func (c *checker) answerCell() string {
+	if c.last == nil || !c.found.Passed {
+		return ""
+	}
+	took := format.Duration(c.last.Elapsed)
+	tokens := c.last.Usage.Generated()
+	if !tokens.Known {
+		return took
+	}
+	return format.Grouped(tokens.N) + " in " + took
 }

@@ -1,20 +1,21 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
-	"unicode/utf8"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/testing/golden"
 )
@@ -75,71 +76,134 @@ func TestFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Check{
-			Table: true, Problems: loaded.Problems(), Rejected: loaded.Rejected,
-			Judge: func(_ string, results ...*probe.Result) []report.Attainment {
-				var samples []report.Sample
-				for _, r := range results {
-					samples = append(samples, report.SampleOf(r, nil, loaded.Targets[0].Objectives...))
-				}
-				return report.Summarize(samples, loaded.Targets[0].Objectives...).Objectives
-			},
-		}
-		golden.Equal(t, "testdata/fleet.golden", runOn(t, newFleet(t), loaded, &c))
+		var table bytes.Buffer
+		runOn(t.Context(), t, newFleet(t), loaded, Options{}).WriteTable(&table)
+		golden.Equal(t, "testdata/fleet.golden", table.String())
 	})
 }
 
 // TestTargetsWithTheSameProblemsShareABlock holds that one cause is told once, below all names.
 func TestTargetsWithTheSameProblemsShareABlock(t *testing.T) {
-	got := blocks([]summary{
-		{heading: "a", lines: "  FAILED   x\n"}, {heading: "b", lines: "  FAILED   y\n"}, {heading: "ok"},
-		{heading: "c", lines: "  FAILED   x\n"},
-	})
+	failed := func(text string) []problem { return []problem{{"FAILED", Finding{Step: Failed, Text: text}}} }
+	got := blocks([]row{
+		{heading: "a", problems: failed("x")}, {heading: "b", problems: failed("y")}, {heading: "ok"},
+		{heading: "c", problems: failed("x")},
+	}, 80)
 	want := []string{"a\nc\n  FAILED   x\n", "b\n  FAILED   y\n"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestTableFits holds which columns are left where there is little room, and that names keep their end.
+// TestTableFits holds that names are cut where there is little room, that they keep their end, and that a server's words
+// do no harm to the terminal.
 func TestTableFits(t *testing.T) {
 	rows := []row{
-		{"llama-70b-pods/10.4.1.7", "vllm", "0.11.0", "exact", "100 in 1.56 s", "182,304,000", "ok"},
-		{"llama-405b", "tgi", "3.3.6\x1b[31m", "about", "", "≤182,304,000", "unauthorized"},
+		{
+			name: "llama-70b-pods/10.4.1.7", server: "vllm 0.11.0", prompt: "exact", answer: "100 in 1.56 s",
+			cost: "182,304,000", word: "ok",
+		},
+		{name: "llama-405b", server: "tgi 3.3.6\x1b[31m", prompt: "about", cost: "≤182,304,000", word: "unauthorized"},
 	}
-	for _, test := range []struct {
-		width int
-		cut   bool
-		want  string // the last line
-	}{
-		{120, true, "llama-405b               tgi 3.3.6    about               –  ≤182,304,000  unauthorized\n"},
-		{87, true, "llama-405b               tgi 3.3.6    about               –  ≤182,304,000  unauthorized\n"},
-		{86, true, "llama-405b               tgi     about               –  ≤182,304,000  unauthorized\n"},
-		{80, true, "llama-405b               about               –  ≤182,304,000  unauthorized\n"},
-		{60, true, "llama-405b               about               –  unauthorized\n"},
-		{59, true, "llama-405b               unauthorized\n"},
-		{30, true, "llama-405b        unauthorized\n"},
-		{30, false, "llama-405b               unauthorized\n"},
+	for width, want := range map[int]string{
+		math.MaxInt: `
+target                   server       prompt         answer  tokens a day  verdict
+llama-70b-pods/10.4.1.7  vllm 0.11.0  exact   100 in 1.56 s   182,304,000  ok
+llama-405b               tgi 3.3.6    about               –  ≤182,304,000  unauthorized
+`,
+		80: `
+target            server       prompt         answer  tokens a day  verdict
+llama-70…0.4.1.7  vllm 0.11.0  exact   100 in 1.56 s   182,304,000  ok
+llama-405b        tgi 3.3.6    about               –  ≤182,304,000  unauthorized
+`,
+		30: `
+target    server       prompt         answer  tokens a day  verdict
+llam…1.7  vllm 0.11.0  exact   100 in 1.56 s   182,304,000  ok
+llam…05b  tgi 3.3.6    about               –  ≤182,304,000  unauthorized
+`,
 	} {
-		lines := strings.SplitAfter(table(rows, test.width, test.cut), "\n")
-		if lines[2] != test.want {
-			t.Errorf("%d columns:\n%swant\n%s", test.width, lines[2], test.want)
+		got := "\n" + tableOf(rows, width)
+		if got != want {
+			t.Errorf("%d columns:%swant%s", width, got, want)
 		}
-		for _, line := range lines {
-			if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); test.cut && width > test.width {
-				t.Errorf("%d columns: %d in %s", test.width, width, line)
-			}
-		}
-	}
-	got, _, _ := strings.Cut(strings.SplitAfter(table(rows, 30, true), "\n")[1], " ")
-	if want := "llama-70…0.4.1.7"; got != want {
-		t.Errorf("cut to %q, want %q", got, want)
 	}
 }
 
+// TestAServerIsAskedByOneTargetAtATime holds what is checked side by side: four servers, but never two targets of one
+// server. One that hangs does not hold up the others, and the lines come in the order of the targets.
+func TestAServerIsAskedByOneTargetAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		urls := []string{"http://hangs", "a1=http://a", "a2=http://a"}
+		for _, host := range []string{"b", "c", "d", "e"} {
+			urls = append(urls, "http://"+host)
+		}
+		loaded, err := config.Load(config.Options{
+			Environ: map[string]string{
+				"PROBER_PROMPT_TOKENS": "80", "PROBER_TIMESTAMPS": "user", "PROBER_TIMEOUT": "2m", "PROBER_STALL_TIMEOUT": "2m",
+			},
+			URLs: urls,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		asked := map[string]int{} // by host: requests under way
+		most, mostServers := 0, 0
+		server := newFleet(t)["fine"]
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			asked[r.Host]++
+			most = max(most, asked[r.Host])
+			mostServers = max(mostServers, len(asked))
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[r.Host]--
+				if asked[r.Host] == 0 {
+					delete(asked, r.Host)
+				}
+			}()
+			if r.Host == "hangs" && r.Method == http.MethodPost {
+				_, _ = io.Copy(io.Discard, r.Body)
+				<-r.Context().Done()
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+		began := time.Now()
+		var lines bytes.Buffer
+		r := runOn(t.Context(), t, handler, loaded, Options{Lines: &lines})
+		if most != 1 || mostServers != sideBySide {
+			t.Errorf("%d requests to one server and %d servers at the same time", most, mostServers)
+		}
+		if took := time.Since(began); took > 2*time.Minute+10*time.Second {
+			t.Errorf("the check took %v", took)
+		}
+		var names, headings []string
+		for _, target := range r.Targets {
+			names = append(names, target.Name)
+			if target.Passed == (target.URL == "http://hangs") {
+				t.Errorf("%s: passed %t", target.URL, target.Passed)
+			}
+		}
+		for line := range strings.Lines(lines.String()) {
+			name, url, _ := strings.Cut(line, "  ")
+			if strings.HasPrefix(url, "http") {
+				headings = append(headings, name)
+			}
+		}
+		want := []string{"hangs:80", "a1", "a2", "b:80", "c:80", "d:80", "e:80"}
+		if diff := cmp.Diff(want, names) + cmp.Diff(want, headings); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // TestCheckIsInterrupted holds that a check that somebody ends reports no failure of the target that it was at, nor of
-// those after it, and says how many it checked. It is ended while the server of the second target is asked for its
-// models, for its tokenizer, for a short answer and for a long one.
+// the one that it did not come to, and says how many it checked. It is ended while the server of the second target is
+// asked for its models, for its tokenizer, for a short answer and for a long one, when the first and the third target
+// were checked beside it.
 func TestCheckIsInterrupted(t *testing.T) {
 	for _, test := range []struct {
 		path string
@@ -150,7 +214,7 @@ func TestCheckIsInterrupted(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					loaded, err := config.Load(config.Options{
 						Environ: map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_TIMESTAMPS": "user"},
-						URLs:    []string{"http://fine", "http://second", "http://tgi"},
+						URLs:    []string{"http://fine", "http://second", "http://third", "never=http://second"},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -158,6 +222,7 @@ func TestCheckIsInterrupted(t *testing.T) {
 					ctx, interrupt := context.WithCancel(t.Context())
 					servers, asked := newFleet(t), 0
 					second := servers["fine"]
+					servers["third"] = second
 					servers["second"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						if r.URL.Path == test.path {
 							asked++
@@ -166,19 +231,28 @@ func TestCheckIsInterrupted(t *testing.T) {
 							second.ServeHTTP(w, r)
 							return
 						}
+						time.Sleep(3 * time.Second) // the others are checked meanwhile
 						interrupt()
 						_, _ = io.Copy(io.Discard, r.Body)
 						<-r.Context().Done()
 					})
-					c := Check{Table: asTable, Judge: countResults}
-					text := runUntil(ctx, t, servers, loaded, &c)
-					if !c.Interrupted || c.Passed || len(c.Targets) != 1 || !c.Targets[0].Passed {
-						t.Errorf("interrupted %t, passed %t, %d targets", c.Interrupted, c.Passed, len(c.Targets))
+					var out bytes.Buffer
+					o := Options{Lines: &out}
+					if asTable {
+						o.Lines = nil
 					}
-					if !strings.HasSuffix(text, "interrupted: 1 of 3 targets checked\n") {
+					r := runOn(ctx, t, servers, loaded, o)
+					if asTable {
+						r.WriteTable(&out)
+					}
+					if !r.Interrupted || r.Passed || len(r.Targets) != 2 || !r.Targets[0].Passed || !r.Targets[1].Passed {
+						t.Errorf("interrupted %t, passed %t, %d targets", r.Interrupted, r.Passed, len(r.Targets))
+					}
+					text := out.String()
+					if !strings.HasSuffix(text, "interrupted: 2 of 4 targets checked\n") {
 						t.Error(text)
 					}
-					for _, wrong := range []string{"FAILED", "cancel", "warning", "no probe of full length", "http://tgi"} {
+					for _, wrong := range []string{"FAILED", "cancel", "warning", "no probe of full length", "never"} {
 						if strings.Contains(text, wrong) {
 							t.Errorf("%q in\n%s", wrong, text)
 						}

@@ -2,12 +2,14 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -222,6 +224,16 @@ func loadProviders(t *testing.T, f *files.Files) *config.Config {
 	return loaded
 }
 
+// isAskedBy returns whether a request, as note keeps it, goes to the server of a target.
+func isAskedBy(request string) func(*Target) bool {
+	_, asked, _ := strings.Cut(request, "https://")
+	asked, _, _ = strings.Cut(asked, "/")
+	return func(t *Target) bool {
+		u, err := url.Parse(t.URL)
+		return err == nil && u.Host == asked
+	}
+}
+
 // TestProviders checks the targets of docs/integrations/providers.md. It holds that requests go where the providers
 // document, with the header that they document, what is found out about each, and what it costs a day.
 func TestProviders(t *testing.T) {
@@ -238,12 +250,14 @@ func TestProviders(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text bytes.Buffer
-		c := Check{Out: &text, Judge: countResults}
-		c.Run(t.Context(), jobs)
+		r := Run(t.Context(), jobs, Options{Lines: &text})
 		for _, j := range jobs {
 			j.Close()
 		}
 		golden.Equal(t, "testdata/providers.golden", text.String())
+		slices.SortStableFunc(providers.requests, func(a, b string) int { // they are asked side by side
+			return cmp.Compare(slices.IndexFunc(r.Targets, isAskedBy(a)), slices.IndexFunc(r.Targets, isAskedBy(b)))
+		})
 		golden.Equal(t, "testdata/providers.http", strings.Join(providers.requests, "\n"))
 		for name, want := range documented {
 			request := "POST " + want[0] + "\n" + strings.ReplaceAll(want[1], "KEY", "key-of-"+name) + "\n"
@@ -251,8 +265,8 @@ func TestProviders(t *testing.T) {
 				t.Errorf("not sent:\n%s", request)
 			}
 		}
-		if len(c.Targets) != len(documented) {
-			t.Errorf("%d targets, want %d", len(c.Targets), len(documented))
+		if len(r.Targets) != len(documented) {
+			t.Errorf("%d targets, want %d", len(r.Targets), len(documented))
 		}
 	})
 }

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"cmp"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -8,105 +11,152 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
+// A verdict is what the table says of a target in general. A lower one is worse.
+type verdict int
+
+const (
+	verdictMisconfigured verdict = iota // it is not checked
+	verdictFailed
+	verdictMissed  // it passed, and an objective was missed
+	verdictWarning // it passed, with a warning
+	verdictOK
+	verdictDisabled // it is not checked
+)
+
+// tallies are what the line below the table calls the verdicts.
+var tallies = map[verdict]string{
+	verdictMisconfigured: "with a bad setting",
+	verdictFailed:        "failed",
+	verdictMissed:        "missed an objective",
+	verdictWarning:       "with a warning",
+	verdictOK:            "ok",
+	verdictDisabled:      "disabled",
+}
+
 // A row is what the table says about a target. An empty cell is not known.
 type row struct {
-	name    string
-	server  string
-	version string // of the server
-	prompt  string // exact, or how it is not
-	answer  string // how many tokens in which time
-	cost    string // tokens a day
-	verdict string
+	name   string
+	server string // with its version
+	prompt string // exact, or how it is not
+	answer string // how many tokens in which time
+	cost   string // tokens a day
+
+	verdict verdict
+	word    string // for the verdict
+
+	heading  string    // of the problems below the table
+	problems []problem // failures, warnings and missed objectives
 }
 
-// A column of the table.
-type column struct {
-	head  string
-	cell  func(row) string
-	right bool // aligned on the right
+// A problem is a finding below the table.
+type problem struct {
+	label   string
+	finding Finding
 }
 
-// layouts returns the columns of the table from the widest choice to the narrowest.
-func layouts() [][]column {
-	name := column{head: "target", cell: func(r row) string { return r.name }}
-	server := column{head: "server", cell: func(r row) string { return strings.TrimSpace(r.server + " " + r.version) }}
-	serverType := column{head: "server", cell: func(r row) string { return r.server }}
-	prompt := column{head: "prompt", cell: func(r row) string { return r.prompt }}
-	answer := column{head: "answer", cell: func(r row) string { return r.answer }, right: true}
-	cost := column{head: "tokens a day", cell: func(r row) string { return r.cost }, right: true}
-	verdict := column{head: "verdict", cell: func(r row) string { return r.verdict }}
-	return [][]column{
-		{name, server, prompt, answer, cost, verdict},
-		{name, serverType, prompt, answer, cost, verdict},
-		{name, prompt, answer, cost, verdict},
-		{name, prompt, answer, verdict},
-		{name, verdict},
+// WriteTable writes a line for each target, those with problems first; then the problems, and how many targets have
+// which verdict.
+func (r *Report) WriteTable(w io.Writer) {
+	rows := r.rows()
+	width := lineWidth(w)
+	fmt.Fprintf(w, "%s\n", tableOf(rows, width))
+	for _, block := range blocks(rows, width) {
+		fmt.Fprintf(w, "%s\n", block)
 	}
-}
 
-// gutter stands between two columns.
-const gutter = "  "
-
-// table returns rows below a head, in the widest layout of at most width columns. With cut, names are cut to fit where
-// even the narrowest is too wide.
-func table(rows []row, width int, cut bool) string {
-	choices := layouts()
-	cells := padded(choices[len(choices)-1], rows)
-	for _, choice := range slices.Backward(choices) {
-		wider := padded(choice, rows)
-		if lineWidth(wider[0]) <= width {
-			cells = wider
+	count := map[verdict]int{}
+	for _, r := range rows {
+		count[r.verdict]++
+	}
+	var parts []string
+	for v := verdictMisconfigured; v <= verdictDisabled; v++ {
+		if count[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[v], tallies[v]))
 		}
 	}
-	excess := lineWidth(cells[0]) - width
-	if cut && excess > 0 {
-		longest := utf8.RuneCountInString(cells[0][0])
-		rows = slices.Clone(rows)
-		for i := range rows {
-			rows[i].name = cutMiddle(rows[i].name, longest-excess)
+	tally := format.Count(len(rows), "target") + ": " + strings.Join(parts, ", ")
+	fmt.Fprint(w, format.Wrap("", tally, width), "details of each: --verbose\n", r.total())
+}
+
+// rows returns one of each target, also of those that are not checked, the worst first.
+func (r *Report) rows() (all []row) {
+	for _, t := range r.rejected {
+		bad := row{name: t.Name, verdict: verdictMisconfigured, word: "bad setting", heading: t.Name}
+		for _, p := range t.Problems {
+			text := strings.TrimPrefix(p.Place+": "+p.Text, ": ")
+			bad.problems = append(bad.problems, problem{"SETTING", Finding{Text: text, Hint: p.Hint}})
 		}
-		cells = padded(choices[len(choices)-1], rows)
+		all = append(all, bad)
+	}
+	for _, t := range r.Targets {
+		all = append(all, t.row)
+	}
+	for _, name := range r.Disabled {
+		all = append(all, row{name: name, verdict: verdictDisabled, word: "disabled"})
+	}
+	slices.SortStableFunc(all, func(a, b row) int { return cmp.Compare(a.verdict, b.verdict) })
+	return all
+}
+
+// tableOf returns rows below a head. Names are cut so that the lines fit into width, as far as that is possible.
+func tableOf(rows []row, width int) string {
+	const gutter = "  "
+	cells := [][]string{{"target", "server", "prompt", "answer", "tokens a day", "verdict"}}
+	for _, r := range rows {
+		line := []string{r.name, r.server, r.prompt, r.answer, r.cost, r.word}
+		for i, text := range line {
+			line[i] = cmp.Or(format.Clean(text), "–") // a server chooses its version
+		}
+		cells = append(cells, line)
+	}
+	isRight := []bool{false, false, false, true, true, false}
+	padded := format.PadColumns(cells, isRight)
+	excess := utf8.RuneCountInString(strings.Join(padded[0], gutter)) - width
+	if excess > 0 {
+		longest := utf8.RuneCountInString(padded[0][0])
+		for _, line := range cells {
+			line[0] = cutMiddle(line[0], longest-excess)
+		}
+		padded = format.PadColumns(cells, isRight)
 	}
 	var text strings.Builder
-	for _, line := range cells {
+	for _, line := range padded {
 		text.WriteString(strings.TrimRight(strings.Join(line, gutter), " ") + "\n")
 	}
 	return text.String()
 }
 
-// padded returns the head and the rows as cells that are as wide as their columns.
-func padded(columns []column, rows []row) [][]string {
-	cells := make([][]string, len(rows)+1)
-	var isRight []bool
-	for _, c := range columns {
-		isRight = append(isRight, c.right)
-		cells[0] = append(cells[0], c.head)
-		for i, r := range rows {
-			cells[i+1] = append(cells[i+1], c.show(r))
-		}
-	}
-	return format.PadColumns(cells, isRight)
-}
-
-// show returns the cell of r.
-func (c column) show(r row) string {
-	text := format.Clean(c.cell(r)) // a server chooses its version
-	if text == "" {
-		return "–"
-	}
-	return text
-}
-
-// lineWidth returns how many columns of a terminal a line of padded cells takes.
-func lineWidth(cells []string) int { return utf8.RuneCountInString(strings.Join(cells, gutter)) }
-
-// cutMiddle returns at most n characters of a name, without those in its middle: names of replicas differ at their end.
+// cutMiddle returns at most n characters of a name, and at least eight, without those in its middle: names of replicas
+// differ at their end.
 func cutMiddle(name string, n int) string {
 	runes := []rune(name)
-	n = max(n, 3) // one at each end, and the ellipsis
+	n = max(n, 8)
 	if len(runes) <= n {
 		return name
 	}
 	tail := (n - 1) / 2
 	return string(runes[:n-1-tail]) + "…" + string(runes[len(runes)-tail:])
+}
+
+// blocks returns the problems of targets. Targets with the same problems share a block.
+func blocks(rows []row, width int) (all []string) {
+	var texts []string // of the problems, in the order of the first target that has them
+	headings := map[string][]string{}
+	for _, r := range rows {
+		text := ""
+		for _, p := range r.problems {
+			text += p.finding.lines(p.label, width)
+		}
+		if text == "" {
+			continue
+		}
+		if headings[text] == nil {
+			texts = append(texts, text)
+		}
+		headings[text] = append(headings[text], r.heading)
+	}
+	for _, text := range texts {
+		all = append(all, strings.Join(headings[text], "\n")+"\n"+text)
+	}
+	return all
 }

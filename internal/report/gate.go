@@ -3,7 +3,12 @@ package report
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // ErrMissed says that a gate failed. Which objective was missed, or what is slower, was printed before.
@@ -15,6 +20,52 @@ type Gate struct {
 
 	// MinSlowdown is the slowdown, in per cent, below which a regression does not count.
 	MinSlowdown float64
+}
+
+// Judged says what a command has to judge, for [ParseGate].
+type Judged struct {
+	Objectives bool // somebody gave objectives for its targets
+	Compared   bool // it can compare targets
+	Pair       bool // its targets are two of one group
+}
+
+// regression is the word of --fail-on for a comparison, with the least slowdown that counts.
+var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
+
+// ParseGate reads the values of the flag --fail-on.
+func ParseGate(failOn []string, judged Judged) (g Gate, problems usage.Problems) {
+	for _, word := range failOn {
+		word = strings.ReplaceAll(word, " ", "")
+		slower := regression.FindStringSubmatch(word)
+		text, hint := "", ""
+		switch {
+		case word == "objective" && judged.Objectives:
+			g.Objective = true
+		case word == "objective":
+			text, hint = "there is no objective", "add one, for example --objective ttft=2s@95%"
+		case slower == nil && judged.Compared:
+			text, hint = "unknown", "want objective, regression or 'regression>5%'"
+		case slower == nil:
+			text, hint = "unknown", "want objective"
+		case !judged.Pair:
+			text, hint = "needs two targets of one group to compare", "want prober bench before=URL after=URL"
+		default:
+			g.Regression = true
+			g.MinSlowdown, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
+		}
+		if text != "" {
+			problems.Add(usage.FlagPlace("fail-on", word), text, hint)
+		}
+	}
+	return g, problems
+}
+
+// Judge returns [ErrMissed] if g says that a missed objective is a failure, and one of these was missed.
+func (g Gate) Judge(all []Attainment) error {
+	if g.Objective && slices.ContainsFunc(all, Attainment.Missed) {
+		return ErrMissed
+	}
+	return nil
 }
 
 // Regressions returns a line for each quantity in which B of c is certainly slower than A, and by at least

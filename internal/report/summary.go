@@ -66,6 +66,20 @@ func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 	return step.Summary(objectives...)
 }
 
+// SummarizeResults sums up results of one target, judged by its objectives. Without any result nothing is judged. Hints
+// name settings as places do.
+func SummarizeResults(
+	target string, places Places, objectives []probe.Objective, results ...*probe.Result,
+) Summary {
+	var samples []Sample
+	for _, r := range results {
+		samples = append(samples, SampleOf(r, places, objectives...))
+	}
+	s := Summarize(samples, objectives...)
+	s.Target = target
+	return s
+}
+
 // Summary sums up a step. Canceled requests do not count. The objectives must be those by which [SampleOf] judged.
 // Load, PromptTokens, AtOnce and Skipped are left to the caller.
 func (s *Step) Summary(objectives ...probe.Objective) Summary {

@@ -1,0 +1,145 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/llm-prober/prober/internal/format"
+)
+
+// A listing writes what is found about targets that are checked side by side, in the order of the targets. What is
+// found about the first target that is not ready yet is written at once; the others wait for their turn.
+type listing struct {
+	out   io.Writer
+	width int // of the lines
+
+	mu      sync.Mutex
+	waiting []*checker // the first one writes at once
+}
+
+// newListing returns a listing of targets. A nil writer gets nothing.
+func newListing(out io.Writer, checkers []*checker) *listing {
+	if out == nil {
+		out = io.Discard
+	}
+	l := &listing{out: out, width: lineWidth(out), waiting: checkers}
+	for _, c := range checkers {
+		c.lines = l
+	}
+	return l
+}
+
+// add writes text about a target, now or at its turn.
+func (l *listing) add(c *checker, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c == l.waiting[0] {
+		_, _ = io.WriteString(l.out, text)
+		return
+	}
+	c.unwritten += text
+}
+
+// end says that there will be no more text about a target. It is the turn of the next one, if this was the first.
+func (l *listing) end(c *checker) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.ended = true
+	for len(l.waiting) > 0 && l.waiting[0].ended {
+		l.waiting = l.waiting[1:]
+		if len(l.waiting) > 0 {
+			_, _ = io.WriteString(l.out, l.waiting[0].unwritten)
+		}
+	}
+}
+
+// write writes text that is about no target, when all have ended.
+func (l *listing) write(text string) { _, _ = io.WriteString(l.out, text) }
+
+// lines returns a finding as lines behind a label.
+func (f Finding) lines(label string, width int) string {
+	text := f.Text
+	if f.Name != "" {
+		text = strings.ReplaceAll(f.Name, "_", " ") + ": " + f.Text
+	}
+	all := labelled(label, format.Clean(text), width) // it may have a server's words
+	if f.Hint != "" {
+		all += labelled("", f.Hint, width)
+	}
+	return all
+}
+
+// labelled returns the lines of a text behind a label.
+func labelled(label, text string, width int) string {
+	return format.Wrap(fmt.Sprintf("  %-8s ", label), text, width)
+}
+
+// label returns what stands before f.
+func (f Finding) label() string {
+	if f.Step == Failed {
+		return "FAILED"
+	}
+	return string(f.Step)
+}
+
+// lineWidth returns the width of lines of text on w. They are wrapped only on a terminal, so that grep finds them
+// whole.
+func lineWidth(w io.Writer) int {
+	const widest = 120 // columns; longer lines are hard to read
+	if !format.IsTerminal(w) {
+		return math.MaxInt
+	}
+	return min(format.TerminalWidth(w), widest)
+}
+
+// A progress shows in one line of a terminal how many targets are checked, and which ones are being checked.
+type progress struct {
+	out   io.Writer // nothing is shown if it is nil or no terminal
+	total int       // number of targets to check
+
+	mu      sync.Mutex
+	checked int
+	current []string // names of those that are being checked
+}
+
+// clearLine removes what stands in the line of a terminal.
+const clearLine = "\r\x1b[K"
+
+// begin shows that a target is being checked, until end is called.
+func (p *progress) begin(name string) (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current = append(p.current, name)
+	p.show()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		i := slices.Index(p.current, name)
+		p.current = slices.Delete(p.current, i, i+1)
+		p.checked++
+		p.show()
+	}
+}
+
+// show writes the line anew. The lock must be held.
+func (p *progress) show() {
+	if !format.IsTerminal(p.out) {
+		return
+	}
+	text := fmt.Sprintf("%d of %d checked", p.checked, p.total)
+	if len(p.current) > 0 {
+		text += ", now " + format.List(p.current)
+	}
+	fmt.Fprint(p.out, clearLine+format.Shorten(text, format.TerminalWidth(p.out)-1))
+}
+
+// clear removes the line.
+func (p *progress) clear() {
+	if format.IsTerminal(p.out) {
+		fmt.Fprint(p.out, clearLine)
+	}
+}
