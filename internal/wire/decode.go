@@ -20,14 +20,14 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 	case "", "null", `""`, "[]", "{}":
 		return Delta{}, nil
 	}
-	switch {
-	case bytes.HasPrefix(data, []byte("[DONE]")): // of OpenAI's APIs, and of gateways that add it to others
+	if bytes.HasPrefix(data, []byte("[DONE]")) { // of OpenAI's APIs, and of gateways that add it to others
 		return Delta{End: true}, nil
 	}
 	frame, _ := parseJSON(data)
 	if frame.IsObject() {
 		return d.decodeObject(frame), nil
 	}
+
 	lastLine := data[bytes.LastIndexByte(data, '\n')+1:] // a gateway that gives up within a frame goes on there
 	failure := cmp.Or(ParseError(data), ParseError(lastLine))
 	if failure == nil && (isProxyError(data) || IsPage(data)) {
@@ -36,6 +36,7 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 	if failure != nil {
 		return Delta{Err: failure}, nil
 	}
+
 	words := ""
 	if bytes.HasPrefix(data, []byte("data:")) {
 		words = `, but begin with another "data:": something frames the stream twice`
@@ -97,8 +98,8 @@ var awakeWords = regexp.MustCompile(`(?i)^(ping|pong|heartbeat|keep-?alive|ok|no
 // Typed returns the data of an event with the event's name as their type, if the dialect's frames have types and these
 // data have none: the clients of Anthropic read it from either.
 func (d *Dialect) Typed(event string, data []byte) []byte {
-	usual := bytes.HasPrefix(data, []byte(`{"type":`))
-	if !d.named || event == "" || usual {
+	hasType := bytes.HasPrefix(data, []byte(`{"type":`)) // as usual; no need to read it
+	if !d.named || event == "" || hasType {
 		return data
 	}
 	object, _ := parseJSON(data)

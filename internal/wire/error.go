@@ -151,7 +151,8 @@ func ParseErrorEvent(data []byte) *ServerError {
 // words that may be a part of an answer.
 func ParseWords(text []byte) *ServerError {
 	text = bytes.TrimSpace(text)
-	namesError := bytes.Contains(text, []byte(`"error`)) || bytes.Contains(text, []byte("'error")) // or as Python writes it
+	isPython := bytes.Contains(text, []byte("'error")) // as Python prints an object
+	namesError := isPython || bytes.Contains(text, []byte(`"error`))
 	isCutJSON := bytes.HasPrefix(text, []byte("{")) && namesError && !MayBeAnswer(text)
 	isWords := len(text) > 0 && text[0] != '{' && text[0] != '[' && failureWords.Match(text)
 	if isCutJSON || isWords || IsPage(text) || isProxyError(text) {
@@ -213,31 +214,31 @@ func findError(value gjson.Result, depth int) *ServerError {
 	f := errorFieldsIn(value)
 	own := f.serverError()
 	switch {
-	case !isEmptyValue(f.Error):
-		return f.nested(f.Error, depth)
+	case !isEmptyValue(f.error):
+		return f.nested(f.error, depth)
 	case !isEmptyValue(f.choiceError): // OpenRouter
 		return readError(f.choiceError, depth)
-	case !isEmptyValue(f.Errors):
-		return f.nested(f.Errors, depth)
-	case !isEmptyValue(f.BaseResp): // MiniMax; a status of success among other keys
-		e := errorFieldsIn(f.BaseResp).serverError()
+	case !isEmptyValue(f.errors):
+		return f.nested(f.errors, depth)
+	case !isEmptyValue(f.baseResp): // MiniMax; a status of success among other keys
+		e := errorFieldsIn(f.baseResp).serverError()
 		if !isFailureCode(e.Code) {
 			return nil
 		}
 		e.vendor = minimaxCodes[e.Code]
 		return e
-	case !isEmptyValue(f.Fault): // Apigee
-		return f.nested(f.Fault, depth)
+	case !isEmptyValue(f.fault): // Apigee
+		return f.nested(f.fault, depth)
 	case f.exception != "": // Bedrock
 		own = cmp.Or(readError(f.exceptionBody, depth), own)
 		own.Type = f.exception
 		return own
 	case f.saysFailure():
 		return own.orText(value)
-	case isFailureCode(f.code()) && !isSuccess(own.Message), !isEmptyValue(f.AWSType), f.isProblem():
+	case isFailureCode(f.anyCode()) && !isSuccess(own.Message), !isEmptyValue(f.awsType), f.isProblem():
 		return own
-	case !isEmptyValue(f.Detail):
-		return f.nested(f.Detail, depth)
+	case !isEmptyValue(f.detail):
+		return f.nested(f.detail, depth)
 	case own.Type == "" && failureWords.MatchString(own.Message): // a message alone
 		return own
 	}
@@ -250,7 +251,7 @@ func messageAlone(value gjson.Result) *ServerError {
 		return nil
 	}
 	fields := errorFieldsIn(value)
-	if fields.Message.Str == "" {
+	if fields.message.Str == "" {
 		return nil
 	}
 	return fields.serverError()
@@ -258,11 +259,11 @@ func messageAlone(value gjson.Result) *ServerError {
 
 // errorFields are the keys of an object that may be an error, or contain one. Absent keys do not exist.
 type errorFields struct {
-	Error, Errors, Fault, BaseResp, Detail gjson.Result // may contain one
-	Type, ErrorType, AWSType, Object       gjson.Result
-	Code, ErrorCode, StatusCode            gjson.Result
-	Message, Description                   gjson.Result
-	Title, Status, Success                 gjson.Result
+	error, errors, fault, baseResp, detail gjson.Result // may contain one
+	kind, errorType, awsType, object       gjson.Result
+	code, errorCode, statusCode            gjson.Result
+	message, description                   gjson.Result
+	title, status, success                 gjson.Result
 
 	exception     string // a key that is the name of an exception
 	exceptionBody gjson.Result
@@ -275,8 +276,8 @@ func errorFieldsIn(object gjson.Result) *errorFields {
 	for key, value := range fieldsOf(object) {
 		name := strings.ToLower(key)
 		field := f.field(name)
-		if field == &f.Message && value.IsObject() && strings.Contains(name, "err") { // Tencent
-			field = &f.Error
+		if field == &f.message && value.IsObject() && strings.Contains(name, "err") { // Tencent
+			field = &f.error
 		}
 		switch {
 		case field != nil && (!field.Exists() || !isEmptyValue(value)):
@@ -287,7 +288,7 @@ func errorFieldsIn(object gjson.Result) *errorFields {
 		case name == "response" || name == "responsemetadata": // Tencent; Volcengine
 			for inner, failure := range fieldsOf(value) {
 				if strings.EqualFold(inner, "error") && !isEmptyValue(failure) {
-					f.Error = failure
+					f.error = failure
 				}
 			}
 		case name == "choices":
@@ -301,25 +302,25 @@ func errorFieldsIn(object gjson.Result) *errorFields {
 	return f
 }
 
-// code returns the object's code, or that of its status.
-func (f *errorFields) code() string {
-	status := wordsIn(f.Status)
+// anyCode returns the object's code, or that of its status.
+func (f *errorFields) anyCode() string {
+	status := wordsIn(f.status)
 	if !isNumber(status) {
 		status = ""
 	}
-	return cmp.Or(wordsIn(f.ErrorCode), wordsIn(f.Code), wordsIn(f.StatusCode), status)
+	return cmp.Or(wordsIn(f.errorCode), wordsIn(f.code), wordsIn(f.statusCode), status)
 }
 
 // serverError returns the object itself as an error.
 func (f *errorFields) serverError() *ServerError {
-	title, detail, status := wordsIn(f.Title), wordsIn(f.Detail), wordsIn(f.Status)
+	title, detail, status := wordsIn(f.title), wordsIn(f.detail), wordsIn(f.status)
 	e := &ServerError{
-		Type:    cmp.Or(wordsIn(f.Type), wordsIn(f.ErrorType), wordsIn(f.AWSType)),
-		Code:    f.code(),
-		Message: cmp.Or(wordsIn(f.Message), wordsIn(f.Description), title),
+		Type:    cmp.Or(wordsIn(f.kind), wordsIn(f.errorType), wordsIn(f.awsType)),
+		Code:    f.anyCode(),
+		Message: cmp.Or(wordsIn(f.message), wordsIn(f.description), title),
 	}
-	if e.Message == "" && !isEmptyValue(f.Message) && !answerKeys.MatchString(f.Message.Raw) { // Mistral
-		e.Message = f.Message.Raw
+	if e.Message == "" && !isEmptyValue(f.message) && !answerKeys.MatchString(f.message.Raw) { // Mistral
+		e.Message = f.message.Raw
 	}
 	if title != "" && detail != "" { // RFC 9457
 		e.Message = title + ": " + detail
@@ -334,7 +335,7 @@ func (f *errorFields) serverError() *ServerError {
 	if isSuccess(e.Code) {
 		e.Code = ""
 	}
-	if !isEmptyValue(f.ErrorCode) {
+	if !isEmptyValue(f.errorCode) {
 		e.vendor = baiduCodes[e.Code]
 	}
 	e.Type = shorten(e.Type)
@@ -357,10 +358,10 @@ func (e *ServerError) orText(object gjson.Result) *ServerError {
 
 // saysFailure reports whether the object says of itself that it is an error.
 func (f *errorFields) saysFailure() bool {
-	hasMessage := !isEmptyValue(f.Message)
-	isFailed := slices.Contains(failureStatuses, strings.ToLower(wordsIn(f.Status))) || f.Success.Type == gjson.False
-	return f.Type.Str == "error" || f.Object.Str == "error" || isFailed && hasMessage ||
-		isFailureCode(wordsIn(f.ErrorCode))
+	hasMessage := !isEmptyValue(f.message)
+	isFailed := slices.Contains(failureStatuses, strings.ToLower(wordsIn(f.status))) || f.success.Type == gjson.False
+	return f.kind.Str == "error" || f.object.Str == "error" || isFailed && hasMessage ||
+		isFailureCode(wordsIn(f.errorCode))
 }
 
 // failureStatuses are words for a failure in a status or a type. The list is only read.
@@ -368,8 +369,8 @@ var failureStatuses = []string{"error", "fail", "failed", "failure"}
 
 // isProblem reports whether the object is a problem of RFC 9457.
 func (f *errorFields) isProblem() bool {
-	status := wordsIn(f.Status)
-	return !isEmptyValue(f.Title) && isFailureCode(status) && isNumber(status)
+	status := wordsIn(f.status)
+	return !isEmptyValue(f.title) && isFailureCode(status) && isNumber(status)
 }
 
 // nested returns the error in the value of a key, with what the object around it says; nil if it says that there is
@@ -421,18 +422,18 @@ func readError(value gjson.Result, depth int) *ServerError {
 		return &ServerError{Message: shorten(words)}
 	}
 	f := errorFieldsIn(value)
-	if !isEmptyValue(f.Error) && depth < deepestError { // an error within an error
-		return f.nested(f.Error, depth+1)
+	if !isEmptyValue(f.error) && depth < deepestError { // an error within an error
+		return f.nested(f.error, depth+1)
 	}
 	own := f.serverError()
-	own.Code = cmp.Or(own.Code, wordsIn(member(f.Detail, "errorcode")))            // Apigee
-	own.Type = cmp.Or(own.Type, wordsIn(member(firstElement(f.Errors), "reason"))) // Google, older
-	hasSaid := !isEmptyValue(f.Code) || !isEmptyValue(f.Message)
+	own.Code = cmp.Or(own.Code, wordsIn(member(f.detail, "errorcode")))            // Apigee
+	own.Type = cmp.Or(own.Type, wordsIn(member(firstElement(f.errors), "reason"))) // Google, older
+	hasSaid := !isEmptyValue(f.code) || !isEmptyValue(f.message)
 	switch {
 	case hasSaid && isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type):
 		return nil
-	case own.Message == "" && !isEmptyValue(f.Errors) && depth < deepestError:
-		return f.nested(f.Errors, depth+1)
+	case own.Message == "" && !isEmptyValue(f.errors) && depth < deepestError:
+		return f.nested(f.errors, depth+1)
 	}
 	raw := wordsIn(member(value, "metadata", "raw")) // OpenRouter: the provider's words
 	if raw != "" {

@@ -2,52 +2,51 @@ package wire
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
-// This file has the words and codes by which an error is found and understood. It is data for error.go.
+// This file has the keys, words and codes by which error.go finds and understands an error.
 
 // field returns where the value of a key belongs; nil if it says nothing of an error.
 func (f *errorFields) field(key string) *gjson.Result {
 	switch key {
 	case "error", "err", "exception", "error_info", "errorinfo":
-		return &f.Error
+		return &f.error
 	case "errors":
-		return &f.Errors
+		return &f.errors
 	case "fault":
-		return &f.Fault
+		return &f.fault
 	case "base_resp":
-		return &f.BaseResp
+		return &f.baseResp
 	case "detail":
-		return &f.Detail
+		return &f.detail
 	case "type":
-		return &f.Type
+		return &f.kind
 	case "error_type", "errortype":
-		return &f.ErrorType
+		return &f.errorType
 	case "__type":
-		return &f.AWSType
+		return &f.awsType
 	case "object", "event":
-		return &f.Object
+		return &f.object
 	case "code":
-		return &f.Code
+		return &f.code
 	case "error_code", "errorcode", "errcode", "err_code":
-		return &f.ErrorCode
+		return &f.errorCode
 	case "status_code", "statuscode", "http_status_code", "http_code":
-		return &f.StatusCode
+		return &f.statusCode
 	case "message", "msg", "error_msg", "errormsg", "error_message", "errormessage", "errmsg", "err_msg",
 		"status_msg", "faultstring":
-		return &f.Message
+		return &f.message
 	case "error_description", "reason", "description":
-		return &f.Description
+		return &f.description
 	case "title":
-		return &f.Title
+		return &f.title
 	case "status":
-		return &f.Status
+		return &f.status
 	case "success", "ok":
-		return &f.Success
+		return &f.success
 	}
 	return nil
 }
@@ -73,10 +72,13 @@ func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 
 // isProxyError reports whether a text is one with which a router or a proxy ends a stream.
 func isProxyError(data []byte) bool {
-	return slices.ContainsFunc(proxyErrorPrefixes, func(prefix string) bool {
+	for _, prefix := range proxyErrorPrefixes {
 		start := data[:min(len(data), len(prefix))]
-		return strings.EqualFold(string(start), prefix)
-	})
+		if strings.EqualFold(string(start), prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // proxyErrorPrefixes are the beginnings of plain texts with which routers and proxies end a stream. Any other text may
@@ -102,13 +104,14 @@ type classPattern struct {
 	words *regexp.Regexp
 }
 
-// classIn returns the class whose words a text has.
+// classIn returns the class of the first pattern that a text matches; [OtherError] if there is none.
 func classIn(patterns []classPattern, text string) ErrorClass {
-	i := slices.IndexFunc(patterns, func(p classPattern) bool { return p.words.MatchString(text) })
-	if i < 0 {
-		return OtherError
+	for _, p := range patterns {
+		if p.words.MatchString(text) {
+			return p.class
+		}
 	}
-	return patterns[i].class
+	return OtherError
 }
 
 // codePatterns are words in types and codes of errors: of OpenAI, Azure, Anthropic, Google, AWS and gateways. The list

@@ -14,8 +14,8 @@ import (
 // This file reads JSON with gjson, which finds values without decoding all of a text. A value is read again at each
 // level below it, so whoever goes down a level at a time has a limit of depth.
 
-// parseJSON returns the value of a JSON text; ok is false if data are none. It is the only way to a value, because gjson
-// also takes what is not JSON. encoding/json bounds the depth of what it finds valid: 10,000 levels.
+// parseJSON returns the value of a JSON text; ok is false if data are none. It is the only way to a value: gjson would
+// also take what is not JSON. encoding/json bounds the depth of what it finds valid to 10,000 levels.
 func parseJSON(data []byte) (value gjson.Result, ok bool) {
 	if !json.Valid(data) {
 		return gjson.Result{}, false
@@ -41,8 +41,8 @@ func elementsOf(list gjson.Result) iter.Seq[gjson.Result] {
 	}
 }
 
-// member returns the value at the end of a path of keys; if there is none, it does not exist. Of equal keys the last one
-// counts, as in encoding/json. Result.Get is not used: it takes the first one, and looks into texts for objects.
+// member returns the value at the end of a path of keys; a value that does not exist if there is none. Of equal keys
+// the last one counts, as in encoding/json. Result.Get would take the first one, and look for objects within texts.
 func member(object gjson.Result, path ...string) gjson.Result {
 	for _, name := range path {
 		var found gjson.Result

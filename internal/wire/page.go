@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -39,8 +38,12 @@ var answerKeys = regexp.MustCompile(`["'](choices|content|output|output_text|tex
 func IsPage(body []byte) bool {
 	body = bytes.TrimSpace(body)
 	start := bytes.ToLower(body[:min(len(body), 100)])
-	tags := []string{"<!doctype", "<html", "<head", "<body", "<title", "<h1", "<center", "<?xml", "<!--"}
-	return slices.ContainsFunc(tags, func(tag string) bool { return bytes.HasPrefix(start, []byte(tag)) })
+	for _, tag := range []string{"<!doctype", "<html", "<head", "<body", "<title", "<h1", "<center", "<?xml", "<!--"} {
+		if bytes.HasPrefix(start, []byte(tag)) {
+			return true
+		}
+	}
+	return false
 }
 
 // PageServer returns the server that a page of nginx and its relatives names at its end; empty if it names none.

@@ -49,14 +49,15 @@ type Dialect struct {
 	Fields  []Field            // the optional fields of its requests
 	Endless bool               // an answer may be whole without a finish reason, if its body ends cleanly
 
-	body      func(a Ask) body               // returns a streaming request without the optional fields
-	keys      map[Field]string               // its own names for some fields
-	inside    string                         // the object that holds the fields, with a dot; empty: the request itself
-	read      func(frame gjson.Result) Delta // reads a frame that is a JSON object
-	named     bool                           // an event's name is the type of its frame, if that has none
-	keyHeader string                         // header for the API key; empty: Authorization
-	version   string                         // default of the header with the API's version; empty: there is no such header
-	tokenizer func(s Server) Tokenizer       // returns the route that counts tokens; there is none if it is nil or has no path
+	body   func(a Ask) body               // returns a streaming request without the optional fields
+	keys   map[Field]string               // its own names for some fields
+	inside string                         // the object that holds the fields, with a dot; empty: the request itself
+	read   func(frame gjson.Result) Delta // reads a frame that is a JSON object
+	named  bool                           // an event's name is the type of its frame, if that has none
+
+	keyHeader string                   // header for the API key; empty: Authorization
+	version   string                   // default of the header with the API's version; empty: there is no such header
+	tokenizer func(s Server) Tokenizer // returns the route that counts tokens; nil, or without a path: there is none
 }
 
 // Header returns what the API wants in the header of each request: the key, if it is not empty, and the API's version.
