@@ -229,7 +229,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		return false
 	}
 	c.last = r
-	loadsOnDemand := c.member.Knowledge().Type.Loaded != ""
+	loadsOnDemand := c.member.Knowledge().Type.LoadedPath != ""
 	if loadsOnDemand { // now the model is in memory, so its context can be found out
 		_, _ = c.member.Identify(ctx, 0) // it has succeeded before
 	}

@@ -51,9 +51,9 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	since := at.At.Sub(r.Start)
 	a.frames++
 	a.ended = a.ended || d.End
-	a.unstreamed = a.unstreamed || d.Unstreamed
-	if d.Said != nil && a.said == nil {
-		a.said = d.Said
+	a.unstreamed = a.unstreamed || d.NotStreamed
+	if d.BareMessage != nil && a.said == nil {
+		a.said = d.BareMessage
 	}
 	if d.Err != nil && a.serverErr == nil {
 		a.serverErr, a.serverErrAt = d.Err, since
@@ -70,8 +70,8 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	usage, grown := a.tokens.grow(d, r.Finish != "")
 	r.Usage = r.Usage.Merge(usage)
 	text := d.Text
-	if len(d.Repeated) > 0 && !a.answered { // the pieces were not sent
-		text = d.Repeated
+	if len(d.RepeatedText) > 0 && !a.answered { // the pieces were not sent
+		text = d.RepeatedText
 		a.tokens.lumped = true
 	}
 	a.refused = a.refused || d.Refusal
@@ -190,11 +190,11 @@ type tokenCount struct {
 func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth int) {
 	usage = d.Usage
 	noCount := usage.Prompt.N == 0 // no prompt is empty: the server does not count it
-	if noCount || d.Early && c.estimates {
+	if noCount || d.EarlyUsage && c.estimates {
 		usage.Prompt = wire.Count{}
 	}
 	total := usage.Generated()
-	if !total.Known || d.Role { // a role-only frame has no token, whatever it counts: see DESIGN §1
+	if !total.Known || d.RoleOnly { // a role-only frame has no token, whatever it counts: see DESIGN §1
 		return usage, 0
 	}
 	growth = max(0, total.N-c.counted-c.ids)

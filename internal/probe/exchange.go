@@ -334,7 +334,7 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 	default:
 		return verdict{}, false
 	}
-	piece := x.server.Piece
+	piece := x.server.PieceTokens
 	if piece > 0 && asked > piece && asked%piece > 0 {
 		const text = "%s and no end, asked %d: the server generates long answers in whole pieces of %d tokens, " +
 			"and the probe was canceled"
@@ -356,7 +356,7 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	case "ping", "pong", "heartbeat", "keepalive", "keep-alive", "keep_alive":
 		return wire.Delta{}, nil
 	}
-	delta, err := x.target.Dialect.Decode(x.target.Dialect.Typed(frame.Event, frame.Data))
+	delta, err := x.target.Dialect.Decode(x.target.Dialect.WithType(frame.Event, frame.Data))
 	if x.errorFrame == nil && (delta.Err != nil || frame.Event == "error") {
 		x.errorFrame = bytes.Clone(frame.Data[:min(len(frame.Data), maxErrorBody)])
 	}
@@ -367,7 +367,7 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	isAnswer := delta.Choice && delta.Err == nil
 	if x.server.TokenFrames && isAnswer && delta.Tokens == 0 {
 		delta.Tokens = 1
-		delta.Role = false
+		delta.RoleOnly = false
 	}
 	return delta, err
 }

@@ -49,8 +49,8 @@ func (t Target) identify(
 	}
 	t.Dialect = found.Dialect
 	if err == nil || isRejection(err) {
-		if kind.Version != "" {
-			found.Version = format.Clean(t.redact(wire.ParseVersion(evidence.Get(kind.Version))))
+		if kind.VersionPath != "" {
+			found.Version = format.Clean(t.redact(wire.ParseVersion(evidence.Get(kind.VersionPath))))
 		}
 		models, err = t.models(ctx, kind, evidence, err)
 	}
@@ -104,20 +104,20 @@ func indexOfModel(models []wire.Model, id string) int {
 // context asks for the context of a model where the list of models does not have it: the one that it was loaded with,
 // else the longest that it can have. 0 if the server does not say.
 func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
-	if s.Loaded != "" {
-		loaded := wire.ParseLoaded(e.Get(s.Loaded), model)
+	if s.LoadedPath != "" {
+		loaded := wire.ParseLoaded(e.Get(s.LoadedPath), model)
 		if loaded > 0 {
 			return loaded
 		}
 	}
-	if s.Show == "" {
+	if s.ShowPath == "" {
 		return 0
 	}
 	question, err := json.Marshal(map[string]string{"model": model})
 	if err != nil {
 		return 0
 	}
-	_, reply, err := t.metadata(ctx, http.MethodPost, s.Show, question, wire.Ask{})
+	_, reply, err := t.metadata(ctx, http.MethodPost, s.ShowPath, question, wire.Ask{})
 	if err != nil {
 		return 0
 	}
@@ -212,7 +212,7 @@ func (t Target) isReady(ctx context.Context, model string) bool {
 	if err != nil && !isRejection(err) {
 		return false
 	}
-	_, _, sick := t.metadata(ctx, http.MethodGet, cmp.Or(kind.Health, "/health"), nil, wire.Ask{})
+	_, _, sick := t.metadata(ctx, http.MethodGet, cmp.Or(kind.HealthPath, "/health"), nil, wire.Ask{})
 	if sick != nil && !isRejection(sick) {
 		return false
 	}

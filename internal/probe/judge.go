@@ -22,7 +22,7 @@ func (x *exchange) complete() verdict {
 	r := x.result
 	ending := wire.EndingOf(r.Finish)
 	tokenFrames := len(r.Timeline.Frames)
-	hasEnd := r.Finish != "" || x.target.Dialect.Endless && tokenFrames > 0
+	hasEnd := r.Finish != "" || x.target.Dialect.FinishOptional && tokenFrames > 0
 	isMislabeled := x.frames != nil && x.frames.Mislabeled()
 	switch {
 	case x.answer.said != nil && !hasEnd:
@@ -36,16 +36,16 @@ func (x *exchange) complete() verdict {
 	case x.answer.frames == 0 && x.answer.unfielded > 0:
 		const text = "stream ended without an event: %d bytes of it are no event"
 		return failure(Empty, ReasonNoTokens, text, x.answer.unfielded)
-	case ending == wire.Unanswered:
+	case ending == wire.NoAnswer:
 		return failure(Empty, ReasonNoTokens, "the server answered nothing (finish reason %q)", r.Finish)
 	case x.answer.frames == 0:
 		return failure(Empty, ReasonEmptyStream, "stream ended without a token or anything else in it")
 	case tokenFrames == 0:
 		return failure(Empty, ReasonNoTokens, "stream ended without a token")
-	case r.Finish == "" && x.answer.ended && !x.target.Dialect.Endless:
+	case r.Finish == "" && x.answer.ended && !x.target.Dialect.FinishOptional:
 		const text = "stream ended after %d token frames without a finish reason, although its end ([DONE] or the like) came"
 		return failure(Truncated, ReasonNoFinishReason, text, tokenFrames)
-	case r.Finish == "" && !x.target.Dialect.Endless:
+	case r.Finish == "" && !x.target.Dialect.FinishOptional:
 		const text = "stream ended after %d token frames without a finish reason"
 		return failure(Truncated, ReasonNoFinishReason, text, tokenFrames)
 	}
@@ -152,7 +152,7 @@ func (x *exchange) slowAnswerReason() Reason {
 // were asked for where there is none.
 func (x *exchange) isWhole() bool {
 	asked := x.question.Ask.MaxTokens
-	return x.result.Finish != "" || x.target.Dialect.Endless && asked > 0 && len(x.result.Timeline.Frames) >= asked
+	return x.result.Finish != "" || x.target.Dialect.FinishOptional && asked > 0 && len(x.result.Timeline.Frames) >= asked
 }
 
 // reported returns the verdict on an error that the server wrote in its answer, or in place of it.

@@ -84,7 +84,7 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 		return nil, err
 	}
 	req.GetBody = nil
-	session := cmp.Or(t.Session, ask.Server.Session)
+	session := cmp.Or(t.Session, ask.Server.SessionHeader)
 	if session != "" && ask.Session != "" {
 		req.Header.Set(session, ask.Session)
 	}

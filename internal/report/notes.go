@@ -117,7 +117,7 @@ func (l Lengths) Misfit(limits wire.Limits) string {
 // Pieces returns what happens to answers of so many tokens if the server generates long answers in pieces, and what to
 // do about it. Both are empty if the server does not do so, or if the answers are short.
 func Pieces(answer int, s wire.Server) (text, hint string) {
-	piece := s.Piece
+	piece := s.PieceTokens
 	if piece == 0 || answer <= piece {
 		return "", ""
 	}

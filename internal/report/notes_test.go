@@ -107,7 +107,7 @@ func TestMisfit(t *testing.T) {
 
 // TestPieces holds what is said of answers that a server generates in pieces.
 func TestPieces(t *testing.T) {
-	tgi := wire.Server{Name: "tgi", Piece: 1024}
+	tgi := wire.Server{Name: "tgi", PieceTokens: 1024}
 	const whole = "the server generates answers of more than 1,024 tokens in pieces of 1,024: each piece begins with a " +
 		"prefill of its own, so that a gap as long as TTFT follows each 1,024 tokens"
 	for _, test := range []struct {

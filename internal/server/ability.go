@@ -21,7 +21,7 @@ func (k Knowledge) Abilities() []Ability {
 	if k.ExactOutput {
 		exact = wire.Always
 	}
-	cached := cmp.Or(k.Cached, k.Type.Cached, wire.Unknown)
+	cached := cmp.Or(k.Cached, k.Type.ReportsCached, wire.Unknown)
 	tokenizes := cmp.Or(k.Tokenizes, wire.Unknown)
 	return []Ability{
 		k.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),

@@ -11,7 +11,7 @@ import (
 // prompt that it had been sent before came with a 0. sentBefore says that it had been sent the prompt that is asked
 // about.
 func (k Knowledge) CountsCached(sentBefore bool) bool {
-	typeCounts := k.Type.Cached == wire.Always || k.Type.Cached == wire.Optional
+	typeCounts := k.Type.ReportsCached == wire.Always || k.Type.ReportsCached == wire.Optional
 	return k.CacheHit || typeCounts && !k.CacheMissed && !sentBefore
 }
 
@@ -43,7 +43,7 @@ func (k Knowledge) WholePrompt(u wire.Usage, least, most int) (prompt wire.Count
 	offWithin := max(0, least-within, within-most)
 	offBeside := max(0, least-beside, beside-most)
 	fits := tolerance*min(offWithin, offBeside) <= least
-	believed := cmp.Or(k.CacheApart, claim(k.Type.Apart))
+	believed := cmp.Or(k.CacheApart, claim(k.Type.CacheApart))
 	switch {
 	case fits && offWithin != offBeside:
 		apart = claim(offBeside < offWithin)

@@ -10,15 +10,15 @@ import (
 // anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server and others serve as well. It has neither
 // ignore_eos nor a minimum, so that an answer may end early. Anthropic's own frames carry several tokens each.
 var anthropic = &Dialect{
-	Name:      "anthropic",
-	Path:      v1Path("/messages"),
-	Fields:    []Field{FieldTemperature},
-	body:      messagesBody,
-	read:      readMessages,
-	named:     true,
-	keyHeader: "x-api-key",
-	version:   "2023-06-01",
-	tokenizer: Server.messagesTokenizer,
+	Name:        "anthropic",
+	Path:        v1Path("/messages"),
+	Fields:      []Field{FieldTemperature},
+	body:        messagesBody,
+	read:        readMessages,
+	typeInEvent: true,
+	keyHeader:   "x-api-key",
+	version:     "2023-06-01",
+	tokenizer:   Server.messagesTokenizer,
 }
 
 // messagesBody returns the request of an answer.
@@ -61,7 +61,7 @@ func readMessages(frame gjson.Result) Delta {
 	var d Delta
 	switch member(frame, "type").Str {
 	case "message_start": // says output_tokens:1 before there is any
-		d.Early = true
+		d.EarlyUsage = true
 		d.Model = member(frame, "message", "model").Str
 		d.Usage.addAll(member(frame, "message", "usage"))
 	case "content_block_start":

@@ -107,7 +107,7 @@ func (d *Dialect) Body(a Ask) ([]byte, error) {
 		value, ok := a.option(f)
 		if ok && !a.Omits(f) {
 			key := cmp.Or(d.keys[f], a.Server.Keys[f], string(f))
-			b.set(d.inside+key, value)
+			b.set(d.fieldsIn+key, value)
 		}
 	}
 	return json.Marshal(b)

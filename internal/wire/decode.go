@@ -53,11 +53,11 @@ func (d *Dialect) decodeObject(frame gjson.Result) Delta {
 	delta := d.read(frame)
 	mayBeError := !delta.hasText() || EndingOf(delta.Finish) == Failed
 	if delta.Err == nil && mayBeError {
-		delta.Err = findError(frame, 0)
+		delta.Err = findError(frame)
 	}
 	saysNothing := !delta.Choice && !delta.End && delta.Finish == "" && delta.Usage == (Usage{})
 	if delta.Err == nil && saysNothing {
-		delta.Said = messageAlone(frame)
+		delta.BareMessage = messageAlone(frame)
 	}
 	return delta
 }
@@ -95,11 +95,11 @@ func hasAnswer(object gjson.Result) bool {
 // awakeWords matches the single words with which some servers keep a connection awake.
 var awakeWords = regexp.MustCompile(`(?i)^(ping|pong|heartbeat|keep-?alive|ok|none|undefined|nan|processing)[.!]*$`)
 
-// Typed returns the data of an event with the event's name as their type, if the dialect's frames have types and these
-// data have none: the clients of Anthropic read it from either.
-func (d *Dialect) Typed(event string, data []byte) []byte {
+// WithType returns the data of an event with the event's name as their type, if the dialect's frames have types and
+// these data have none: the clients of Anthropic read it from either.
+func (d *Dialect) WithType(event string, data []byte) []byte {
 	hasType := bytes.HasPrefix(data, []byte(`{"type":`)) // as usual; no need to read it
-	if !d.named || event == "" || hasType {
+	if !d.typeInEvent || event == "" || hasType {
 		return data
 	}
 	object, _ := parseJSON(data)

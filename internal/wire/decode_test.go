@@ -40,7 +40,7 @@ func TestTypesOfEvents(t *testing.T) {
 		{responses, "response.completed", `{"response":{}}`, `{"response":{}}`},
 		{chat, "message", `{"choices":[]}`, `{"choices":[]}`},
 	} {
-		got := string(test.dialect.Typed(test.event, []byte(test.data)))
+		got := string(test.dialect.WithType(test.event, []byte(test.data)))
 		if got != test.want {
 			t.Errorf("%s, event %q, %s: %s, want %s", test.dialect.Name, test.event, test.data, got, test.want)
 		}
@@ -51,15 +51,15 @@ func TestTypesOfEvents(t *testing.T) {
 func meaning(d Delta) string {
 	var l words
 	l.add(d.Choice, "choice")
-	l.add(d.Role, "role without text")
+	l.add(d.RoleOnly, "role without text")
 	l.add(len(d.Text) > 0, "text %q", d.Text)
-	l.add(len(d.Repeated) > 0, "repeats %q", d.Repeated)
+	l.add(len(d.RepeatedText) > 0, "repeats %q", d.RepeatedText)
 	l.add(d.Refusal, "refused")
 	l.add(len(d.Reasoning) > 0, "reasoning %q", d.Reasoning)
 	l.add(len(d.Model) > 0, "model %s", d.Model)
 	l.add(d.Finish != "", "finish %s", d.Finish)
 	l.add(d.Tokens != 0, "token ids: %d", d.Tokens)
-	l.add(d.Early, "early usage")
+	l.add(d.EarlyUsage, "early usage")
 	l.add(d.End, "the end")
 	l.add(d.Usage.Prompt.Known, "prompt: %d", d.Usage.Prompt.N)
 	l.add(d.Usage.Cached.Known, "cached: %d", d.Usage.Cached.N)
@@ -68,8 +68,8 @@ func meaning(d Delta) string {
 	l.add(d.Usage.Reasoning.Known, "reasoning: %d", d.Usage.Reasoning.N)
 	l.add(d.Usage.Total.Known, "total: %d", d.Usage.Total.N)
 	l.addError(d.Err)
-	if d.Said != nil {
-		l.add(true, "a message: %q", d.Said.Error())
+	if d.BareMessage != nil {
+		l.add(true, "a message: %q", d.BareMessage.Error())
 	}
 	return l.String()
 }

@@ -65,7 +65,7 @@ func checkRow(t *testing.T, s Server, cells []string) {
 	if claim(FieldContinuousUsage) == string(Always) {
 		says(3, "what tells the tokens of a frame", "usage")
 	}
-	for column, want := range map[int]string{4: claim(FieldIgnoreEOS), 5: string(s.Cached)} {
+	for column, want := range map[int]string{4: claim(FieldIgnoreEOS), 5: string(s.ReportsCached)} {
 		if got := strings.TrimSpace(cells[column]); got != want {
 			t.Errorf("%s: column %d is %q, want %q", s.Name, column, got, want)
 		}

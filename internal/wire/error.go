@@ -23,10 +23,10 @@ type ServerError struct {
 }
 
 // Error returns the server's own words.
-func (e *ServerError) Error() string { return e.Beside("") }
+func (e *ServerError) Error() string { return e.words("") }
 
-// Beside returns the server's own words for a text that has its HTTP status already.
-func (e *ServerError) Beside(status string) string {
+// words returns the server's own words, for a text that has its HTTP status already.
+func (e *ServerError) words(status string) string {
 	isRepeated := func(s string) bool { return s == "" || s == status }
 	parts := slices.DeleteFunc([]string{e.Type, e.Code, e.Message}, isRepeated)
 	parts = slices.Compact(parts)
@@ -115,7 +115,7 @@ func ParseError(data []byte) *ServerError {
 	if !isJSON {
 		return nil
 	}
-	return findError(value, 0)
+	return findError(value)
 }
 
 // errorPrefix matches what some servers write before the JSON text of an error.
@@ -200,26 +200,23 @@ func HeaderError(header map[string][]string) *ServerError {
 // bearerError matches a field of a challenge that says what is wrong.
 var bearerError = regexp.MustCompile(`\berror(_description)?="([^"]*)"`)
 
-// deepestError is how many objects and lists may lie around an error.
-const deepestError = 4
-
-// findError returns the error in a value that may be one, or contain one. depth is how many objects lie around it.
-func findError(value gjson.Result, depth int) *ServerError {
+// findError returns the error in a value that may be one, or contain one; nil if there is none.
+func findError(value gjson.Result) *ServerError {
 	if value.IsArray() {
 		value = firstElement(value)
 	}
-	if depth == deepestError || !value.IsObject() || hasAnswer(value) {
+	if !value.IsObject() || hasAnswer(value) {
 		return nil
 	}
 	f := errorFieldsIn(value)
 	own := f.serverError()
 	switch {
 	case !isEmptyValue(f.error):
-		return f.nested(f.error, depth)
+		return f.nested(f.error, 0)
 	case !isEmptyValue(f.choiceError): // OpenRouter
-		return readError(f.choiceError, depth)
+		return readError(f.choiceError, 0)
 	case !isEmptyValue(f.errors):
-		return f.nested(f.errors, depth)
+		return f.nested(f.errors, 0)
 	case !isEmptyValue(f.baseResp): // MiniMax; a status of success among other keys
 		e := errorFieldsIn(f.baseResp).serverError()
 		if !isFailureCode(e.Code) {
@@ -228,9 +225,9 @@ func findError(value gjson.Result, depth int) *ServerError {
 		e.vendor = minimaxCodes[e.Code]
 		return e
 	case !isEmptyValue(f.fault): // Apigee
-		return f.nested(f.fault, depth)
+		return f.nested(f.fault, 0)
 	case f.exception != "": // Bedrock
-		own = cmp.Or(readError(f.exceptionBody, depth), own)
+		own = cmp.Or(readError(f.exceptionBody, 0), own)
 		own.Type = f.exception
 		return own
 	case f.saysFailure():
@@ -238,7 +235,7 @@ func findError(value gjson.Result, depth int) *ServerError {
 	case isFailureCode(f.anyCode()) && !isSuccess(own.Message), !isEmptyValue(f.awsType), f.isProblem():
 		return own
 	case !isEmptyValue(f.detail):
-		return f.nested(f.detail, depth)
+		return f.nested(f.detail, 0)
 	case own.Type == "" && failureWords.MatchString(own.Message): // a message alone
 		return own
 	}
@@ -373,8 +370,8 @@ func (f *errorFields) isProblem() bool {
 	return !isEmptyValue(f.title) && isFailureCode(status) && isNumber(status)
 }
 
-// nested returns the error in the value of a key, with what the object around it says; nil if it says that there is
-// none.
+// nested returns the error in the value of a key, with what the object around it says; nil if the value says that there
+// is none. depth is that of [readError].
 func (f *errorFields) nested(value gjson.Result, depth int) *ServerError {
 	outer := f.serverError()
 	switch {
@@ -406,8 +403,11 @@ func (f *errorFields) nested(value gjson.Result, depth int) *ServerError {
 	return inner
 }
 
+// deepestError is how many objects and lists may lie around an error.
+const deepestError = 4
+
 // readError reads the value of a key that holds an error: an object, a text, a list, or anything. It is nil if the
-// value says that there is none.
+// value says that there is none. depth is how many objects and lists lie around the value, without the first.
 func readError(value gjson.Result, depth int) *ServerError {
 	switch {
 	case !value.Exists():

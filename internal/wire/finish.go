@@ -20,7 +20,7 @@ const (
 	Filtered                 // a filter withheld the answer or broke it off
 	Failed                   // the server gave up
 	CutShort                 // the server's context was too short for what was asked
-	Unanswered               // the server did something else than answer
+	NoAnswer                 // the server did something else than answer
 	UnknownEnd               // the answer ended for a reason that says nothing to us
 )
 
@@ -173,9 +173,9 @@ var endings = map[string]Ending{
 	"max_time":   EndedEarly,
 	"preempt":    EndedEarly, // MLC
 
-	"done":   Finished,   // Ollama
-	"load":   Unanswered, // Ollama
-	"unload": Unanswered, // Ollama
+	"done":   Finished, // Ollama
+	"load":   NoAnswer, // Ollama
+	"unload": NoAnswer, // Ollama
 
 	"normal":         Finished, // ERNIE
 	"endoftext":      Finished, // AI21

@@ -146,12 +146,12 @@ func (d *Delta) addChoice(choice gjson.Result) {
 	}
 	if delta.Type == gjson.Null && message.Type != gjson.Null {
 		d.addMessage(message)
-		d.Unstreamed = true
+		d.NotStreamed = true
 	}
 	if len(d.Reasoning) == 0 {
 		d.Reasoning = thought
 	}
-	d.Role = member(delta, "role").Exists() && !d.hasText() && d.Finish == ""
+	d.RoleOnly = member(delta, "role").Exists() && !d.hasText() && d.Finish == ""
 }
 
 // addText appends a text to that of the frame.

@@ -19,7 +19,7 @@ func Describe(body []byte, status string) string {
 	}
 	switch {
 	case e != nil:
-		return e.Beside(status)
+		return e.words(status)
 	case IsPage(body):
 		return pageText(body, status)
 	case MayBeAnswer(body):
@@ -106,8 +106,8 @@ func plainText(part []byte) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// Cut stands where a server's words were shortened.
-const Cut = " … "
+// cutMark stands where a server's words were shortened.
+const cutMark = " … "
 
 // shorten bounds what is kept of a server's words, which may be anything, for example a compressed page.
 func shorten(s string) string {
@@ -116,5 +116,5 @@ func shorten(s string) string {
 	if len(clean) <= longest {
 		return clean
 	}
-	return fmt.Sprintf("%s%s(%d bytes)", strings.ToValidUTF8(clean[:longest], ""), Cut, len(s))
+	return fmt.Sprintf("%s%s(%d bytes)", strings.ToValidUTF8(clean[:longest], ""), cutMark, len(s))
 }

@@ -85,9 +85,9 @@ func readResponse(frame gjson.Result) Delta {
 func (d *Delta) repeatPart(part gjson.Result) {
 	refusal := member(part, "refusal").Str
 	d.Refusal = d.Refusal || refusal != ""
-	d.Repeated = append(d.Repeated, member(part, "text").Str...)
-	d.Repeated = append(d.Repeated, refusal...)
-	d.Repeated = append(d.Repeated, member(part, "arguments").Str...)
+	d.RepeatedText = append(d.RepeatedText, member(part, "text").Str...)
+	d.RepeatedText = append(d.RepeatedText, refusal...)
+	d.RepeatedText = append(d.RepeatedText, member(part, "arguments").Str...)
 }
 
 // repeatItem adds the texts of an item that is done: those of a message's parts, or the arguments of a call.

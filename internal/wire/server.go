@@ -16,39 +16,42 @@ type Server struct {
 	Name    string   // the configuration value and the "server" label
 	Dialect *Dialect `yaml:"-"` // what the API "auto" takes; nil: openai-chat
 	Prefix  string   // stands before "/v1" in its paths
+	Note    string   // what a person should know about its numbers; empty for nothing
 
-	Omit  []Field          // fields that it rejects, or has no use for
-	Keys  map[Field]string // its own names for some fields
-	Extra map[string]any   // fields of its own that each request has
+	Signatures []signature // it is recognized by one of them
 
-	Tokenize *tokenizers `yaml:"-"` // routes that count tokens; nil: asked as vLLM is
-	Cached   Claim       // whether it reports how many tokens came from its cache; empty: unknown
-	Apart    bool        // its count of a prompt lacks the tokens that its cache read or wrote; else answers show it
-	Session  string      // header by which its router keeps a session on one replica
+	// What its requests have.
+
+	Omit          []Field          // fields that it rejects, or has no use for
+	Keys          map[Field]string // its own names for some fields
+	Extra         map[string]any   // fields of its own that each request has
+	SessionHeader string           `yaml:"session_header"` // its router keeps a session on one replica by it
+
+	// Where it tells something else. A path that is empty does not exist, unless it has a default.
+
+	Tokenize    *tokenizers `yaml:"-"` // routes that count tokens; nil: asked as vLLM is
+	List        ModelList   // lists its models, if [ModelsPath] does not, or not all
+	VersionPath string      `yaml:"version_path"` // returns its version
+	LoadedPath  string      `yaml:"loaded_path"`  // lists the models in memory: see [ParseLoaded]
+	ShowPath    string      `yaml:"show_path"`    // describes the model of a POST: see [ParseDescription]
+	HealthPath  string      `yaml:"health_path"`  // says whether it is ready; empty: /health, as most servers have it
+
+	// How it counts.
+
+	ReportsCached Claim `yaml:"reports_cached"` // how many tokens came from its cache; empty: unknown
+	TokenFrames   bool  `yaml:"token_frames"`   // each frame with a choice is one token, also without text
+
+	// CacheApart says that its count of a prompt lacks the tokens that its cache read or wrote. Otherwise the answers of a
+	// server tell.
+	CacheApart bool `yaml:"cache_apart"`
 
 	// Estimates says that it guesses the length of a prompt until it has read it: in count_tokens, and in the first event
 	// of the Messages API.
 	Estimates bool
 
-	List    ModelList // where it lists its models, if not at [ModelsPath], or not only there
-	Version string    // path that returns its version; empty: none
-	Loaded  string    // path that lists the models in memory and their contexts, see [ParseLoaded]; empty: none
-	Show    string    // path that describes the model of a POST, see [ParseDescription]; empty: none
-
-	// Health is the path that says whether it is ready. Empty: /health, as on vLLM, SGLang, TGI, llama-server and
-	// TensorRT-LLM.
-	Health string
-
-	// TokenFrames says that each frame with a choice is one token, also without text.
-	TokenFrames bool `yaml:"token_frames"`
-
-	// Piece is the number of tokens in which it generates an answer; 0: the answer is not generated in pieces. A longer
-	// answer consists of whole pieces: the last one is whole as well.
-	Piece int
-
-	Note string // what a person should know about its numbers; empty for nothing
-
-	Signatures []signature // it is recognized by one of them
+	// PieceTokens is the number of tokens in which it generates a long answer: it consists of whole pieces, and the last
+	// one is whole as well. 0: answers are not generated in pieces.
+	PieceTokens int `yaml:"piece_tokens"`
 }
 
 // A Claim says whether servers of a type do something: some always, some never, some depending on how they were

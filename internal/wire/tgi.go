@@ -13,7 +13,7 @@ var tgi = &Dialect{
 	Path:      fixedPath("/generate_stream"),
 	Fields:    []Field{FieldDetails},
 	body:      tgiBody,
-	inside:    "parameters.",
+	fieldsIn:  "parameters.",
 	read:      readTGI,
 	tokenizer: func(Server) Tokenizer { return tgiTokens.prompt },
 }

@@ -16,10 +16,10 @@ var triton = &Dialect{
 		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
 		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
 	},
-	Endless: true, // only the vLLM backend says why an answer ended
-	body:    tritonBody,
-	inside:  "parameters.",
-	read:    readTriton,
+	FinishOptional: true, // only the vLLM backend says why an answer ended
+	body:           tritonBody,
+	fieldsIn:       "parameters.",
+	read:           readTriton,
 }
 
 // tritonPath returns the path of a model, or of one of its versions.

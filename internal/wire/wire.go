@@ -21,39 +21,39 @@ var ErrMalformed = errors.New("malformed frame")
 
 // A Delta is what one frame said.
 type Delta struct {
-	Choice     bool   // the frame carries a choice, so that a growing usage proves a token
-	Role       bool   // the frame names a role and has no text: it is not a token, whatever its usage says
-	Text       []byte // visible output, with tool calls and refusals
-	Repeated   []byte // text that earlier frames brought in pieces: it is news only if none of them did
-	Unstreamed bool   // the frame is the answer to a request without streaming
-	Reasoning  []byte // text that the model thought: generated tokens too, so that it counts for TTFT
-	Refusal    bool   // some of Text is a refusal
-	Model      string // the model that answers, by its own name; empty if the frame does not say
-	Finish     string // the server's finish reason, on the frame that carries it
-	Tokens     int    // number of token ids in this frame; 0 if the frame has none
-	Usage      Usage  // counts so far; the zero value if the frame carries none
-	Early      bool   // Usage was sent before the server had read the prompt: see [Server.Estimates]
-	End        bool   // the frame is the protocol's end of the answer: clients read no further
+	Choice       bool   // the frame carries a choice, so that a growing usage proves a token
+	RoleOnly     bool   // the frame names a role and has no text: it is not a token, whatever its usage says
+	Text         []byte // visible output, with tool calls and refusals
+	RepeatedText []byte // text that earlier frames brought in pieces: it is news only if none of them did
+	NotStreamed  bool   // the frame is the answer to a request without streaming
+	Reasoning    []byte // text that the model thought: generated tokens too, so that it counts for TTFT
+	Refusal      bool   // some of Text is a refusal
+	Model        string // the model that answers, by its own name; empty if the frame does not say
+	Finish       string // the server's finish reason, on the frame that carries it
+	Tokens       int    // number of token ids in this frame; 0 if the frame has none
+	Usage        Usage  // counts so far; the zero value if the frame carries none
+	EarlyUsage   bool   // Usage was sent before the server had read the prompt: see [Server.Estimates]
+	End          bool   // the frame is the protocol's end of the answer: clients read no further
 
 	Err *ServerError // the error that the frame reports; nil if there is none
 
-	// Said is the message of a frame that has nothing else, as AWS sends errors: it is one if the answer has no end. Nil
-	// if there is none.
-	Said *ServerError
+	// BareMessage is the message of a frame that has nothing else, as AWS sends errors: it is one if the answer has no
+	// end. Nil if there is none.
+	BareMessage *ServerError
 }
 
 // A Dialect is an API that a family of servers has, and how it differs from others. It is only read.
 type Dialect struct {
-	Name    string             // the configuration value and the "api" label
-	Path    func(a Ask) string // joined to the base URL by [URL]
-	Fields  []Field            // the optional fields of its requests
-	Endless bool               // an answer may be whole without a finish reason, if its body ends cleanly
+	Name           string             // the configuration value and the "api" label
+	Path           func(a Ask) string // joined to the base URL by [URL]
+	Fields         []Field            // the optional fields of its requests
+	FinishOptional bool               // an answer may be whole without a finish reason, if its body ends cleanly
 
-	body   func(a Ask) body               // returns a streaming request without the optional fields
-	keys   map[Field]string               // its own names for some fields
-	inside string                         // the object that holds the fields, with a dot; empty: the request itself
-	read   func(frame gjson.Result) Delta // reads a frame that is a JSON object
-	named  bool                           // an event's name is the type of its frame, if that has none
+	body        func(a Ask) body               // returns a streaming request without the optional fields
+	keys        map[Field]string               // its own names for some fields
+	fieldsIn    string                         // the object that holds the fields, with a dot; empty: the request itself
+	read        func(frame gjson.Result) Delta // reads a frame that is a JSON object
+	typeInEvent bool                           // an event's name is the type of its frame, if that has none
 
 	keyHeader string                   // header for the API key; empty: Authorization
 	version   string                   // default of the header with the API's version; empty: there is no such header

@@ -13,7 +13,7 @@ import (
 
 func TestLookup(t *testing.T) {
 	for _, d := range dialects {
-		if got, err := Lookup(d.Name); err != nil || got != d || d.Endless != (d.Name == "triton") {
+		if got, err := Lookup(d.Name); err != nil || got != d || d.FinishOptional != (d.Name == "triton") {
 			t.Errorf("Lookup(%q) = %+v, %v", d.Name, got, err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestEndings(t *testing.T) {
 			"upstream_error", "canceled", "rate_limited", "insufficient_system_resource", "malformed_model_output",
 		},
 		CutShort:   {"truncated", "ERROR_LIMIT"},
-		Unanswered: {"load", "unload"},
+		NoAnswer:   {"load", "unload"},
 		UnknownEnd: {"surprise", "finish_reason_unspecified", "7"},
 	} {
 		for _, reason := range reasons {
