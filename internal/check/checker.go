@@ -107,7 +107,7 @@ func (c *checker) discover(ctx context.Context) (passed bool) {
 	start := time.Now()
 	models, err := c.member.Identify(ctx, 0)
 	if err != nil {
-		c.addFailure("ask for the models", c.member.Unreached(start, err))
+		c.addFailure("ask for the models", c.member.UnsentResult(start, err))
 		return false
 	}
 	known := c.member.Knowledge()

@@ -143,7 +143,7 @@ func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Resul
 	start, m := time.Now(), j.Members[i]
 	_, err := m.Identify(ctx, probe.AnyAge)
 	if err != nil && !probe.MayAnswer(err) {
-		return m.Failed(start, err), ""
+		return m.FailedSlot(start, err), ""
 	}
 	var broken error // why the tokenizer did not count; nil: there is none
 	if !j.length.has(j.length.distrusted, i) {
@@ -151,9 +151,9 @@ func (j *Job) ask(ctx context.Context, i int, round uint64) (failed *probe.Resul
 		if err == nil {
 			return nil, probe.SkipWaiting
 		}
-		refused := m.Unreached(start, err)
+		refused := m.UnsentResult(start, err)
 		if refused.Outcome == probe.RateLimited && m.TakesPauses() {
-			return m.Failed(start, err), ""
+			return m.FailedSlot(start, err), ""
 		}
 		if !errors.Is(err, ErrNoTokenizer) {
 			broken = err

@@ -17,57 +17,52 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// isRejection reports whether a metadata request failed because the server answered that it does not want it, or not
-// from us.
-func isRejection(err error) bool {
-	v, _ := errors.AsType[verdict](err)
-	return v.outcome == Rejected || v.outcome == Unauthorized
-}
-
 // assumedDialect is the dialect of a server of unknown type.
 var assumedDialect, _ = wire.Lookup("openai-chat")
 
-// identify asks the server for its models (none if it does not say) and, where they are not configured, finds its type
-// and the best dialect. The model is the configured one, else the one it was asked for before if it is still listed,
-// else the first that is usable. The error says why API or model are not known; what is assumed of them is returned with
-// it. All requests together take no longer than a probe may.
+// identify asks the server what it is: for its type, its version, the API that fits it best, and its models (none if it
+// does not say). What is configured is not asked for. The model is the configured one, else the one it was asked for
+// before if it is still listed, else the first that is usable. The error says why API or model are not known; what is
+// most likely of them is returned with it. All requests together take no longer than a probe may.
 func (t Target) identify(
 	ctx context.Context, configured, before string,
 ) (found server.Identification, models []wire.Model, err error) {
 	late := failure(Timeout, ReasonNoAnswerInTime, "no answer within %v", t.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, late)
 	defer cancel()
+
 	kind, evidence, err := t.evidence(ctx)
 	v, _ := errors.AsType[verdict](err)
 	found.Reached = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
-	found.Type, found.Model = kind, configured
+	found.Type = kind
+	found.Model = configured
 	found.Dialect = cmp.Or(t.Dialect, kind.Dialect, assumedDialect)
 	isUnknown := kind.Name == "" && t.Dialect == nil
 	if v.reason.isOfPort() || err != nil && isUnknown {
-		found.Assumed = true
 		return found, nil, err
 	}
-	t.Dialect = found.Dialect
+
+	t.Dialect = found.Dialect // the requests below have its header
 	if err == nil || isRejection(err) {
 		if kind.VersionPath != "" {
 			found.Version = format.Clean(t.redact(wire.ParseVersion(evidence.Get(kind.VersionPath))))
 		}
 		models, err = t.models(ctx, kind, evidence, err)
 	}
-	found.NoModel = err == nil && len(models) == 0
-	switch {
-	case configured != "":
-	case err != nil:
-		found.Assumed = true
+	if configured == "" && err != nil {
 		return found, nil, err
-	case len(models) == 0:
-		return found, nil, failure(Rejected, ReasonNoModelLoaded, "the server serves no model: its list of models is empty")
-	default:
-		found.Model = usableModel(models, before)
 	}
-	isUnloaded := func(m wire.Model) bool { return m.Unloaded }
-	found.OnDemand = slices.ContainsFunc(models, isUnloaded)
-	i := indexOfModel(models, found.Model)
+
+	found.NoModel = err == nil && len(models) == 0
+	if configured == "" && found.NoModel {
+		const text = "the server serves no model: its list of models is empty"
+		return found, nil, failure(Rejected, ReasonNoModelLoaded, text)
+	}
+	if configured == "" {
+		found.Model = server.UsableModel(models, before)
+	}
+	found.OnDemand = slices.ContainsFunc(models, func(m wire.Model) bool { return m.Unloaded })
+	i := slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == found.Model })
 	if i >= 0 {
 		found.Limits = models[i].Limits
 	}
@@ -75,53 +70,6 @@ func (t Target) identify(
 		found.Limits.Context = t.context(ctx, kind, found.Model, evidence)
 	}
 	return found, models, nil
-}
-
-// UnnamedModel is the name under which a router lists models that it does not know (sglang-router, for workers that are
-// not SGLang).
-const UnnamedModel = "unknown"
-
-// usableModel returns the model that is probed where none is configured: the one before if it is still listed, else the
-// first that is in memory, since to load another one may push out one that others use, else the first that has a name.
-func usableModel(models []wire.Model, before string) string {
-	isNamed := func(m wire.Model) bool { return m.ID != UnnamedModel }
-	isReady := func(m wire.Model) bool { return isNamed(m) && !m.Unloaded }
-	i := indexOfModel(models, before)
-	if i < 0 {
-		i = slices.IndexFunc(models, isReady)
-	}
-	if i < 0 {
-		i = slices.IndexFunc(models, isNamed)
-	}
-	return models[max(0, i)].ID
-}
-
-// indexOfModel returns where a list has a model; -1 if it has not.
-func indexOfModel(models []wire.Model, id string) int {
-	return slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == id })
-}
-
-// context asks for the context of a model where the list of models does not have it: the one that it was loaded with,
-// else the longest that it can have. 0 if the server does not say.
-func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
-	if s.LoadedPath != "" {
-		loaded := wire.ParseLoaded(e.Get(s.LoadedPath), model)
-		if loaded > 0 {
-			return loaded
-		}
-	}
-	if s.ShowPath == "" {
-		return 0
-	}
-	question, err := json.Marshal(map[string]string{"model": model})
-	if err != nil {
-		return 0
-	}
-	_, reply, err := t.metadata(ctx, http.MethodPost, s.ShowPath, question, wire.Ask{})
-	if err != nil {
-		return 0
-	}
-	return wire.ParseDescription(reply)
 }
 
 // evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is
@@ -167,7 +115,8 @@ func (t Target) evidence(ctx context.Context) (kind wire.Server, e wire.Evidence
 
 // models returns those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
 func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
-	list, elsewhere := e.Models, s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath)
+	list := e.Models
+	elsewhere := s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath)
 	if elsewhere {
 		_, list, err = t.metadata(ctx, s.List.Method, s.List.Path, nil, wire.Ask{})
 	}
@@ -202,6 +151,29 @@ func (t Target) showable(models []wire.Model) []wire.Model {
 		name := m.ID + "/" // so that a name is no secret that was cut
 		return t.redact(name) != name
 	})
+}
+
+// context asks for the context of a model where the list of models does not have it: the one that it was loaded with,
+// else the longest that it can have. 0 if the server does not say.
+func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
+	if s.LoadedPath != "" {
+		loaded := wire.ParseLoaded(e.Get(s.LoadedPath), model)
+		if loaded > 0 {
+			return loaded
+		}
+	}
+	if s.ShowPath == "" {
+		return 0
+	}
+	question, err := json.Marshal(map[string]string{"model": model})
+	if err != nil {
+		return 0
+	}
+	_, reply, err := t.metadata(ctx, http.MethodPost, s.ShowPath, question, wire.Ask{})
+	if err != nil {
+		return 0
+	}
+	return wire.ParseDescription(reply)
 }
 
 // isReady reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
@@ -269,7 +241,8 @@ func (t Target) metadata(
 	var header http.Header
 	var reply []byte
 	var v verdict
-	if !t.Transport.stuck.bounded(ctx, func() { header, reply, v = t.Transport.reply(ctx, req) }) {
+	returned := t.Transport.stuck.bounded(ctx, func() { header, reply, v = t.Transport.reply(ctx, req) })
+	if !returned {
 		const text = "%s: the HTTP request did not return at its limit"
 		return nil, nil, failure(Timeout, ReasonHTTPClientStuck, text, req.URL.Path)
 	}
@@ -298,7 +271,8 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	}
 	body, err = readBody(resp, maxMetadata)
 	if err != nil {
-		if v, ok := interruption(ctx, "while reading the answer"); ok {
+		v, ok := interruption(ctx, "while reading the answer")
+		if ok {
 			return nil, nil, v
 		}
 		return nil, nil, cutBody(err, "the reply was cut")
@@ -307,4 +281,11 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 		return resp.Header, body, t.badStatus(resp, body)
 	}
 	return resp.Header, body, verdict{outcome: OK}
+}
+
+// isRejection reports whether a metadata request failed because the server answered that it does not want it, or not
+// from us.
+func isRejection(err error) bool {
+	v, _ := errors.AsType[verdict](err)
+	return v.outcome == Rejected || v.outcome == Unauthorized
 }

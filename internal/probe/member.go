@@ -166,95 +166,7 @@ func (m *Member) TakesPauses() bool {
 	return m.target.Backoff > 0 && !m.ignoresPause
 }
 
-// Knowledge of the server.
-
-// Knowledge returns what is known of the server.
-func (m *Member) Knowledge() server.Knowledge {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.known
-}
-
-// learn takes what was observed of the server, and returns what is known after it.
-func (m *Member) learn(o server.Observation) server.Knowledge {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.known = m.known.After(o)
-	return m.known
-}
-
-// AnyAge is the age for [Member.Identify] that nothing reaches: a server is asked once, and again only if too little is
-// known of it for a probe, or if what is known is in doubt.
-const AnyAge time.Duration = math.MaxInt64
-
-// Identify asks the server what it is: its type and version, its API, and its models. It does so if the server never
-// said so, if too little is known for a probe, or if it was asked maxAge ago or earlier. What it says, and what it is
-// taken for if it does not say, is known from then on.
-//
-// The models are those that it lists; none if it was not asked. The error says why API or model are not known, or that
-// nothing can be asked at this port. A probe may be answered all the same if [MayAnswer] says so. There is no error if
-// both are configured, whatever the server says: then a probe needs nothing of it.
-func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
-	m.mu.Lock()
-	known := m.known
-	isDue := !known.Identified || !known.Suffices() || time.Since(m.asked) >= maxAge
-	if isDue {
-		m.asked = time.Now() // now, so that nobody asks meanwhile only for the age
-	}
-	m.mu.Unlock()
-	if !isDue {
-		return nil, nil
-	}
-	before := known.Model
-	if known.Stale { // it may be why probes fail
-		before = ""
-	}
-	found, models, err := m.target.identify(ctx, m.model, before)
-	if err == nil || MayAnswer(err) {
-		m.learn(found)
-	}
-	return models, err
-}
-
-// MayAnswer reports whether a server may answer probes although [Member.Identify] failed: it refuses to say what it is,
-// or has no list of models, and some servers need no model. It will not if it has said that it has no model, or if the
-// request failed for how it reached the port.
-func MayAnswer(err error) bool {
-	v, _ := errors.AsType[verdict](err)
-	isRefusal := v.outcome == Rejected || v.reason.isLogin()
-	return isRefusal && !v.reason.isOfPort() && v.reason != ReasonNoModelLoaded
-}
-
-// identifyForRequest asks the server what it is if too little is known to send it a request. The error says why none can
-// be answered.
-func (m *Member) identifyForRequest(ctx context.Context) error {
-	if m.Knowledge().Suffices() {
-		return nil
-	}
-	_, err := m.Identify(ctx, AnyAge)
-	if MayAnswer(err) {
-		return nil
-	}
-	return err
-}
-
-// Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.
-func (m *Member) Await(ctx context.Context, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	again := time.NewTicker(time.Second)
-	defer again.Stop()
-	for !m.target.isReady(ctx, m.model) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-again.C:
-		}
-	}
-	return nil
-}
-
-// Questions.
+// Probes.
 
 // ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent
 // costs nothing.
@@ -280,7 +192,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	defer m.survive(&r, start)
 	err := m.identifyForRequest(ctx)
 	if err != nil {
-		return m.Unreached(start, err)
+		return m.UnsentResult(start, err)
 	}
 	q.Expect.Again = m.sentBefore(q)
 
@@ -423,6 +335,48 @@ func (m *Member) noteWarm(q Question) {
 	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
+// UnsentResult returns the result of a probe that was not sent because of err, which is that of [Member.Identify] or of
+// [Member.Tokenize].
+func (m *Member) UnsentResult(start time.Time, err error) *Result {
+	r := m.target.newResult(m.Knowledge().Model)
+	r.Start, r.Elapsed = start, time.Since(start)
+	r.Source, r.Cache = FromNothing, CacheUnknown
+	v, ok := errors.AsType[verdict](err)
+	if !ok {
+		v = failure(ServerError, ReasonInternalError, "")
+	}
+	v.err = errors.New(err.Error())
+	r.end(v)
+	r.Status, r.CertExpiry = v.status, v.expiry
+	r.NotSent = v.outcome != Canceled
+	if r.Reason == ReasonRequestRejected {
+		r.Reason = ReasonNoListOfModels
+	}
+	return r
+}
+
+// FailedSlot does what [Member.UnsentResult] does, for a probe that was due: a pause that the server asked for is taken.
+func (m *Member) FailedSlot(start time.Time, err error) *Result {
+	r := m.UnsentResult(start, err)
+	m.pause(r)
+	return r
+}
+
+// survive turns a panic of the prober into a probe that does not count, so that the others go on. The caller defers it.
+func (m *Member) survive(r **Result, start time.Time) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	stack := debug.Stack()
+	other, isOther := p.(panicValue)
+	if isOther {
+		p, stack = other.value, other.stack
+	}
+	*r = m.UnsentResult(start, failure(Canceled, "", "prober panicked, please report it: %v", p))
+	(*r).Stack = stack
+}
+
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
 func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	err := m.identifyForRequest(ctx)
@@ -445,43 +399,91 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 	return tokens, err
 }
 
-// Unreached returns the result of a probe that was not sent because of err, which is that of [Member.Identify].
-func (m *Member) Unreached(start time.Time, err error) *Result {
-	r := m.target.newResult(m.Knowledge().Model)
-	r.Start, r.Elapsed = start, time.Since(start)
-	r.Source, r.Cache = FromNothing, CacheUnknown
-	v, ok := errors.AsType[verdict](err)
-	if !ok {
-		v = failure(ServerError, ReasonInternalError, "")
-	}
-	v.err = errors.New(err.Error())
-	r.end(v)
-	r.Status, r.CertExpiry = v.status, v.expiry
-	r.NotSent = v.outcome != Canceled
-	if r.Reason == ReasonRequestRejected {
-		r.Reason = ReasonNoListOfModels
-	}
-	return r
+// What the server is.
+
+// Knowledge returns what is known of the server.
+func (m *Member) Knowledge() server.Knowledge {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known
 }
 
-// Failed does what [Member.Unreached] does, for a probe that was due: a pause that the server asked for is kept.
-func (m *Member) Failed(start time.Time, err error) *Result {
-	r := m.Unreached(start, err)
-	m.pause(r)
-	return r
+// learn takes what was observed of the server, and returns what is known after it.
+func (m *Member) learn(o server.Observation) server.Knowledge {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = m.known.After(o)
+	return m.known
 }
 
-// survive turns a panic of the prober into a probe that does not count, so that the others go on. The caller defers it.
-func (m *Member) survive(r **Result, start time.Time) {
-	p := recover()
-	if p == nil {
-		return
+// AnyAge is the age for [Member.Identify] that nothing reaches: a server is asked once, and again only if too little is
+// known of it for a probe, or if what is known is in doubt.
+const AnyAge time.Duration = math.MaxInt64
+
+// Identify asks the server what it is: its type and version, its API, and its models. It does so if the server never
+// said so, if too little is known for a probe, or if it was asked maxAge ago or earlier. What it says, and what it is
+// taken for if it does not say, is known from then on.
+//
+// The models are those that it lists; none if it was not asked. The error says why API or model are not known, or that
+// nothing can be asked at this port. A probe may be answered all the same if [MayAnswer] says so. There is no error if
+// both are configured, whatever the server says: then a probe needs nothing of it.
+func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
+	m.mu.Lock()
+	known := m.known
+	isDue := !known.Identified || !known.Suffices() || time.Since(m.asked) >= maxAge
+	if isDue {
+		m.asked = time.Now() // now, so that nobody asks meanwhile only for the age
 	}
-	stack := debug.Stack()
-	other, isOther := p.(panicValue)
-	if isOther {
-		p, stack = other.value, other.stack
+	m.mu.Unlock()
+	if !isDue {
+		return nil, nil
 	}
-	*r = m.Unreached(start, failure(Canceled, "", "prober panicked, please report it: %v", p))
-	(*r).Stack = stack
+	before := known.Model
+	if known.Stale { // it may be why probes fail
+		before = ""
+	}
+	found, models, err := m.target.identify(ctx, m.model, before)
+	found.Assumed = err != nil
+	if err == nil || MayAnswer(err) {
+		m.learn(found)
+	}
+	return models, err
+}
+
+// MayAnswer reports whether a server may answer probes although [Member.Identify] failed: it refuses to say what it is,
+// or has no list of models, and some servers need no model. It will not if it has said that it has no model, or if the
+// request failed for how it reached the port.
+func MayAnswer(err error) bool {
+	v, _ := errors.AsType[verdict](err)
+	isRefusal := v.outcome == Rejected || v.reason.isLogin()
+	return isRefusal && !v.reason.isOfPort() && v.reason != ReasonNoModelLoaded
+}
+
+// identifyForRequest asks the server what it is if too little is known to send it a request. The error says why none can
+// be answered.
+func (m *Member) identifyForRequest(ctx context.Context) error {
+	if m.Knowledge().Suffices() {
+		return nil
+	}
+	_, err := m.Identify(ctx, AnyAge)
+	if MayAnswer(err) {
+		return nil
+	}
+	return err
+}
+
+// Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.
+func (m *Member) Await(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for !m.target.isReady(ctx, m.model) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
+	return nil
 }

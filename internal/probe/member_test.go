@@ -1,14 +1,12 @@
 package probe
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,99 +123,6 @@ func TestMemberLearns(t *testing.T) {
 	}
 }
 
-// TestMemberAsksWhatTheServerIs holds that a server of unknown type is asked, that one without a model list is probed
-// as most are, and that one which is down from the start is counted like one that goes down later.
-func TestMemberAsksWhatTheServerIs(t *testing.T) {
-	one := twoIn(2 * ms).stream
-	for name, test := range map[string]struct {
-		server     routes
-		outcome    Outcome
-		api, model string
-	}{
-		"a list of models": {
-			routes{"/v1/models": reply(200, `{"data":[{"id":"llama","owned_by":"vllm"}]}`),
-				"/v1/chat/completions": one}, OK, "openai-chat", "llama",
-		},
-		"TGI": {
-			routes{"/v1/models": reply(200, `{"data":[{"id":"x"}]}`), "/info": tgiInfo,
-				"/generate_stream": tgiAnswer}, WrongLength, "tgi", "bloom",
-		},
-		"an older TGI without a list": {routes{"/info": tgiInfo, "/generate_stream": tgiAnswer}, WrongLength, "tgi", "bloom"},
-		"no other route":              {routes{"/v1/chat/completions": one}, OK, "openai-chat", ""},
-		"a page on every route":       {routes{"": reply(200, "<html>"), "/v1/chat/completions": one}, OK, "openai-chat", ""},
-		"a stream on every route": {routes{"": after(0, token).hangs().stream, "/v1/chat/completions": one}, OK,
-			"openai-chat", ""},
-		"401": {routes{"": reply(401, "")}, Unauthorized, "", ""},
-		"403": {routes{"": reply(403, "")}, Unauthorized, "", ""},
-		"500": {routes{"": reply(500, "")}, ServerError, "", ""},
-		"503": {routes{"": reply(503, "")}, Overloaded, "", ""},
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			target := serve(t, test.server.ServeHTTP)
-			target.Dialect = nil
-			r := NewMember(target, "", 1).Probe(t.Context(), question(2))
-			if r.Outcome != test.outcome || r.API != test.api || r.Model != test.model || r.Target != "t" || r.Status == 0 {
-				t.Errorf("%s with status %d by %s with model %q: %v", r.Outcome, r.Status, r.API, r.Model, r.Err)
-			}
-		})
-	}
-}
-
-// TestMemberAsksAgain holds that a server without a model list is not asked for it again once it answered, but is after
-// a 404, and that the 404 of one probe does not spoil another that is in flight.
-func TestMemberAsksAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, missing := 0, false
-		slow := twoIn(9 * ms).stream
-		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Path != "/v1/chat/completions":
-				asked++
-				http.NotFound(w, r)
-			case missing:
-				http.NotFound(w, r)
-			default:
-				slow(w, r)
-			}
-		})
-		target.Dialect = nil
-		m := NewMember(target, "", 2)
-		endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
-		first := asked
-		ended := make(chan *Result)
-		go func() { ended <- m.Probe(t.Context(), question(2)) }()
-		synctest.Wait() // until it is in flight
-		missing = true
-		endsAs(t, m.Probe(t.Context(), question(2)), Rejected, "HTTP 404")
-		equal(t, "requests for what the server is, once it answered", 0, asked-first)
-		endsAs(t, <-ended, OK, "")
-		endsAs(t, m.Probe(t.Context(), question(2)), Rejected, "HTTP 404")
-		equal(t, "requests for what the server is, after a 404", first, asked-first)
-	})
-}
-
-// TestAServerThatDoesNotTellWhatItIs holds that the result of a probe which was never sent says so, and which limit
-// was over: that of the question.
-func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
-	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	gone := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
-	for says, server := range map[string]func(*testing.T) Target{
-		"while waiting for the response header": func(t *testing.T) Target { return serve(t, silent) },
-		"while connecting":                      func(*testing.T) Target { return newTarget(gone) },
-	} {
-		inBubble(t, says, func(t *testing.T) {
-			target := server(t)
-			target.Dialect = nil
-			r := NewMember(target, "", 1).Probe(t.Context(), question(1))
-			endsAs(t, r, Timeout, "/v1/models: no answer within 5s "+says)
-			wasAsked := r.Reason == ReasonNoAnswerInTime
-			if r.Elapsed != 5*time.Second || !r.NotSent || wasAsked != strings.Contains(says, "header") {
-				t.Errorf("after %v: not sent: %t, %s", r.Elapsed, r.NotSent, r.Reason)
-			}
-		})
-	}
-}
-
 // TestAPanicSaysNothingOfTheServer holds that a failure of the prober itself is not counted, and that its result says
 // where it happened.
 func TestAPanicSaysNothingOfTheServer(t *testing.T) {
@@ -291,50 +196,6 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 	})
 }
 
-// TestReady holds what counts as a server that can answer.
-func TestReady(t *testing.T) {
-	const one = `{"object":"list","data":[{"id":"m","object":"model"}]}`
-	for name, test := range map[string]struct {
-		health, models int    // status
-		litellm        int    // the same of its check, which alone does not ask its models
-		list, model    string // the reply, and the model that is given; empty: of one, and none
-		ready          bool
-	}{
-		"healthy":                    {health: 200, models: 404, ready: true},
-		"starting, its check says":   {health: 503, models: 200},
-		"broken":                     {health: 500, models: 200},
-		"too busy to say":            {health: 429, models: 200},
-		"no check, a list of models": {health: 404, models: 200, ready: true},
-		"no check, starting":         {health: 404, models: 503},
-		"neither check nor list":     {health: 404, models: 404, ready: true},
-		"all behind a key":           {health: 401, models: 401, ready: true},
-		"no GET":                     {health: 405, models: 405, ready: true},
-		"healthy, no model yet":      {health: 200, models: 200, list: `{"object":"list","data":[]}`},
-		"no check, no model yet":     {health: 404, models: 200, list: `{"object":"list","data":null}`},
-		"no list, its model given": {health: 200, models: 200, list: `{"object":"list","data":[]}`, model: "m",
-			ready: true},
-		"something else, no list": {health: 200, models: 200, list: `{"models":7}`, ready: true},
-		"LiteLLM":                 {models: 200, litellm: 200, ready: true},
-		"LiteLLM, starting":       {models: 200, litellm: 503},
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			server := routes{"/health": reply(test.health, ""), "/v1/models": reply(test.models, cmp.Or(test.list, one)),
-				"": reply(test.models, "{}")}
-			if test.litellm > 0 {
-				server["/health"] = func(http.ResponseWriter, *http.Request) { t.Error("asked") }
-				server["/health/readiness"] = reply(test.litellm, "")
-			}
-			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if test.litellm > 0 {
-					w.Header().Set("X-Litellm-Version", "1.80.0")
-				}
-				server.ServeHTTP(w, r)
-			})
-			equal(t, "ready", test.ready, target.isReady(t.Context(), test.model))
-		})
-	}
-}
-
 // TestWhatShowsWhoAsks holds what a result says of the credentials of its request.
 func TestWhatShowsWhoAsks(t *testing.T) {
 	for _, test := range []struct {
@@ -355,24 +216,95 @@ func TestWhatShowsWhoAsks(t *testing.T) {
 	}
 }
 
-// TestWhichModelIsProbed holds which of a list is taken where none is configured: the first that is in memory and has a
-// name.
-func TestWhichModelIsProbed(t *testing.T) {
-	for list, want := range map[string]string{
-		`[{"id":"a"},{"id":"b"}]`: "a",
-		`[{"id":"a","status":{"value":"unloaded"}},{"id":"b","status":{"value":"loaded"}}]`:   "b",
-		`[{"id":"a","status":{"value":"unloaded"}},{"id":"b","status":{"value":"unloaded"}}]`: "a",
-		`[{"id":"unknown"},{"id":"b"}]`:                               "b",
-		`[{"id":"unknown"},{"id":"b","status":{"value":"unloaded"}}]`: "b",
-		`[{"id":"unknown"}]`:                                          "unknown",
-	} {
-		inBubble(t, list, func(t *testing.T) {
-			m := NewMember(serve(t, routes{"/v1/models": reply(200, `{"data":`+list+`}`)}.ServeHTTP), "", 1)
-			_ = must(m.Identify(t.Context(), 0))
-			known := m.Knowledge()
-			if isOnDemand := strings.Contains(list, "unloaded"); known.Model != want || known.OnDemand != isOnDemand {
-				t.Errorf("model %s, on demand: %t, want %s", known.Model, known.OnDemand, want)
+// TestAServerThatChangesItsMind holds that a server which rejects a field that it took before is asked without it after
+// three rejections in a row, and one whose answers have another length than before is not held to that after three.
+func TestAServerThatChangesItsMind(t *testing.T) {
+	exact := after(ms, counted(1)).then(ms, counted(2), limit, done).stream
+	long := tokens(3, ms).then(0, limit, usage(80, 3), done).stream
+	strict := func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(string(must(io.ReadAll(r.Body))), "cache_salt") {
+			reply(422, `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]"}`)(w, r)
+			return
+		}
+		exact(w, r)
+	}
+	for name, test := range map[string]struct {
+		then http.HandlerFunc
+		fail Outcome
+	}{"a field": {strict, Rejected}, "a length": {long, WrongLength}} {
+		inBubble(t, name, func(t *testing.T) {
+			server := http.HandlerFunc(exact)
+			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) { server(w, r) }), "m", 1)
+			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
+			server = test.then
+			endsAs(t, m.Probe(t.Context(), question(2)), test.fail, "")
+			server = exact // one alone says nothing
+			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
+			server = test.then
+			for range 3 {
+				endsAs(t, m.Probe(t.Context(), question(2)), test.fail, "")
 			}
+			endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
+		})
+	}
+}
+
+// TestProbesThatLearnOmittedFieldsTogether holds that what one of two probes in flight has learned is not undone by the
+// other, is there once, and helps the other, too.
+func TestProbesThatLearnOmittedFieldsTogether(t *testing.T) {
+	const refusal = `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]"}`
+	late := func(d time.Duration, h http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(d)
+			h(w, r)
+		}
+	}
+	without := late(5*ms, reply(422, refusal)) // when the other has been sent, too
+	ill := reply(400, "not today")
+	fine := twoIn(ms).stream
+	for name, test := range map[string]struct {
+		with, more []http.HandlerFunc // what requests with the field, and those without it, are answered, in their order
+		outcomes   []Outcome          // of the probe that began first, and of the other
+	}{
+		"both learn it": {
+			[]http.HandlerFunc{without, without}, []http.HandlerFunc{fine, fine}, []Outcome{OK, OK},
+		},
+		"it did not help the second, while the first waits for its answer": {
+			[]http.HandlerFunc{without, without}, []http.HandlerFunc{late(50*ms, fine), ill}, []Outcome{OK, Rejected},
+		},
+		"the first was answered before the second was refused": {
+			[]http.HandlerFunc{without, late(50*ms, without)}, []http.HandlerFunc{fine, fine}, []Outcome{OK, OK},
+		},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			var mu sync.Mutex // guards both lists
+			with, more := test.with, test.more
+			next := func(asksForSalt bool) http.HandlerFunc {
+				mu.Lock()
+				defer mu.Unlock()
+				left := &more
+				if asksForSalt {
+					left = &with
+				}
+				if len(*left) == 0 {
+					t.Error("a request too many")
+					return ill
+				}
+				first := (*left)[0]
+				*left = (*left)[1:]
+				return first
+			}
+			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asksForSalt := strings.Contains(string(must(io.ReadAll(r.Body))), "cache_salt")
+				next(asksForSalt)(w, r)
+			}), "m", 2)
+			ended := make(chan *Result)
+			go func() { ended <- m.Probe(t.Context(), question(2)) }()
+			time.Sleep(time.Microsecond)
+			second := m.Probe(t.Context(), question(2))
+			first := <-ended
+			equal(t, "outcomes", test.outcomes, []Outcome{first.Outcome, second.Outcome})
+			equal(t, "omitted fields", []wire.Field{wire.FieldCacheSalt}, m.Knowledge().Omit)
 		})
 	}
 }

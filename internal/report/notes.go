@@ -66,8 +66,8 @@ func ServerNotes(k server.Knowledge) []string {
 		notes = append(notes, "loads models on demand: one that is not in memory is loaded within the first probe's TTFT, "+
 			"and may push out another")
 	}
-	if k.Model == probe.UnnamedModel {
-		notes = append(notes, "lists its model as \""+probe.UnnamedModel+"\", which its workers may not accept: name it "+
+	if k.Model == server.UnnamedModel {
+		notes = append(notes, "lists its model as \""+server.UnnamedModel+"\", which its workers may not accept: name it "+
 			"(PROBER_TARGETS_n_MODEL, --model)")
 	}
 	for _, f := range k.Omit {

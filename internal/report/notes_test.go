@@ -25,7 +25,7 @@ func TestNotes(t *testing.T) {
 		{
 			"all at once", TargetState{
 				Server: server.Knowledge{
-					Identity: server.Identity{Type: wire.Server{Note: "is odd"}, Model: probe.UnnamedModel},
+					Identity: server.Identity{Type: wire.Server{Note: "is odd"}, Model: server.UnnamedModel},
 					OnDemand: true, Limits: wire.Limits{Context: 110},
 					Omit: []wire.Field{wire.FieldIgnoreEOS}, Unlimited: true, LeavesOpen: true,
 				},

@@ -6,10 +6,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// CountsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways write a
-// 0 whatever their cache did: so either the server has counted some before, or its type is known to count them, and no
-// prompt that it had been sent before came with a 0. sentBefore says that it had been sent the prompt that is asked
-// about.
+// CountsCached reports whether a count of no cached tokens means that there were none. Some servers and gateways write
+// a 0 whatever their cache did: so either the server has counted some before, or its type is known to count them, and
+// no prompt that it had been sent before came with a 0. sentBefore says that it had been sent the prompt in question.
 func (k Knowledge) CountsCached(sentBefore bool) bool {
 	typeCounts := k.Type.ReportsCached == wire.Always || k.Type.ReportsCached == wire.Optional
 	return k.CacheHit || typeCounts && !k.CacheMissed && !sentBefore

@@ -1,7 +1,7 @@
 // Package server is what is known of an inference server: what it is, which requests it takes, how it counts tokens,
 // and what its cache does. All of that is one value, [Knowledge], and one function makes the next value of it:
-// [Knowledge.After] an [Observation]. Start reading there. The package asks nobody and has neither a network nor a clock
-// nor a lock: probe.Member asks, and keeps the value.
+// [Knowledge.After] an [Observation]. Start reading there. The package asks nobody, and has no network, no clock and no
+// lock: probe.Member asks, and keeps the value.
 package server
 
 import (
