@@ -280,7 +280,7 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 	c.addText(Probe, "%s tokens of prompt, %s of answer: TTFT %s, %s in all", tokenCount(r.Usage.Prompt),
 		tokenCount(r.Usage.Generated()), format.Duration(ttft), format.Duration(c.probeTime))
 	for _, warning := range r.Warnings {
-		c.addText(Warning, "%v", warning)
+		c.addText(Warning, "%s", report.Warning(warning))
 	}
 	c.addText(Warning, "%s", report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight))
 	return true

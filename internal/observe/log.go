@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // logResult writes a line with the fields of a result: successes at debug, failures at warn. On a terminal it writes a
@@ -59,7 +60,7 @@ func fieldsOf(r *probe.Result) []zap.Field {
 		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
 	}
 	for _, w := range r.Warnings {
-		fields = append(fields, zap.String("warning", w.Text))
+		fields = append(fields, zap.String("warning", report.Warning(w)))
 	}
 	return fields
 }

@@ -51,7 +51,7 @@ func TestLiveLog(t *testing.T) {
 	}
 	failed := &probe.Result{
 		Target: "a", Outcome: probe.Overloaded, Elapsed: time.Millisecond, Err: errors.New("HTTP 503"), Status: 503,
-		Warnings: []probe.Warning{{Text: "odd"}},
+		Warnings: []probe.Warning{{Kind: "odd"}},
 	}
 	for _, test := range []struct {
 		live bool

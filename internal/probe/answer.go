@@ -194,7 +194,7 @@ func (c *tokenCount) grow(d wire.Delta, finished bool) (usage wire.Usage, growth
 		usage.Prompt = wire.Count{}
 	}
 	total := usage.Generated()
-	if !total.Known || d.RoleOnly { // a role-only frame has no token, whatever it counts: see DESIGN §1
+	if !total.Known || d.RoleOnly { // a role-only frame has no token, whatever it counts: see docs/definitions.md
 		return usage, 0
 	}
 	growth = max(0, total.N-c.counted-c.ids)

@@ -149,7 +149,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Cache, r.again = x.question.cacheState(r.Usage), expect.Again
 	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
 	for i := range r.Warnings {
-		r.Warnings[i].Text = x.target.redact(r.Warnings[i].Text)
+		r.Warnings[i].Words = x.target.redact(r.Warnings[i].Words)
 	}
 	return r
 }

@@ -182,7 +182,7 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 		synctest.Wait()
 		endsAs(t, r, WrongLength, "asked 5")
 		if left != 33*20*ms || len(r.Warnings) != 1 ||
-			!strings.Contains(r.Warnings[0].Text, "ignores the limit") {
+			r.Warnings[0].Kind != WarnBeyondLimit {
 			t.Errorf("warnings %v; the server noticed after %v", r.Warnings, left)
 		}
 		if !m.Knowledge().Unlimited {

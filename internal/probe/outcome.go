@@ -5,7 +5,7 @@ import "slices"
 // An Outcome is why a probe ended. The set is closed: it is a metric label.
 type Outcome string
 
-// The outcomes of DESIGN §1.
+// The outcomes, as docs/definitions.md has them.
 const (
 	OK           Outcome = "ok"
 	DNS          Outcome = "dns"          // the name could not be resolved

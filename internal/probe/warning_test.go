@@ -13,8 +13,6 @@ import (
 func TestWarningsOfLateReads(t *testing.T) {
 	late := func(frames ...int) timing.Timeline { return inReads(2*ms, 99*ms, frames...) }
 	batched := func(frames ...int) timing.Timeline { return inReads(20*ms, ms/20, frames...) }
-	const switches = " (nginx: proxy_buffering off; HAProxy: option http-no-delay; see docs/servers.md, Gateways)"
-	const held = " token frames arrived together: something holds them back, and TTFT may be late" + switches
 	held25 := append([]int{25}, slices.Repeat([]int{1}, 75)...)
 	held24 := append([]int{24}, slices.Repeat([]int{1}, 75)...)
 	heldLate := inReads(20*ms, ms/20, 3, 1, 1, 1, 1, 1)
@@ -29,54 +27,52 @@ func TestWarningsOfLateReads(t *testing.T) {
 		t.Phases.Header = t.Frames[0].At - ms
 		return t
 	}
-	const onePiece = "the answer arrived in one piece: something buffers" + switches
+	onePiece := []Warning{{Kind: WarnOnePiece}}
+	late99 := func(cost LateReads) Warning {
+		cost.Delay = 99 * ms
+		return Warning{Kind: WarnLateReads, Late: cost}
+	}
 	for name, test := range map[string]struct {
 		line    timing.Timeline
 		taint   timing.Taint
 		outcome Outcome
 		source  Source
-		want    []string
+		want    []Warning
 	}{
 		"each read on its own":  {late(1, 1, 1, 1), "", OK, FromUsage, nil},
 		"batched by the server": {batched(1, 2, 2), "", OK, FromUsage, nil},
 		"a quarter in the first packet": {batched(held25...), "", OK, FromUsage,
-			[]string{"the first 25 of 100" + held}},
+			[]Warning{{Kind: WarnHeldBack, N: 25, Of: 100}}},
 		"less than a quarter in the first packet": {batched(held24...), "", OK, FromUsage, nil},
 		"a quarter in a later packet":             {batched(1, 1, 1, 2, 1, 1), "", OK, FromUsage, nil},
 		"a quarter in the first packet of an answer that failed": {batched(3, 1, 1, 1), "", Truncated, FromUsage,
-			[]string{"the first 3 of 6" + held}},
+			[]Warning{{Kind: WarnHeldBack, N: 3, Of: 6}}},
 		"two frames of one step": {batched(2, 1, 1, 1), "", OK, FromUsage, nil},
-		"a quarter in the first packet, read late": {heldLate, "", OK, FromUsage, []string{
-			"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
-				"no TTFT, no max gap",
+		"a quarter in the first packet, read late": {heldLate, "", OK, FromUsage, []Warning{
+			late99(LateReads{Joined: 3, MeanITL: true, NoTTFT: true, NoMaxGap: true}),
 		}},
 		"mostly batched": {batched(1, 4), "", OK, FromUsage,
-			[]string{"3 of 5 token frames arrived together with the one before: something batches them" + switches}},
+			[]Warning{{Kind: WarnBatched, N: 3, Of: 5}}},
 		"a burst in an answer that failed": {batched(1, 4), "", WrongLength, FromUsage,
-			[]string{"3 of 5 token frames arrived together with the one before: something batches them" + switches}},
-		"half read on time and half late": {halfLate, "", OK, FromUsage, []string{
-			"the prober read up to 99.0 ms late, and 5 tokens together with others, so that their ITL is a mean: no max gap",
-			"4 of 10 token frames arrived together with the one before: something batches them" + switches,
+			[]Warning{{Kind: WarnBatched, N: 3, Of: 5}}},
+		"half read on time and half late": {halfLate, "", OK, FromUsage, []Warning{
+			late99(LateReads{Joined: 5, MeanITL: true, NoMaxGap: true}), {Kind: WarnBatched, N: 4, Of: 10},
 		}},
-		"joined, and no frame says how many tokens it has": {late(1, 1, 3, 1), "", OK, FromNothing, []string{
-			"the prober read up to 99.0 ms late, and 3 tokens together with others: no max gap",
-			"6 tokens in 6 frames, and no frame says how many it carries: no ITL",
+		"joined, and no frame says how many tokens it has": {late(1, 1, 3, 1), "", OK, FromNothing, []Warning{
+			late99(LateReads{Joined: 3, NoMaxGap: true}), {Kind: WarnUncountedFrames, N: 6, Of: 6},
 		}},
 		"some joined": {late(1, 1, 3, 1), "", OK, FromUsage,
-			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
-				"no max gap"}},
+			[]Warning{late99(LateReads{Joined: 3, MeanITL: true, NoMaxGap: true})}},
 		"the first joined": {late(45, 1, 1), "", OK, FromUsage,
-			[]string{"the prober read up to 99.0 ms late, and 45 tokens together with others, so that their ITL is a mean: " +
-				"no TTFT, no max gap"}},
+			[]Warning{late99(LateReads{Joined: 45, MeanITL: true, NoTTFT: true, NoMaxGap: true})}},
 		"all joined": {late(10), timing.TaintCoalesced, OK, FromUsage,
-			[]string{"the prober read up to 99.0 ms late, and 10 tokens together with others: no TTFT, no ITL, no max gap"}},
-		"in one piece":                            {inReads(0, ms/20, 10), "", OK, FromUsage, []string{onePiece}},
-		"in one piece, read a bit late":           {headed(inReads(0, ms/2, 10)), "", OK, FromUsage, []string{onePiece}},
-		"in one piece after the first, read late": {inReads(ms/100, 99*ms, 1, 9), "", OK, FromUsage, []string{onePiece}},
-		"in two parts, read a bit late":           {headed(inReads(ms/100, ms/2, 5, 5)), "", OK, FromUsage, []string{onePiece}},
+			[]Warning{late99(LateReads{Joined: 10, NoTTFT: true, NoITL: true, NoMaxGap: true})}},
+		"in one piece":                            {inReads(0, ms/20, 10), "", OK, FromUsage, onePiece},
+		"in one piece, read a bit late":           {headed(inReads(0, ms/2, 10)), "", OK, FromUsage, onePiece},
+		"in one piece after the first, read late": {inReads(ms/100, 99*ms, 1, 9), "", OK, FromUsage, onePiece},
+		"in two parts, read a bit late":           {headed(inReads(ms/100, ms/2, 5, 5)), "", OK, FromUsage, onePiece},
 		"stalled": {late(1, 3), "", Stalled, FromUsage,
-			[]string{"the prober read up to 99.0 ms late, and 3 tokens together with others, so that their ITL is a mean: " +
-				"no max gap"}},
+			[]Warning{late99(LateReads{Joined: 3, MeanITL: true, NoMaxGap: true})}},
 	} {
 		n := len(test.line.Frames)
 		test.line.Taint = test.taint
@@ -84,29 +80,21 @@ func TestWarningsOfLateReads(t *testing.T) {
 			Outcome: test.outcome, Source: test.source, Timeline: test.line,
 			Usage: wire.Usage{Output: wire.Tokens(n)},
 		}
-		var got []string
-		for _, warning := range warnings(r, n, 0) {
-			got = append(got, warning.Text)
-		}
-		equal(t, name, test.want, got)
+		equal(t, name, test.want, warnings(r, n, 0))
 	}
 }
 
 // TestWarningOfAFinishReason holds that a reason which nobody knows is named, and no other.
 func TestWarningOfAFinishReason(t *testing.T) {
-	for reason, want := range map[string][]string{
-		"tired":  {`no known server gives the finish reason "tired": it is taken for the end of a whole answer`},
+	for reason, want := range map[string][]Warning{
+		"tired":  {{Kind: WarnUnknownFinish, Words: "tired"}},
 		"LENGTH": nil, "stop": nil, "": nil,
 	} {
 		r := &Result{
 			Outcome: OK, Source: FromUsage, Finish: reason, Usage: wire.Usage{Output: wire.Tokens(1)},
 			Timeline: inReads(20*ms, ms/20, 1),
 		}
-		var got []string
-		for _, warning := range warnings(r, 1, 0) {
-			got = append(got, warning.Text)
-		}
-		equal(t, reason, want, got)
+		equal(t, reason, want, warnings(r, 1, 0))
 	}
 }
 
@@ -119,8 +107,7 @@ func TestAnAnswerOfReasoningAlone(t *testing.T) {
 		server := after(ms, thought).then(ms, thought, limit, usage, done)
 		r := serve(t, server.stream).Probe(t.Context(), wire.Ask{MaxTokens: 2})
 		endsAs(t, r, OK, "")
-		const said = "no text of an answer came, only reasoning: no TTFAT"
-		equal(t, "warnings", []Warning{{Kind: said, Text: said}}, r.Warnings)
+		equal(t, "warnings", []Warning{{Kind: WarnOnlyReasoning}}, r.Warnings)
 		equal(t, "reasoning", wire.Count{}, r.Usage.Reasoning)
 	})
 }

@@ -127,7 +127,7 @@ func JSONOf(r *probe.Result, places Places) ResultJSON {
 	}
 	j.addFrames(r)
 	for _, w := range r.Warnings {
-		j.Warnings = append(j.Warnings, w.Text)
+		j.Warnings = append(j.Warnings, Warning(w))
 	}
 	if r.Err != nil {
 		j.Error = textOrNull(r.Err.Error())

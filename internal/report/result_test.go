@@ -23,7 +23,7 @@ func TestResultJSON(t *testing.T) {
 		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage, Timestamps: probe.ByKernel,
 		TraceID: "abc", Elapsed: time.Second,
 		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(5)},
-		Warnings: []probe.Warning{{Text: "warned"}},
+		Warnings: []probe.Warning{{Kind: "warned"}},
 		Start:    start,
 		Timeline: timing.Timeline{
 			Phases: timing.Phases{Connect: 10 * ms, Wrote: 30 * ms, Header: 50 * ms},

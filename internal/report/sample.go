@@ -43,7 +43,7 @@ type Sample struct {
 	ITLs         []float64  // seconds, once for each token; nil without any, and after [Step.Add]
 	Timed        int        // tokens with an ITL; [Step.Add] sets it
 
-	Warnings []probe.Warning // of the result, without those that follow from the fields above
+	Warnings []probe.Warning // of the result, without those that other fields say, see [isInSample]
 
 	Judged []Judgement // by the objectives, in their order
 
@@ -76,7 +76,7 @@ func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sam
 		s.Judged = append(s.Judged, Judge(o, r))
 	}
 	for _, warning := range r.Warnings {
-		if !warning.Derived {
+		if !isInSample(warning) {
 			s.Warnings = append(s.Warnings, warning)
 		}
 	}

@@ -20,7 +20,7 @@ func TestSampleOf(t *testing.T) {
 	r := answered(3, 2)
 	r.Round, r.Start, r.Due = 7, noon(), noon().Add(-3*time.Second)
 	r.Timeline.Frames[2].Read, r.Timeline.Frames[2].At = r.Timeline.Frames[1].Read, r.Timeline.Frames[1].At
-	r.Warnings = []probe.Warning{{Text: "warning"}, {Derived: true}}
+	r.Warnings = []probe.Warning{{Kind: probe.WarnLeftOpen}, {Kind: probe.WarnBatched, N: 2, Of: 3}}
 	gap := r.Timeline.Frames[1].At - r.Timeline.Frames[0].At
 	r.Timeline.FinishedAt = 0
 	want := Sample{
@@ -31,7 +31,7 @@ func TestSampleOf(t *testing.T) {
 		Target: "vllm-a", Start: noon(), Elapsed: r.Elapsed, Late: 3 * time.Second, Outcome: probe.OK,
 		Prompt: wire.Tokens(21000), Output: wire.Tokens(6), Frames: 3, Bursts: 1,
 		ITLs:     slices.Repeat([]float64{gap.Seconds() / 4}, 4),
-		Warnings: []probe.Warning{{Text: "warning"}},
+		Warnings: []probe.Warning{{Kind: probe.WarnLeftOpen}},
 	}
 	if diff := cmp.Diff(want, SampleOf(r, nil), near()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -130,14 +131,14 @@ func tooFewForQuantiles(n int) []string {
 
 // resultWarnings sums up the warnings of single requests: one for each kind, with the text of the first.
 func resultWarnings(good []Sample) (list []string) {
-	var kinds []string
-	textsOf := map[string][]string{}
+	var kinds []probe.WarningKind
+	textsOf := map[probe.WarningKind][]string{}
 	for _, s := range good {
 		for _, w := range s.Warnings {
 			if textsOf[w.Kind] == nil {
 				kinds = append(kinds, w.Kind)
 			}
-			textsOf[w.Kind] = append(textsOf[w.Kind], w.Text)
+			textsOf[w.Kind] = append(textsOf[w.Kind], Warning(w))
 		}
 	}
 	for _, kind := range kinds {

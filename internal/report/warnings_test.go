@@ -19,8 +19,9 @@ func TestWarnings(t *testing.T) {
 	few := func(change func(*Sample), which ...int) []Sample { return with(many, change, which...) }
 	canceled := func(s *Sample) { s.Outcome = probe.Canceled }
 	readLate := func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }
-	warning := func(text string) func(*Sample) {
-		return func(s *Sample) { s.Warnings = []probe.Warning{{Kind: "prompt", Text: text}} }
+	prompt := func(tokens int) func(*Sample) {
+		w := probe.Warning{Kind: probe.WarnPromptTokens, N: tokens, Of: 105}
+		return func(s *Sample) { s.Warnings = []probe.Warning{w} }
 	}
 	const onlyTen = "only 10 requests: quantiles from P75 on rest on fewer than ten samples"
 	for name, test := range map[string]struct {
@@ -90,12 +91,12 @@ func TestWarnings(t *testing.T) {
 		"enough for P90": {many[:100], []string{
 			"only 100 requests: quantiles from P95 on rest on fewer than ten samples",
 		}},
-		"warnings that are equal": {few(warning("100 tokens of prompt"), 3, 5), []string{
-			"2 of 1,000 requests: 100 tokens of prompt",
+		"warnings that are equal": {few(prompt(100), 3, 5), []string{
+			"2 of 1,000 requests: the server counts 100 tokens of prompt, asked 105 (-5)",
 		}},
 		"warnings that differ in numbers": {
-			with(few(warning("7 of prompt (+2)"), 3), warning("103 of prompt (-1)"), 5, 6), []string{
-				"3 of 1,000 requests, for example: 7 of prompt (+2)",
+			with(few(prompt(107), 3), prompt(103), 5, 6), []string{
+				"3 of 1,000 requests, for example: the server counts 107 tokens of prompt, asked 105 (+2)",
 			},
 		},
 	} {

@@ -75,9 +75,7 @@ func TestWaterfall(t *testing.T) {
 		frame, next := &batched.Timeline.Frames[i], batched.Timeline.Frames[i+1]
 		frame.Read, frame.At = next.Read, next.At
 	}
-	batched.Warnings = []probe.Warning{
-		{Text: "12 of 25 token frames arrived together with the one before: something batches them"},
-	}
+	batched.Warnings = []probe.Warning{{Kind: probe.WarnBatched, N: 12, Of: 25}}
 
 	empty := answered(1, 1)
 	empty.Outcome, empty.Err = probe.Empty, errors.New("stream ended without a token")
@@ -88,7 +86,7 @@ func TestWaterfall(t *testing.T) {
 	silent.Usage, silent.Source = wire.Usage{}, probe.FromNothing
 	silent.Timeline.Phases.Reused = true
 	silent.Timeline.Phases.DNS, silent.Timeline.Phases.Connect, silent.Timeline.Phases.TLS = 0, 0, 0
-	silent.Warnings = []probe.Warning{{Text: "the server did not say how many tokens it generated: no TPOT, no ITL"}}
+	silent.Warnings = []probe.Warning{{Kind: probe.WarnUncounted}}
 
 	late := answered(50, 1)
 	late.Timestamps = probe.ByKernel
@@ -99,8 +97,9 @@ func TestWaterfall(t *testing.T) {
 		frame := &late.Timeline.Frames[i]
 		frame.Read, frame.At, frame.Delay = 43, late.Timeline.Frames[42].At, 180*ms
 	}
-	late.Warnings = []probe.Warning{{Text: "the prober read up to 180ms late, and 3 tokens together with others, " +
-		"so that their ITL is a mean: no max gap"}}
+	late.Warnings = []probe.Warning{{
+		Kind: probe.WarnLateReads, Late: probe.LateReads{Delay: 180 * ms, Joined: 3, MeanITL: true, NoMaxGap: true},
+	}}
 
 	for name, r := range map[string]*probe.Result{
 		"late": late, "ok": answered(100, 1), "batched": batched, "stalled": stalled(), "unauthorized": unauthorized(),
@@ -129,7 +128,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 	r := unauthorized()
 	r.Err, r.Target, r.Model, r.Prompt, r.TraceID = errors.New(hostile), hostile, hostile, hostile, hostile
 	r.API, r.Finish = hostile, hostile
-	r.Warnings = []probe.Warning{{Text: hostile}}
+	r.Warnings = []probe.Warning{{Kind: probe.WarnCompressed, Words: hostile}}
 	c := comparison(hostile, hostile+"b", 10)
 	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
 	s := Summary{Target: hostile, Load: hostile, Warnings: []string{hostile}}

@@ -27,7 +27,7 @@ func TestProbePage(t *testing.T) {
 		record(success("a", 90*ms, 100*ms))
 		usual := record(success("a", 110*ms, 120*ms, 130*ms, 140*ms))
 		gap := phased("a")
-		gap.Warnings = []probe.Warning{{Text: "the reader was late"}}
+		gap.Warnings = []probe.Warning{{Kind: probe.WarnLateReads, Late: probe.LateReads{Delay: 180 * ms, NoE2EL: true}}}
 		record(gap)
 		failed := record(stalled("a"))
 		readLate := record(late("a", 500*ms, 600*ms, 1500*ms, 2000*ms))

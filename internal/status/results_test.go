@@ -88,7 +88,7 @@ func TestTheNewestResultIsFirst(t *testing.T) {
 		first := success("a", 10*ms, 20*ms)
 		time.Sleep(time.Second)
 		second := broken("a", probe.Unauthorized, "HTTP 401: <b>no</b>")
-		second.Warnings = append(second.Warnings, probe.Warning{Text: second.Err.Error()})
+		second.Warnings = append(second.Warnings, probe.Warning{Kind: probe.WarnCompressed, Words: second.Err.Error()})
 		b := boardOf(second)
 		time.Sleep(time.Second)
 		b.Record(first) // it took longer
