@@ -23,10 +23,6 @@ type Ask struct {
 	Omit      []Field // optional fields that this server is known to reject
 }
 
-// MinContext is the shortest context of any known server, in tokens. A smaller limit that a server reports is the limit
-// of something else.
-const MinContext = 512
-
 // A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
 type Turn struct {
 	Role string `json:"role"` // system, user or assistant

@@ -47,11 +47,14 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 	return Delta{}, fmt.Errorf("%w: %d bytes that are not a JSON object%s", ErrMalformed, len(data), words)
 }
 
+// awakeWords matches the single words with which some servers keep a connection awake.
+var awakeWords = regexp.MustCompile(`(?i)^(ping|pong|heartbeat|keep-?alive|ok|none|undefined|nan|processing)[.!]*$`)
+
 // decodeObject reads a frame that is a JSON object. A frame with tokens is no error, unless it says that the answer
 // failed.
 func (d *Dialect) decodeObject(frame gjson.Result) Delta {
 	delta := d.read(frame)
-	mayBeError := !delta.hasText() || EndingOf(delta.Finish) == Failed
+	mayBeError := !delta.showsTokens() || EndingOf(delta.Finish) == Failed
 	if delta.Err == nil && mayBeError {
 		delta.Err = findError(frame)
 	}
@@ -62,8 +65,8 @@ func (d *Dialect) decodeObject(frame gjson.Result) Delta {
 	return delta
 }
 
-// hasText reports whether a frame shows generated tokens.
-func (d *Delta) hasText() bool { return len(d.Text)+len(d.Reasoning) > 0 || d.Tokens > 0 }
+// showsTokens reports whether a frame shows generated tokens.
+func (d *Delta) showsTokens() bool { return len(d.Text)+len(d.Reasoning) > 0 || d.Tokens > 0 }
 
 // hasAnswer reports whether an object has the text of an answer, so that an error beside it is none: a choice with text
 // that did not fail, or another API's output.
@@ -75,7 +78,7 @@ func hasAnswer(object gjson.Result) bool {
 				var d Delta
 				d.addChoice(choice)
 				d.addMessage(member(choice, "message"))
-				if d.hasText() && EndingOf(d.Finish) != Failed {
+				if d.showsTokens() && EndingOf(d.Finish) != Failed {
 					return true
 				}
 			}
@@ -91,9 +94,6 @@ func hasAnswer(object gjson.Result) bool {
 	}
 	return false
 }
-
-// awakeWords matches the single words with which some servers keep a connection awake.
-var awakeWords = regexp.MustCompile(`(?i)^(ping|pong|heartbeat|keep-?alive|ok|none|undefined|nan|processing)[.!]*$`)
 
 // WithType returns the data of an event with the event's name as their type, if the dialect's frames have types and
 // these data have none: the clients of Anthropic read it from either.

@@ -254,10 +254,10 @@ func messageAlone(value gjson.Result) *ServerError {
 	return fields.serverError()
 }
 
-// errorFields are the keys of an object that may be an error, or contain one. Absent keys do not exist.
+// errorFields are the values of an object that may be an error, or contain one. A value that is absent does not exist.
 type errorFields struct {
 	error, errors, fault, baseResp, detail gjson.Result // may contain one
-	kind, errorType, awsType, object       gjson.Result
+	kind, errorType, awsType, object       gjson.Result // its type, or "error"
 	code, errorCode, statusCode            gjson.Result
 	message, description                   gjson.Result
 	title, status, success                 gjson.Result
@@ -267,7 +267,7 @@ type errorFields struct {
 	choiceError   gjson.Result // the error in a choice, or in its delta
 }
 
-// errorFieldsIn returns the keys of an object. Of several names of one field, the first that has content counts.
+// errorFieldsIn returns the values of an object. Of several names of one field, the last one that has content counts.
 func errorFieldsIn(object gjson.Result) *errorFields {
 	f := &errorFields{}
 	for key, value := range fieldsOf(object) {
@@ -288,33 +288,32 @@ func errorFieldsIn(object gjson.Result) *errorFields {
 					f.error = failure
 				}
 			}
-		case name == "choices":
-			choice := firstElement(value)
-			f.choiceError = member(choice, "error")
-			if isEmptyValue(f.choiceError) {
-				f.choiceError = member(choice, "delta", "error")
-			}
 		}
+	}
+	choice := firstElement(member(object, "choices"))
+	f.choiceError = member(choice, "error")
+	if isEmptyValue(f.choiceError) {
+		f.choiceError = member(choice, "delta", "error")
 	}
 	return f
 }
 
 // anyCode returns the object's code, or that of its status.
 func (f *errorFields) anyCode() string {
-	status := wordsIn(f.status)
+	status := textIn(f.status)
 	if !isNumber(status) {
 		status = ""
 	}
-	return cmp.Or(wordsIn(f.errorCode), wordsIn(f.code), wordsIn(f.statusCode), status)
+	return cmp.Or(textIn(f.errorCode), textIn(f.code), textIn(f.statusCode), status)
 }
 
 // serverError returns the object itself as an error.
 func (f *errorFields) serverError() *ServerError {
-	title, detail, status := wordsIn(f.title), wordsIn(f.detail), wordsIn(f.status)
+	title, detail, status := textIn(f.title), textIn(f.detail), textIn(f.status)
 	e := &ServerError{
-		Type:    cmp.Or(wordsIn(f.kind), wordsIn(f.errorType), wordsIn(f.awsType)),
+		Type:    cmp.Or(textIn(f.kind), textIn(f.errorType), textIn(f.awsType)),
 		Code:    f.anyCode(),
-		Message: cmp.Or(wordsIn(f.message), wordsIn(f.description), title),
+		Message: cmp.Or(textIn(f.message), textIn(f.description), title),
 	}
 	if e.Message == "" && !isEmptyValue(f.message) && !answerKeys.MatchString(f.message.Raw) { // Mistral
 		e.Message = f.message.Raw
@@ -356,9 +355,9 @@ func (e *ServerError) orText(object gjson.Result) *ServerError {
 // saysFailure reports whether the object says of itself that it is an error.
 func (f *errorFields) saysFailure() bool {
 	hasMessage := !isEmptyValue(f.message)
-	isFailed := slices.Contains(failureStatuses, strings.ToLower(wordsIn(f.status))) || f.success.Type == gjson.False
+	isFailed := slices.Contains(failureStatuses, strings.ToLower(textIn(f.status))) || f.success.Type == gjson.False
 	return f.kind.Str == "error" || f.object.Str == "error" || isFailed && hasMessage ||
-		isFailureCode(wordsIn(f.errorCode))
+		isFailureCode(textIn(f.errorCode))
 }
 
 // failureStatuses are words for a failure in a status or a type. The list is only read.
@@ -366,7 +365,7 @@ var failureStatuses = []string{"error", "fail", "failed", "failure"}
 
 // isProblem reports whether the object is a problem of RFC 9457.
 func (f *errorFields) isProblem() bool {
-	status := wordsIn(f.status)
+	status := textIn(f.status)
 	return !isEmptyValue(f.title) && isFailureCode(status) && isNumber(status)
 }
 
@@ -415,7 +414,7 @@ func readError(value gjson.Result, depth int) *ServerError {
 	case value.IsArray() && depth < deepestError:
 		return readErrors(value, depth)
 	case !value.IsObject():
-		words := wordsIn(value)
+		words := textIn(value)
 		if isSuccess(words) {
 			return nil
 		}
@@ -426,8 +425,8 @@ func readError(value gjson.Result, depth int) *ServerError {
 		return f.nested(f.error, depth+1)
 	}
 	own := f.serverError()
-	own.Code = cmp.Or(own.Code, wordsIn(member(f.detail, "errorcode")))            // Apigee
-	own.Type = cmp.Or(own.Type, wordsIn(member(firstElement(f.errors), "reason"))) // Google, older
+	own.Code = cmp.Or(own.Code, textIn(member(f.detail, "errorcode")))            // Apigee
+	own.Type = cmp.Or(own.Type, textIn(member(firstElement(f.errors), "reason"))) // Google, older
 	hasSaid := !isEmptyValue(f.code) || !isEmptyValue(f.message)
 	switch {
 	case hasSaid && isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type):
@@ -435,7 +434,7 @@ func readError(value gjson.Result, depth int) *ServerError {
 	case own.Message == "" && !isEmptyValue(f.errors) && depth < deepestError:
 		return f.nested(f.errors, depth+1)
 	}
-	raw := wordsIn(member(value, "metadata", "raw")) // OpenRouter: the provider's words
+	raw := textIn(member(value, "metadata", "raw")) // OpenRouter: the provider's words
 	if raw != "" {
 		own.Message = shorten(own.Message + ": " + raw)
 	}
@@ -450,7 +449,7 @@ func readErrors(list gjson.Result, depth int) *ServerError {
 		for step := range elementsOf(member(fault, "loc")) {
 			place = append(place, step.String())
 		}
-		message := wordsIn(member(fault, "msg"))
+		message := textIn(member(fault, "msg"))
 		if len(place) > 0 && message != "" {
 			faults = append(faults, strings.Join(place, ".")+": "+message)
 		}

@@ -57,7 +57,7 @@ func finishReason(value gjson.Result) string {
 	if value.IsArray() {
 		value = firstElement(value)
 	}
-	word := wordsIn(value)
+	word := textIn(value)
 	if value.IsObject() {
 		word = cmp.Or(member(value, "type").Str, member(value, "reason").Str)
 	}

@@ -89,9 +89,9 @@ func countOf(text string) Count {
 	return Tokens(int(n))
 }
 
-// wordsIn returns a string or a number as a text; empty for anything else, and for names of nothing: LiteLLM writes the
+// textIn returns a string or a number as a text; empty for anything else, and for names of nothing: LiteLLM writes the
 // type "None".
-func wordsIn(value gjson.Result) string {
+func textIn(value gjson.Result) string {
 	switch value.Type {
 	case gjson.Number:
 		return value.Raw

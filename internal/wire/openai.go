@@ -151,7 +151,7 @@ func (d *Delta) addChoice(choice gjson.Result) {
 	if len(d.Reasoning) == 0 {
 		d.Reasoning = thought
 	}
-	d.RoleOnly = member(delta, "role").Exists() && !d.hasText() && d.Finish == ""
+	d.RoleOnly = member(delta, "role").Exists() && !d.showsTokens() && d.Finish == ""
 }
 
 // addText appends a text to that of the frame.

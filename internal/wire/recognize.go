@@ -12,7 +12,7 @@ import (
 
 // Evidence is the replies of a server by which its type is recognized.
 type Evidence struct {
-	Answer  bool                // there is only Header, and it is of the answer to a probe: gateways put their names there
+	Answer  bool                // only Header is known: that of an answer to a probe, where gateways name themselves
 	Header  map[string][]string // of the reply to [ModelsPath], with canonical keys
 	Models  []byte              // the body of that reply, whatever its status
 	Refused bool                // the reply was not a success
@@ -102,8 +102,9 @@ func (m matcher) fits(e Evidence) bool {
 	case "refusal": // the list was refused, in a reply that contains Word (both without spaces)
 		reply := bytes.ReplaceAll(e.Models, []byte(" "), nil)
 		return e.Refused && bytes.Contains(reply, []byte(m.Word))
-	case "header", "gateway-header": // a header called Key contains Word; a gateway's is on its answers as well
-		return slices.ContainsFunc(e.Header[m.Key], func(value string) bool { return strings.Contains(value, m.Word) })
+	case "header", "gateway-header": // a header called Key contains Word; a gateway's is on answers to probes as well
+		hasWord := func(value string) bool { return strings.Contains(value, m.Word) }
+		return slices.ContainsFunc(e.Header[m.Key], hasWord)
 	case "host": // the host is Key or within that domain, and its name begins with Word
 		isThere := e.Host == m.Key || strings.HasSuffix(e.Host, "."+m.Key)
 		return isThere && strings.HasPrefix(e.Host, m.Word)

@@ -30,6 +30,10 @@ func (l Limits) Or(other Limits) Limits {
 	return Limits{Context: cmp.Or(l.Context, other.Context), Input: cmp.Or(l.Input, other.Input)}
 }
 
+// MinContext is the shortest context of any known server, in tokens. A smaller limit that a server reports is the limit
+// of something else.
+const MinContext = 512
+
 // TooLong reports whether prompt and answer are too long for the server. It returns the limits that the reply names.
 func TooLong(reply []byte) (limits Limits, ok bool) {
 	reply = start(reply)

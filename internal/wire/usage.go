@@ -21,7 +21,7 @@ func (c Count) larger(other Count) Count {
 
 // Usage is the server's own token counts. All of them grow over one answer.
 type Usage struct {
-	Prompt    Count // tokens of the prompt with its chat template; some servers count Cached and Written apart
+	Prompt    Count // tokens of the prompt with its chat template; some servers leave out Cached and Written
 	Cached    Count // tokens of the prompt that came from a prefix cache
 	Written   Count // tokens of the prompt that a prefix cache took
 	Output    Count // generated tokens, as the server counts them
@@ -98,11 +98,12 @@ func (u Usage) Generated() Count {
 	return n
 }
 
-// beyondPrompt returns the total without the prompt, and without the counts of a cache if it has them. It is unknown if
-// it could have them, and no count of the output tells.
+// beyondPrompt returns the generated tokens in the total: what is left of it without the prompt, and without what a
+// cache read or wrote if the total has that as well. Whether it has is told by the output. If that is not known, the
+// result may be unknown.
 func (u Usage) beyondPrompt() Count {
 	rest := max(0, u.Total.N-u.Prompt.N)
-	if u.Reasoning.N > 0 && rest == u.Output.N+u.Reasoning.N {
+	if u.Reasoning.N > 0 && rest == u.Output.N+u.Reasoning.N { // the output lacks reasoning, and explains all of the rest
 		return Tokens(rest)
 	}
 	for _, cache := range []int{u.Cached.N, u.Written.N, u.Cached.N + u.Written.N} {
@@ -110,7 +111,7 @@ func (u Usage) beyondPrompt() Count {
 			continue
 		}
 		generated := rest - cache
-		hidden := generated - u.Output.N
+		hidden := generated - u.Output.N // can only be reasoning
 		switch {
 		case !u.Output.Known:
 			return Count{}
