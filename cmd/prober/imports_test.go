@@ -14,14 +14,15 @@ const module = "github.com/llm-prober/prober/"
 // in CONTRIBUTING.md.
 var imports = map[string][]string{
 	"cmd/prober": {
-		"alerts", "dashboards", "daemon", "engine", "observe", "files", "telemetry", "prompt", "probe", "wire", "stream",
-		"config", "check", "bench", "report", "promquery", "sim", "format", "usage",
+		"alerts", "dashboards", "daemon", "engine", "observe", "length", "files", "telemetry", "prompt", "probe", "wire",
+		"stream", "config", "check", "bench", "report", "promquery", "sim", "format", "usage",
 	},
 	"internal/daemon": {"engine", "observe", "files", "telemetry", "status", "probe", "wire", "config", "usage"},
 	"internal/engine": {
-		"observe", "schedule", "prompt", "telemetry", "report", "files", "probe", "wire", "config",
+		"observe", "schedule", "length", "prompt", "telemetry", "report", "files", "probe", "wire", "config",
 	},
 	"internal/schedule":  {},
+	"internal/length":    {"prompt", "probe", "wire"},
 	"internal/prompt":    {"wire"},
 	"internal/telemetry": {"probe", "server", "timing", "wire", "format"},
 	"internal/status":    {"probe", "server", "report", "format", "usage"},
@@ -31,15 +32,15 @@ var imports = map[string][]string{
 	"internal/wire":      {},
 	"internal/stream":    {},
 
-	"internal/observe": {"telemetry", "status", "report", "probe", "config", "format", "usage"},
+	"internal/observe": {"telemetry", "status", "report", "length", "probe", "config", "format", "usage"},
 	"internal/files":   {"prompt", "wire", "config", "usage"},
 	"internal/config":  {"probe", "server", "wire", "format", "usage"},
 	"internal/bench": {
-		"engine", "observe", "files", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage",
+		"engine", "observe", "length", "files", "schedule", "prompt", "probe", "wire", "config", "report", "format", "usage",
 	},
-	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format", "usage"},
+	"internal/check":     {"engine", "length", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/promquery": {"probe", "report", "format", "usage"},
-	"internal/report":    {"probe", "server", "timing", "wire", "plot", "format", "usage"},
+	"internal/report":    {"length", "probe", "server", "timing", "wire", "plot", "format", "usage"},
 	"internal/sim":       {},
 	"internal/plot":      {"format"},
 	"internal/usage":     {"format"},

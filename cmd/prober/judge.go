@@ -10,6 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -62,6 +63,6 @@ func (f *judgeFlags) loadJobs(cmd *cobra.Command, urls []string) (
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 	}
-	jobs, err = engine.Assemble(engine.Present(cmd.Context(), c), read, nil, buildInfo().Version)
+	jobs, err = engine.Assemble(engine.Present(cmd.Context(), c), read, length.NewBook(), nil, buildInfo().Version)
 	return jobs, c, gate, err
 }

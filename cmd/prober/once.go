@@ -112,7 +112,7 @@ func (o *onceCommand) show(cmd *cobra.Command, j *engine.Job, r *probe.Result) (
 // printLengths prints how long the prompts of each target are, and how that is known.
 func printLengths(out io.Writer, j *engine.Job) {
 	for i, t := range j.Targets {
-		line := j.Length(i).Line()
+		line := report.LengthLine(j.Length.Snapshot(i))
 		if line != "" {
 			fmt.Fprintln(out, format.Clean(t.Name+": "+line)) // it may have a server's words
 		}

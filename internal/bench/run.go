@@ -14,6 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -46,12 +47,13 @@ type run struct {
 
 	previousJobs []*engine.Job // of the length before
 	budgets      engine.Budgets
+	book         *length.Book
 	plotSteps    []*report.Step // of each target, if the run has a single step
 }
 
 // newRun returns a run that has not begun.
 func newRun(s Setup) *run {
-	return &run{Setup: s, budgets: engine.Budgets{}, document: report.Document{
+	return &run{Setup: s, budgets: engine.Budgets{}, book: length.NewBook(), document: report.Document{
 		Source:   "prober bench",
 		Version:  s.Version,
 		Settings: s.Plan.settings(),
@@ -136,7 +138,7 @@ func (r *run) noteFailure(target, how, hint string) {
 // before have learned of their servers.
 func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, error) {
 	c.Targets = engine.Present(ctx, c)
-	jobs, err := engine.Assemble(c.Targets, r.Files, r.Dial, r.Version)
+	jobs, err := engine.Assemble(c.Targets, r.Files, r.book, r.Dial, r.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +206,7 @@ func (r *run) measure(ctx context.Context, j *engine.Job) error {
 	for i, load := range r.Plan.Loads(j.Plan) {
 		r.step++
 		t := newTally(j, load, r)
-		s := step{group: j.Group(t), load: load, prepare: j.FitAhead, watch: t.watch}
+		s := step{group: j.Group(t), load: load, prepare: j.Length.Ahead, watch: t.watch}
 		if load.Planned() {
 			s.group.Interval = load.Plan.Interval
 		}

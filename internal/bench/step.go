@@ -17,8 +17,8 @@ type step struct {
 	group *probe.Group
 	load  Load
 
-	// prepare makes the question of a round before its request is due, so that the time it takes is not the request's.
-	prepare func(ctx context.Context, round uint64)
+	// prepare does before a request is due what would delay it: it finds the length of the prompts, if that has changed.
+	prepare func(ctx context.Context)
 
 	// watch runs a part of the step, in which these members are asked side by side.
 	watch func(members []int, run func())
@@ -47,14 +47,14 @@ func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 // byTheClock asks all members in each round, at the times of the plan. It returns the round after its last.
 func (s *step) byTheClock(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
-	s.prepare(ctx, first)
+	s.prepare(ctx)
 	const headStart = 10 * time.Millisecond // else the first start would be over before the schedule looks for it
 	epoch := time.Now().Add(headStart - s.load.Plan.First())
 	schedule.Run(ctx, s.load.Plan, epoch, schedule.Work{
 		Starts: uint64(total),
 		Do: func(n uint64, due time.Time) {
 			s.group.Round(ctx, ctx, first+n, due)
-			s.prepare(ctx, first+n+1)
+			s.prepare(ctx)
 		},
 		Late: func(uint64) { s.group.Late() },
 	})
@@ -81,7 +81,7 @@ func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next
 }
 
 // A closedLoop asks one member by workers, each of which sends its next request when the one before is answered. All
-// begin together, when each has its first question.
+// begin together, when each is prepared.
 type closedLoop struct {
 	step     *step
 	member   int
@@ -89,52 +89,44 @@ type closedLoop struct {
 	requests uint64 // how many there are at most
 
 	taken     atomic.Uint64  // requests that workers have taken
-	preparing sync.WaitGroup // workers without their first question
-	start     chan struct{}  // closed when all have it
+	preparing sync.WaitGroup // workers that are not prepared
+	start     chan struct{}  // closed when all are
 	began     time.Time      // when start was closed; zero before
-}
-
-// A preparedRequest is a request with its question.
-type preparedRequest struct {
-	round    uint64
-	question probe.Question
 }
 
 // work sends one request after another, until there are no more.
 func (c *closedLoop) work(ctx context.Context) {
-	request, ok := c.take(ctx)
+	round, ok := c.take(ctx)
 	c.preparing.Done()
 	<-c.start
 	due := c.began
 	for ok && ctx.Err() == nil {
-		goesOn := c.send(ctx, request, due)
+		goesOn := c.send(ctx, round, due)
 		if !goesOn {
 			return
 		}
-		request, ok = c.take(ctx)
+		round, ok = c.take(ctx)
 		due = time.Now()
 	}
 }
 
-// take returns the next request. ok is false if there is none, or if it would begin after the limit.
-func (c *closedLoop) take(ctx context.Context) (request preparedRequest, ok bool) {
+// take returns the round of the next request. ok is false if there is none, or if it would begin after the limit.
+func (c *closedLoop) take(ctx context.Context) (round uint64, ok bool) {
 	limit := c.step.load.Limit
 	if limit > 0 && !c.began.IsZero() && time.Since(c.began) >= limit {
-		return request, false
+		return 0, false
 	}
 	n := c.taken.Add(1) - 1
 	if n >= c.requests {
-		return request, false
+		return 0, false
 	}
-	round := c.first + n
-	c.step.prepare(ctx, round)
-	return preparedRequest{round: round, question: c.step.group.Ask(round)}, true
+	c.step.prepare(ctx)
+	return c.first + n, true
 }
 
 // send sends a request and waits for its answer. It reports whether the worker goes on.
-func (c *closedLoop) send(ctx context.Context, request preparedRequest, due time.Time) bool {
-	question := func() probe.Question { return request.question }
-	result, skip := c.step.group.Turn(ctx, c.member, question, request.round, due)
+func (c *closedLoop) send(ctx context.Context, round uint64, due time.Time) bool {
+	result, skip := c.step.group.Turn(ctx, c.member, round, due)
 	if skip == probe.SkipWaiting { // the slot was used to find the length of the next prompt
 		return true
 	}

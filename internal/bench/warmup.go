@@ -45,7 +45,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (nextRound uint64, err 
 		return 0, ErrFailed
 	}
 	for i, t := range j.Targets {
-		note := j.Length(i).Note()
+		note := report.LengthNote(j.Length.Snapshot(i))
 		if note != "" {
 			r.Screen.Note(t.Name + ": " + note)
 		}

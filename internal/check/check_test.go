@@ -19,6 +19,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/testing/golden"
@@ -108,7 +109,7 @@ func (s scene) check(t *testing.T, quick bool) (text string, r *Report) {
 func runOn(ctx context.Context, t *testing.T, server http.Handler, loaded *config.Config, o Options) *Report {
 	t.Helper()
 	listener := memconn.Serve(t, server)
-	jobs, err := engine.Assemble(loaded.Targets, files.New(), listener.Dial, "test")
+	jobs, err := engine.Assemble(loaded.Targets, files.New(), length.NewBook(), listener.Dial, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

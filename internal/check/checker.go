@@ -12,6 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
@@ -174,20 +175,26 @@ func (c *checker) calibrate(ctx context.Context) (passed bool) {
 	if c.job.Prompts.Workload == prompt.Dataset {
 		return true
 	}
-	method, by, _ := c.job.CountedBy()
-	if method == engine.ByTokenizer || method == engine.ByUsage {
-		c.addText(Tokens, "gets the prompts that were calibrated on %s", by)
+	known := c.job.Length.Snapshot(c.place)
+	if known.Exact {
+		c.addText(Tokens, "gets the prompts that were calibrated on %s", known.By)
 		return true
 	}
-	failed, err := c.job.Calibrate(ctx, c.place, c.quick)
+	var failed *probe.Result
+	var err error
+	if c.quick {
+		err = c.job.Length.CountByTokenizer(ctx, c.place)
+	} else {
+		failed = c.job.Length.Count(ctx, c.place)
+	}
 	if ctx.Err() != nil { // interrupted
 		return false
 	}
-	lengthError, known := c.job.Off()
+	known = c.job.Length.Snapshot(c.place)
 	switch {
 	case probe.ReasonOf(err) == probe.ReasonLongerThanContext: // a later probe fails, or the context is known by now
 		c.addText(Warning, "the prompt is %v", err)
-	case errors.Is(err, engine.ErrNoTokenizer):
+	case errors.Is(err, length.ErrNoTokenizer):
 		c.addText(Tokens, "no tokenizer route: the length is made exact before the first probe, "+
 			"by a few requests with short answers that are not recorded")
 	case err != nil:
@@ -201,10 +208,10 @@ func (c *checker) calibrate(ctx context.Context) (passed bool) {
 			Text: "the prompts could not be made exact: " + report.Failure(failed),
 			Hint: report.Hint(failed, c.target.Places),
 		})
-	case known && lengthError == 0:
-		c.addText(Tokens, "%s", c.job.Length(c.place).Line())
+	case known.Exact && known.Off == 0:
+		c.addText(Tokens, "%s", report.LengthLine(known))
 	default:
-		c.addText(Warning, "%s", c.job.Length(c.place).Line())
+		c.addText(Warning, "%s", report.LengthLine(known))
 	}
 	return true
 }
@@ -221,7 +228,7 @@ var tokensInFrames = map[probe.Source]string{
 func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 	r := c.member.Probe(ctx, probe.Question{Ask: wire.Ask{
 		Prompt:    "Words: time year people way day man thing woman life child world school",
-		MaxTokens: engine.ShortAnswer,
+		MaxTokens: length.ShortAnswer,
 		CacheSalt: "prober-check",
 	}})
 	if r.Outcome != probe.OK {
@@ -233,7 +240,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 	if loadsOnDemand { // now the model is in memory, so its context can be found out
 		_, _ = c.member.Identify(ctx, 0) // it has succeeded before
 	}
-	c.addText(Answer, "%s of %d tokens in %s: %s", tokenCount(r.Usage.Generated()), engine.ShortAnswer,
+	c.addText(Answer, "%s of %d tokens in %s: %s", tokenCount(r.Usage.Generated()), length.ShortAnswer,
 		format.Count(len(r.Timeline.Frames), "frame"), tokensInFrames[r.Source])
 	known := c.member.Knowledge()
 	for _, a := range known.Abilities() {
@@ -258,7 +265,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 // probeFullLength sends probes as long as configured until the length of their prompts is exact. It judges the last
 // one, and compares its time with the plan.
 func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
-	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
+	results, skipped := c.job.Ask(ctx, c.place, c.place+1)
 	if ctx.Err() != nil { // interrupted
 		return false
 	}
@@ -389,18 +396,17 @@ func (c *checker) tableRow() row {
 
 // promptCell says how exact the prompts are.
 func (c *checker) promptCell() string {
-	off, known := c.job.Off()
-	method, by, _ := c.job.CountedBy()
-	counted := c.member.Knowledge().Prompt
+	known := c.job.Length.Snapshot(c.place)
+	off := known.Off
 	switch {
-	case c.job.Prompts.Workload == prompt.Dataset:
+	case known.Asked == 0:
 		return "own"
-	case method == engine.ByEstimate:
+	case known.Method == length.ByEstimate:
 		return "about"
-	case !known:
+	case !known.Exact:
 		return ""
-	case by != c.target.Name && c.probeTime > 0 && counted.Known:
-		off = counted.N - c.target.PromptTokens
+	case !known.ByItself && c.probeTime > 0 && known.Counted.Known:
+		off = known.Counted.N - known.Asked
 	}
 	if off != 0 {
 		return fmt.Sprintf("%+d", off)

@@ -24,6 +24,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/testing/memconn"
 )
@@ -245,7 +246,7 @@ func TestProviders(t *testing.T) {
 		memory := memconn.Listen(memconn.Buffer)
 		memconn.ServeOn(t, &http.Server{Handler: providers}, tls.NewListener(memory, certificates))
 		f := files.New()
-		jobs, err := engine.Assemble(loadProviders(t, f).Targets, f, memory.Dial, "test")
+		jobs, err := engine.Assemble(loadProviders(t, f).Targets, f, length.NewBook(), memory.Dial, "test")
 		if err != nil {
 			t.Fatal(err)
 		}

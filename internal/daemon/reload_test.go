@@ -194,8 +194,8 @@ func TestReloadAtTheEnd(t *testing.T) {
 }
 
 // TestReloadUnderLoad reloads while twelve targets are probed once a second. Of four, one stays as it is, two change
-// and one goes. Every request that a server got is counted once, no series begins anew, and a target that did not
-// change misses no slot and is not calibrated again. A goroutine that is left fails the bubble.
+// and one goes. Every request that a server got is counted once, no series begins anew, a target that did not change
+// misses no slot, and only one with other prompts is calibrated again. A goroutine that is left fails the bubble.
 func TestReloadUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, hosts := t.TempDir(), []string(nil)
@@ -227,7 +227,7 @@ func TestReloadUnderLoad(t *testing.T) {
 			"PROBER_RELOAD_INTERVAL", "1s")
 		time.Sleep(5*time.Second + 300*time.Millisecond)
 		changed := time.Now()
-		write("", ", timeout: 100s", ", max_tokens: 6", removed)
+		write("", ", timeout: 100s, max_tokens: 6", ", prompt_tokens: 90", removed)
 		time.Sleep(5*time.Second - 300*time.Millisecond)
 		prober.expectLogged(1, "reloaded")
 
@@ -244,8 +244,10 @@ func TestReloadUnderLoad(t *testing.T) {
 			case 0:
 				expectEqual(t, host+" did not change: requests in ten seconds", sent, 10)
 				expectEqual(t, host+" did not change: calibrated again", last.(time.Time).After(changed), false)
-			case 1, 2:
-				expectEqual(t, host+" changed: calibrated again", last.(time.Time).After(changed), true)
+			case 1:
+				expectEqual(t, host+" has prompts as before: calibrated again", last.(time.Time).After(changed), false)
+			case 2:
+				expectEqual(t, host+" has longer prompts: calibrated again", last.(time.Time).After(changed), true)
 			case 3:
 				expectEqual(t, host+" is gone: has series", hasSeries, false)
 				expectEqual(t, host+" is gone: requests that were recorded", recorded[host], sent)
@@ -373,7 +375,8 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 }
 
 // TestAKeyIsRotated holds that a new key in the file of the old one is used without a restart, that the series go on,
-// and that the new client need not be asked again for its capabilities nor has more tokens to spend. Neither the start
+// and that neither the capabilities of the server nor the length of the prompts are found out again, nor are there more
+// tokens to spend. Neither the start
 // nor a reload, one that is refused included, leaves the content of the file in memory.
 func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -391,16 +394,22 @@ func TestAKeyIsRotated(t *testing.T) {
 		prober := servers.start(d, "PROBER_API_KEY_FILE", m.file("key"),
 			"PROBER_TOKEN_BUDGET_PER_DAY", "850") // ten probes
 		time.Sleep(time.Minute)
+		servers.answer("a", func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/tokenize" {
+				t.Error("the prompts are calibrated again")
+			}
+			return false
+		})
 		prober.expectSlots("a:80", "ok=6")
 		expectReleased("the start")
 		m.swap("key", "sk-new")
-		time.Sleep(11 * time.Second) // two reload intervals, in which the file changes and stays the same, and a slot
+		time.Sleep(21 * time.Second) // reload intervals, in which the file changes and stays the same, and a slot after them
 		servers.expectLastRequest("a", "a", "Bearer sk-new")
 		prober.expectLogged(1, "reloaded")
 		expectReleased("a reload")
 		prober.expectMetrics(map[string]float64{`llm_probe_target_info{target="a:80",exact_output="yes"}`: 1})
 		time.Sleep(10 * time.Minute)
-		prober.expectSlots("a:80", "ok=10 budget=57")
+		prober.expectSlots("a:80", "ok=10 budget=58")
 
 		prober.options.Environ["PROBER_QPS"] = "often"
 		status, _ := prober.ask(http.MethodPut, "/-/reload") // as POST

@@ -103,7 +103,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 		for _, counts := range []bool{true, false} {
 			server := &costly{context: 5000, counts: counts}
 			j := server.job(t, 8000)
-			_, err := j.Calibrate(t.Context(), 0, true)
+			err := j.Length.CountByTokenizer(t.Context(), 0)
 			if counts && probe.ReasonOf(err) != probe.ReasonLongerThanContext {
 				t.Errorf("the tokenizer refused, and the error is %v", err)
 			}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/sim"
@@ -53,7 +54,7 @@ func load(t *testing.T, variables ...string) *config.Config {
 // assembleJob returns the job of the one group that variables of the configuration describe.
 func assembleJob(t *testing.T, dial probe.Dial, variables ...string) *Job {
 	t.Helper()
-	jobs, err := Assemble(load(t, variables...).Targets, files.New(), dial, "1.2.3")
+	jobs, err := Assemble(load(t, variables...).Targets, files.New(), length.NewBook(), dial, "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +140,9 @@ func (d *diary) writeLog() {
 		fields := entry.ContextMap()
 		line := fmt.Sprintf("  %s: %s", entry.Level, entry.Message)
 		for _, name := range []string{"target", "host", "targets", "known_by", "waited", "problem", "error"} {
+			if name == "target" && fields["known_by"] != nil { // any of the replicas of a name
+				fields[name], _, _ = strings.Cut(fmt.Sprint(fields[name]), "/")
+			}
 			if fields[name] != nil {
 				line += fmt.Sprintf(", %s %v", name, fields[name])
 			}

@@ -18,10 +18,10 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -35,9 +35,9 @@ type Job struct {
 
 	meanPrompt int // tokens: [prompt.Options.Mean], which takes long to compute for a data set
 
-	writer *prompt.Writer
-	length *length
-	heard  atomic.Bool  // a probe was answered since the last call of [Job.FitAhead]
+	Length *length.Questions // what the members are asked
+	next   atomic.Uint64     // the first round that [Job.Ask] has not asked
+
 	hashes []files.Hash // of the files that the targets name
 	log    *zap.Logger  // gets what is found out about the length of the prompts
 
@@ -50,7 +50,10 @@ type Job struct {
 
 // Assemble makes a job of each group, in the order of the targets. A nil dial connects over the network; version goes
 // into the User-Agent.
-func Assemble(targets []config.Target, f *files.Files, dial probe.Dial, version string) ([]*Job, error) {
+// What the book says of how servers count need not be asked.
+func Assemble(
+	targets []config.Target, f *files.Files, book *length.Book, dial probe.Dial, version string,
+) ([]*Job, error) {
 	var jobs []*Job
 	byGroup := map[string]*Job{}
 	seed := rand.Uint64() // so that no two runs send the same prompts
@@ -69,6 +72,11 @@ func Assemble(targets []config.Target, f *files.Files, dial probe.Dial, version 
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
+	for _, j := range jobs {
+		j.Length = length.New(length.Options{
+			Prompts: j.Prompts, Members: j.Members, Servers: kindsOf(j.Targets), Every: j.Plan.Interval, Events: j.noteLength,
+		}, book)
+	}
 	return jobs, nil
 }
 
@@ -78,8 +86,6 @@ func newJob(t config.Target, prompts prompt.Options) *Job {
 		Plan:       schedule.Plan{Interval: t.Interval(), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
 		Prompts:    prompts,
 		meanPrompt: prompts.Mean(),
-		writer:     prompt.NewWriter(prompts),
-		length:     newLength(),
 		log:        zap.NewNop(),
 		failures:   observe.Failures{Log: zap.NewNop()},
 	}
@@ -124,10 +130,7 @@ func (j *Job) add(t config.Target, f *files.Files, dial probe.Dial, version stri
 
 // Group returns a group of the members of j, which is asked round by round. Its results go to a recorder.
 func (j *Job) Group(to probe.Recorder) *probe.Group {
-	return &probe.Group{
-		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
-		Recorder: to, Ask: j.question, Fit: j.fit,
-	}
+	return &probe.Group{Members: j.Members, Interval: j.Plan.Interval, Questions: j.Length, Recorder: to}
 }
 
 // RecorderFor shows the targets of j to observers, and returns the recorder of its results.
@@ -136,7 +139,7 @@ func (j *Job) RecorderFor(o *observe.Observers) *observe.Recorder {
 	for i, t := range j.Targets {
 		targets = append(targets, observe.Target{
 			Config: t, Member: j.Members[i], Lengths: j.Lengths(t), TokensPerDay: j.TokensPerDay(t, 0),
-			Length: func() report.Length { return j.Length(i) },
+			Length: func() length.Snapshot { return j.Length.Snapshot(i) },
 		})
 	}
 	return o.NewRecorder(targets, j.failures)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/testing/memconn"
@@ -37,7 +38,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if asked.Limit == ShortAnswer {
+	if asked.Limit == length.ShortAnswer {
 		c.short.Add(1)
 	} else {
 		c.probes.Add(1)
@@ -56,8 +57,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // slot returns what became of a slot of a member, in words.
 func slot(t *testing.T, j *Job, member int, round uint64) string {
 	t.Helper()
-	question := func() probe.Question { return j.question(round) }
-	r, reason := j.Group(unrecorded{}).Turn(t.Context(), member, question, round, time.Now())
+	r, reason := j.Group(unrecorded{}).Turn(t.Context(), member, round, time.Now())
 	if r == nil {
 		return "skipped: " + string(reason)
 	}
@@ -112,17 +112,20 @@ func TestOnceAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &counting{}
 		j := assembleJob(t, memconn.Serve(t, server).Dial, "TARGETS_0_URL=http://a", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
+		before := uint64(0)
 		for i, step := range []struct {
 			template, rounds, tokens int
 		}{
 			{10, 1, 1000}, {40, 1, 1030}, {40, 2, 1000}, // one answer alone does not contradict
 		} {
 			server.template.Store(int64(step.template))
-			results, rounds, err := j.Once(t.Context())
+			results, next, err := j.Once(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			tokens := results[0].Usage.Prompt.N
+			rounds := next - before
+			before = next
 			if int(rounds) != step.rounds || tokens != step.tokens {
 				t.Errorf("call %d: %d rounds, %d tokens, want %+v", i, rounds, tokens, step)
 			}
@@ -141,8 +144,8 @@ func TestAServerThatCountsNothingIsProbed(t *testing.T) {
 		j := assembleJob(t, hosts.dial, "TARGETS_0_URL=http://silent", "TARGETS_0_GROUP=g",
 			"TARGETS_1_URL=http://counts", "TARGETS_1_GROUP=g", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
 		got := []string{
-			slot(t, j, 0, 0), slot(t, j, 0, 1), j.Length(0).Line(),
-			slot(t, j, 1, 1), slot(t, j, 1, 2), j.Length(1).Line(),
+			slot(t, j, 0, 0), slot(t, j, 0, 1), report.LengthLine(j.Length.Snapshot(0)),
+			slot(t, j, 1, 1), slot(t, j, 1, 2), report.LengthLine(j.Length.Snapshot(1)),
 		}
 		want := []string{
 			"skipped: waiting",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
@@ -21,12 +22,12 @@ import (
 )
 
 const (
-	// fitsAtOnce is how many groups may have their prompts counted at the same time. A prompt of 21,000 tokens takes
+	// countsAtOnce is how many groups may have their prompts counted at the same time. A prompt of 21,000 tokens takes
 	// half a MB of memory meanwhile.
-	fitsAtOnce = 32
+	countsAtOnce = 32
 
-	// fitWait is how long a group waits for its turn, and how long its own counting may then take.
-	fitWait = 30 * time.Second
+	// countWait is how long a group waits for its turn, and how long its own counting may then take.
+	countWait = 30 * time.Second
 )
 
 // A Runner runs the jobs of a configuration. Its methods are called by one goroutine, except for SetDraining and
@@ -45,7 +46,8 @@ type Runner struct {
 	drop     context.CancelFunc
 	running  sync.WaitGroup
 	draining atomic.Bool         // see SetDraining
-	fits     *semaphore.Weighted // limits the groups whose prompts are counted to fitsAtOnce
+	book     *length.Book        // what is known of the length of prompts
+	counts   *semaphore.Weighted // limits the groups whose prompts are counted to countsAtOnce
 
 	mu      sync.Mutex // guards all below
 	jobs    []*Job
@@ -67,7 +69,8 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	r := &Runner{
 		RunnerOptions: o,
 		owned:         newOwnedTargets(o.Lookup, o.Log),
-		fits:          semaphore.NewWeighted(fitsAtOnce),
+		book:          length.NewBook(),
+		counts:        semaphore.NewWeighted(countsAtOnce),
 		budgets:       Budgets{},
 	}
 	r.starts, r.stop = context.WithCancel(ctx)
@@ -79,7 +82,7 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 func (r *Runner) Apply(ctx context.Context, c *config.Config, f *files.Files) error {
 	before := r.owned.copy()
 	targets := r.find(ctx, c)
-	jobs, err := Assemble(targets, f, r.Dial, r.Version)
+	jobs, err := Assemble(targets, f, r.book, r.Dial, r.Version)
 	if err != nil {
 		r.owned = before
 		return err
@@ -126,7 +129,7 @@ func (r *Runner) LookUp(ctx context.Context) {
 	if reflect.DeepEqual(targets, r.targets) {
 		return
 	}
-	jobs, err := Assemble(targets, r.files, r.Dial, r.Version)
+	jobs, err := Assemble(targets, r.files, r.book, r.Dial, r.Version)
 	if err != nil {
 		r.Log.Error("the new addresses cannot be probed; keeping the previous ones", zap.Error(err))
 		return
@@ -192,6 +195,7 @@ func (r *Runner) replace(jobs []*Job) {
 		r.jobs = append(r.jobs, j)
 		r.begin(j)
 	}
+	r.keepLengths()
 	r.Observers.Reject(r.config.Rejected, r.runs)
 	r.dropBudgets()
 }
@@ -208,6 +212,15 @@ func (r *Runner) disown(jobs []*Job) {
 			}
 		}
 	}
+}
+
+// keepLengths forgets how servers count that are not probed any more. The lock is held.
+func (r *Runner) keepLengths() {
+	var groups []*length.Questions
+	for _, j := range r.jobs {
+		groups = append(groups, j.Length)
+	}
+	r.book.Keep(groups)
 }
 
 // dropBudgets drops the budgets of targets that are gone and have spent nothing today. Others are kept, because a
@@ -297,29 +310,29 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 			joining.Go(func() { r.admit(starts, j, i) })
 		}
 	}
-	r.prepare(starts, j, j.active())
+	r.prepare(starts, j, j.Length.Active())
 	j.recorder.Describe()
 	schedule.Run(starts, j.Plan, j.Plan.Epoch(time.Now()), schedule.Work{
 		Do: func(n uint64, due time.Time) {
 			group.Round(starts, r.probes, n, due)
-			r.between(starts, j, n+1)
+			r.between(starts, j)
 		},
 		Late: func(uint64) { group.Late() },
 	})
 }
 
 // prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other
-// groups do the same. A server that hangs delays the first slot by twice fitWait at most; the slots then try again.
+// groups do the same. A server that hangs delays the first slot by twice countWait at most; the slots then try again.
 func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 	defer j.failures.Survive("writing prompts")
-	wait, cancel := context.WithTimeout(ctx, fitWait)
+	wait, cancel := context.WithTimeout(ctx, countWait)
 	defer cancel()
-	if r.fits.Acquire(wait, 1) == nil {
-		defer r.fits.Release(1)
+	if r.counts.Acquire(wait, 1) == nil {
+		defer r.counts.Release(1)
 	}
-	limited, stop := context.WithTimeout(ctx, fitWait)
+	limited, stop := context.WithTimeout(ctx, countWait)
 	defer stop()
-	j.prepare(limited, members)
+	j.Length.Prepare(limited, members)
 }
 
 // identifyEvery is how often a server is asked for its type, version and model.
@@ -327,15 +340,13 @@ const identifyEvery = 24 * time.Hour
 
 // between does what would delay the next round: it makes the next prompt exact, if a server has answered since the last
 // time, and asks the servers once a day what they are.
-func (r *Runner) between(ctx context.Context, j *Job, next uint64) {
+func (r *Runner) between(ctx context.Context, j *Job) {
 	defer j.failures.Survive("writing prompts")
-	limited, stop := context.WithTimeout(ctx, fitWait)
+	limited, stop := context.WithTimeout(ctx, countWait)
 	defer stop()
-	if j.heard.Swap(false) {
-		j.FitAhead(limited, next)
-	}
+	j.Length.Ahead(limited)
 	var looking sync.WaitGroup
-	for _, i := range j.active() {
+	for _, i := range j.Length.Active() {
 		looking.Go(func() {
 			defer j.failures.Survive("asking what a server is")
 			m := j.Members[i]

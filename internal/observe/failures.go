@@ -19,19 +19,19 @@ type Failures struct {
 func (f Failures) Survive(doing string) {
 	p := recover()
 	if p != nil {
-		f.note("panic while "+doing+"; please report it", p, debug.Stack())
+		f.Note("panic while "+doing+"; please report it", p, debug.Stack())
 	}
 }
 
 // NoteResult notes the panic of a probe; there is none in most results, nor in nil.
 func (f Failures) NoteResult(r *probe.Result) {
 	if r != nil && r.Stack != nil {
-		f.note("panic while probing; please report it", r.Err.Error(), r.Stack, zap.String("target", r.Target))
+		f.Note("panic while probing; please report it", r.Err.Error(), r.Stack, zap.String("target", r.Target))
 	}
 }
 
-// note logs and counts a panic.
-func (f Failures) note(message string, problem any, stack []byte, fields ...zap.Field) {
+// Note logs and counts a panic.
+func (f Failures) Note(message string, problem any, stack []byte, fields ...zap.Field) {
 	fields = append(fields, zap.Any("panic", problem), zap.String("stack", string(stack)))
 	f.Log.Error(message, fields...)
 	if f.Metrics != nil {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/status"
@@ -112,8 +113,8 @@ type Target struct {
 	Config       config.Target
 	Member       *probe.Member
 	Lengths      report.Lengths
-	TokensPerDay int                  // that it costs
-	Length       func() report.Length // of its prompts now; it is called with a lock held
+	TokensPerDay int                    // that it costs
+	Length       func() length.Snapshot // of its prompts now; it is called with a lock held
 }
 
 // A Recorder shows the targets of one group and their results. It is a [probe.Recorder].

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/telemetry"
 	"github.com/llm-prober/prober/internal/timing"
 )
@@ -38,7 +38,7 @@ func newTarget(c config.Target, member probe.Target, model string) Target {
 	member.Transport = probe.NewTransport(probe.Route{})
 	return Target{
 		Config: c, Member: probe.NewMember(member, model, 1),
-		Length: func() report.Length { return report.Length{} },
+		Length: func() length.Snapshot { return length.Snapshot{} },
 	}
 }
 

@@ -47,8 +47,11 @@ func TestAnAnswerThatHasEndedIsNotInFlight(t *testing.T) {
 	inBubble(t, "open", func(t *testing.T) {
 		m := NewMember(serve(t, after(ms, token).then(ms, token, limit, usage(80, 2), done).hangs().stream), "m", 1)
 		m.known.Identified = true
-		g := &Group{Members: []*Member{m}, Interval: time.Minute, Output: 2, Recorder: &log{}}
-		go g.Turn(t.Context(), 0, func() Question { return question(2) }, 0, time.Now())
+		g := &Group{
+			Members: []*Member{m}, Interval: time.Minute, Recorder: &log{},
+			Questions: &questions{log: &log{}, written: map[uint64]bool{}},
+		}
+		go g.Turn(t.Context(), 0, 0, time.Now())
 		for at, want := range []int{1, 1, 0, 0} {
 			time.Sleep(ms - 1)
 			synctest.Wait()

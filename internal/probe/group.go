@@ -9,17 +9,21 @@ import (
 
 // A Group is targets that answer the same prompts: in each round one after another, in rotating order.
 type Group struct {
-	Members  []*Member
-	Interval time.Duration // between rounds; each member has its share of it
-	Output   int           // tokens asked of each answer
-	Recorder Recorder
-	Ask      func(round uint64) Question // writes the prompt of a round; safe for concurrent use
+	Members   []*Member
+	Interval  time.Duration // between rounds; each member has its share of it
+	Questions Questions
+	Recorder  Recorder
+}
 
-	// Fit makes the length of a round's prompt known, if it is not yet, by asking a member. It returns the result of a
-	// request that failed, which is then the result of the slot; or the reason why the slot has no prompt to ask; or
-	// neither, if the length is known. Its other requests are not recorded. It is safe for concurrent use. Nil: every
-	// length will do.
-	Fit func(ctx context.Context, member int, round uint64) (failed *Result, reason Skip)
+// Questions are what the members of a group are asked. They are safe for concurrent use.
+type Questions interface {
+	// Next returns what a member is asked in a round: the same prompt for all members. It is called in a slot of the
+	// member, and may send requests of its own to make the prompt as long as configured, within the member's budget;
+	// they are not recorded. If there is no question, either one of these requests has failed, and is the result of the
+	// slot, or skip says why the slot is skipped.
+	Next(ctx context.Context, member int, round uint64) (q Question, failed *Result, skip Skip)
+	// Answered takes the result of a question of [Questions.Next]. The result is only read.
+	Answered(member int, round uint64, r *Result)
 }
 
 // A Recorder takes what comes of probes, the canceled included. It is safe for concurrent use.
@@ -49,10 +53,8 @@ func Skips() []Skip {
 
 // Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it
 // is done, and at the latest after its share of the interval. No turn starts once starts is done; a probe in flight
-// goes on until probes is done. The question is written for the first member that has a free slot. Round returns when
-// all are done.
+// goes on until probes is done. Round returns when all are done.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
-	question := g.writtenOnce(round)
 	share := g.Interval / time.Duration(len(g.Members))
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -64,7 +66,7 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 		wait, done := context.WithDeadline(starts, latest)
 		begins := turn
 		running.Go(func() {
-			g.Turn(probes, i, question, round, begins)
+			g.Turn(probes, i, round, begins)
 			done()
 		})
 		if place == len(g.Members)-1 {
@@ -81,36 +83,19 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	}
 }
 
-// writtenOnce returns a function that writes the question of a round when the first member needs it, and then returns
-// the same one. A question whose length is not known is written again: it may be known by then.
-func (g *Group) writtenOnce(round uint64) func() Question {
-	var mu sync.Mutex
-	var question *Question
-	return func() Question {
-		mu.Lock()
-		defer mu.Unlock()
-		if question == nil || question.Unfit {
-			written := g.Ask(round)
-			question = &written
-		}
-		return *question
-	}
-}
-
 // Turn asks member i the question of a round, which is due at due. The result is read only; nil if the slot was
 // skipped, for a reason, or if the member is disabled, for none.
-func (g *Group) Turn(
-	ctx context.Context, i int, question func() Question, round uint64, due time.Time,
-) (r *Result, reason Skip) {
-	if g.Members[i].Disabled.Load() {
+func (g *Group) Turn(ctx context.Context, i int, round uint64, due time.Time) (r *Result, reason Skip) {
+	m := g.Members[i]
+	if m.Disabled.Load() {
 		return nil, ""
 	}
-	reason = g.Members[i].Skipping()
+	reason = m.Skipping()
 	if reason == "" {
-		r, reason = g.attempt(ctx, i, question, round)
+		r, reason = g.attempt(ctx, i, round)
 	}
 	if reason != "" {
-		g.Recorder.Skipped(g.Members[i].Name(), reason)
+		g.Recorder.Skipped(m.Name(), reason)
 		return nil, reason
 	}
 	r.Due, r.Round = due, round
@@ -118,16 +103,13 @@ func (g *Group) Turn(
 	return r, ""
 }
 
-// attempt asks member i the question of a round, if it may have one more in flight by then and has tokens left of the
-// day.
-func (g *Group) attempt(
-	ctx context.Context, i int, question func() Question, round uint64,
-) (r *Result, reason Skip) {
+// attempt asks member i the question of a round, if it may have one more probe in flight.
+func (g *Group) attempt(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
 	probe, ok := g.Members[i].take()
 	if !ok {
 		return nil, SkipOverlap
 	}
-	r, reason = g.askMember(ctx, i, question, round, probe)
+	r, reason = g.ask(ctx, i, round, probe)
 	blocked := g.Members[i].release(probe)
 	if r != nil {
 		r.Blocked = blocked
@@ -135,31 +117,20 @@ func (g *Group) attempt(
 	return r, reason
 }
 
-// askMember asks member i the question of a round, or only what makes its length known.
-func (g *Group) askMember(
-	ctx context.Context, i int, question func() Question, round uint64, probe *flight,
-) (r *Result, reason Skip) {
+// ask asks member i the question of a round, if there is one and tokens of the day are left.
+func (g *Group) ask(ctx context.Context, i int, round uint64, probe *flight) (r *Result, reason Skip) {
 	m := g.Members[i]
 	defer m.survive(&r, probe.start)
-	if g.Fit != nil {
-		r, reason = g.Fit(ctx, i, round)
-		if r != nil || reason != "" {
-			return r, reason
-		}
+	q, failed, reason := g.Questions.Next(ctx, i, round)
+	if failed != nil || reason != "" {
+		return failed, reason
 	}
-	q := question()
-	if q.Unfit {
-		return nil, SkipWaiting
-	}
-	asked := q.forMember(i, g.Output)
-	asked.flight = probe
-	r, ok := m.ProbeWithinBudget(ctx, asked)
+	q.flight = probe
+	r, ok := m.ProbeWithinBudget(ctx, q)
 	if !ok {
 		return nil, SkipBudget
 	}
-	if i == q.Judge && q.Learn != nil && (r.Outcome == OK || r.Outcome == WrongLength) {
-		q.Learn(r.Usage.Prompt.N)
-	}
+	g.Questions.Answered(i, round, r)
 	return r, ""
 }
 

@@ -43,19 +43,47 @@ func (l *log) Skipped(target string, reason Skip) {
 	l.write("%s skipped: %s at %v", target, reason, time.Since(l.epoch))
 }
 
+// questions are prompts of 80 tokens by the count of the first member, and answers of two. They are logged: a prompt when
+// the first member is asked, and the tokens of the first member's answers.
+type questions struct {
+	log    *log
+	panics bool // while it writes prompt 0, and while it is told what prompt 1 has
+
+	mu      sync.Mutex
+	written map[uint64]bool
+}
+
+func (q *questions) Next(_ context.Context, member int, round uint64) (Question, *Result, Skip) {
+	if q.panics && round == 0 {
+		panic("written")
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.written[round] {
+		q.written[round] = true
+		q.log.write("prompt %d", round)
+	}
+	next := Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}, PromptTokens: 80}
+	if member == 0 {
+		next.Expect = Expectation{PromptTokens: wire.Tokens(80), Length: 80}
+	}
+	return next, nil, ""
+}
+
+func (q *questions) Answered(member int, round uint64, r *Result) {
+	if member > 0 || r.Outcome != OK {
+		return
+	}
+	if q.panics && round == 1 {
+		panic("learned")
+	}
+	q.log.write("learned %d", r.Usage.Prompt.N)
+}
+
 // newGroup is a group with an interval of ten seconds, whose members are called a, b and so on.
 func newGroup(t *testing.T, servers ...http.HandlerFunc) (*Group, *log) {
 	l := &log{epoch: time.Now()}
-	g := &Group{
-		Interval: 10 * time.Second, Output: 2, Recorder: l,
-		Ask: func(round uint64) Question {
-			l.write("prompt %d", round)
-			return Question{
-				Ask: wire.Ask{Prompt: "p"}, Expect: Expectation{PromptTokens: wire.Tokens(80), Length: 80},
-				Learn: func(n int) { l.write("learned %d", n) },
-			}
-		},
-	}
+	g := &Group{Interval: 10 * time.Second, Questions: &questions{log: l, written: map[uint64]bool{}}, Recorder: l}
 	for i, server := range servers {
 		target := serve(t, server)
 		target.Name = string(rune('a' + i))
@@ -81,8 +109,8 @@ func (g *Group) rounds(starts, probes context.Context, n uint64) {
 	}
 }
 
-// TestGroup holds that members are asked one after another, that all get one prompt, which only a probe that is sent
-// costs and only the first is judged by, that a hanging member costs the others at most its share of the interval and
+// TestGroup holds that members are asked one after another, that only a probe that is sent costs tokens, that a
+// hanging member costs the others at most its share of the interval and
 // itself its slots, that no more tokens are spent in a day than allowed, and that a panic of ours fails the probes of
 // its round and nothing else. No probe begins once it is told to stop, and those in flight end when they are canceled.
 // A server which turns probes away is left alone for as long as it asks, up to the limit. A disabled member has no slots,
@@ -108,19 +136,7 @@ func TestGroup(t *testing.T) {
 		time.AfterFunc(5*time.Second, g.Late)
 		time.AfterFunc(15*time.Second, func() { g.Members[0].Disabled.Store(false) })
 	}
-	panics := func(g *Group) { // while it writes prompt 0, and while it is told what prompt 1 has
-		write := g.Ask
-		g.Ask = func(round uint64) Question {
-			if round == 0 {
-				panic("written")
-			}
-			q := write(round)
-			if round == 1 {
-				q.Learn = func(int) { panic("learned") }
-			}
-			return q
-		}
-	}
+	panics := func(g *Group) { g.Questions.(*questions).panics = true }
 	for name, test := range map[string]struct {
 		members []http.HandlerFunc
 		change  func(*Group)
@@ -230,7 +246,7 @@ func TestScheduleDelayIsOurs(t *testing.T) {
 		g.Members[0] = NewMember(target, "", 1)
 		due := time.Now()
 		time.Sleep(ms)
-		r, _ := g.Turn(t.Context(), 0, g.writtenOnce(0), 0, due)
+		r, _ := g.Turn(t.Context(), 0, 0, due)
 		endsAs(t, r, OK, "")
 		equal(t, "schedule delay", ms, r.ScheduleDelay())
 		if waited := r.Start.Sub(due); waited < 3*time.Second {

@@ -1,26 +1,20 @@
 package probe
 
 import (
-	"fmt"
-
 	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Question is one prompt, what is expected of the answer, and who wants to know what the server made of it.
+// A Question is one prompt, and what is expected of the answer.
 type Question struct {
 	Ask    wire.Ask
 	Expect Expectation
-	Judge  int  // the member by whose count the length is exact, and whose answers are compared with it
-	Unfit  bool // the prompt's length is not known, so the question must not be asked
-	Words  int  // words of the list in the prompt, of whatever length it is expected; 0: it has other words
+	Words  int // words of the list in the prompt, of whatever length it is expected; 0: it has other words
+
+	PromptTokens int // about how many the prompt has, for the budget; 0: not known
 
 	known  server.Knowledge // of the server when it is asked
 	flight *flight          // the slot in which it is asked; nil outside of a group's rounds
-
-	// Learn takes how many tokens that member's server counted; 0 if it does not count. It is safe for concurrent use.
-	// Nil: nobody wants to know.
-	Learn func(tokens int)
 }
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
@@ -39,20 +33,6 @@ type Expectation struct {
 // whether the server answers, are not meant so.
 func (q Question) warm() bool {
 	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
-}
-
-// forMember returns the question for the group's member i, with output tokens to generate. All get the same text, whose
-// length is exact by one member's count only: the others may have another tokenizer, and their counts are not judged.
-// Salts differ, because several members may lead to one server's cache.
-func (q Question) forMember(i, output int) Question {
-	q.Ask.MaxTokens = output
-	if i != q.Judge {
-		q.Expect.PromptTokens, q.Expect.Length, q.Expect.Counted = wire.Count{}, 0, 0
-	}
-	if i > 0 && q.Ask.CacheSalt != "" {
-		q.Ask.CacheSalt = fmt.Sprintf("%s-%d", q.Ask.CacheSalt, i)
-	}
-	return q
 }
 
 // lengthTolerance is the part of a prompt's length by which a server's count may differ from it: 1/100.
@@ -85,8 +65,8 @@ func (e Expectation) isCut(prompt wire.Count) bool {
 
 // cost returns the number of tokens in the prompt, estimated at four bytes a token where it is unknown.
 func (q Question) cost() int {
-	if q.Expect.Length > 0 {
-		return q.Expect.Length
+	if q.PromptTokens > 0 {
+		return q.PromptTokens
 	}
 	bytes := len(q.Ask.Prompt)
 	for _, t := range q.Ask.Turns {

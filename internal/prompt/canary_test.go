@@ -14,8 +14,8 @@ var codeSentence = regexp.MustCompile(` The code words are: (\w+ \w+ \w+) and no
 // TestCanaryStandsAtItsDepth holds how much of the words stands before the sentence, and what is asked after all.
 func TestCanaryStandsAtItsDepth(t *testing.T) {
 	for _, depth := range []float64{0, 0.1, 0.25, 0.5, 0.75, 1} {
-		w := calibrated(t, Options{Workload: Canary, Tokens: 1064, Seed: 3, Depth: depth}, chatTemplate)
-		body, question, _ := strings.Cut(w.Prompt(2).Text, "\n\n")
+		p := Write(Options{Workload: Canary, Tokens: 1064, Seed: 3, Depth: depth}, 2, Size{Words: 1003})
+		body, question, _ := strings.Cut(p.Text, "\n\n")
 		sides := codeSentence.Split(strings.TrimPrefix(body, listHead), -1)
 		if len(sides) != 2 {
 			t.Fatalf("no sentence in %q", body)
@@ -34,10 +34,10 @@ func TestCanaryStandsAtItsDepth(t *testing.T) {
 // TestCanaryExpectsItsCodeWords holds that the answer must repeat the three words of the sentence, which differ, that
 // all candidates are drawn, and that all prompts are made of the same words: they count the same.
 func TestCanaryExpectsItsCodeWords(t *testing.T) {
-	w := calibrated(t, Options{Workload: Canary, Tokens: 500, Seed: 3, Depth: 0.5}, chatTemplate)
+	o := Options{Workload: Canary, Tokens: 500, Seed: 3, Depth: 0.5}
 	drawn, sorted := map[string]bool{}, map[string]bool{}
 	for round := range uint64(500) {
-		p := w.Prompt(round)
+		p := Write(o, round, Size{Words: 450})
 		found := codeSentence.FindStringSubmatch(p.Text)
 		if found == nil || found[1] != p.Expect {
 			t.Fatalf("expects %q of %q", p.Expect, p.Text)

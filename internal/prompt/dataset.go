@@ -11,17 +11,12 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// dataset is the prompts of a file, one after another and then again. Each is a conversation that ends with the user.
-type dataset [][]wire.Turn
-
-func (d dataset) slot(round uint64) (shape int, nonce uint64) { return 0, round }
-
-func (d dataset) start(int, []observation) calibrationStart { return calibrationStart{} }
-
-func (d dataset) render(p *Prompt, nonce uint64, _ []observation) {
-	turns := d[nonce%uint64(len(d))]
+// datasetPrompt returns a prompt of the data set: one after another, and then again. Each is a conversation that ends
+// with the user.
+func datasetPrompt(o Options, round uint64) Prompt {
+	turns := o.Dataset[round%uint64(len(o.Dataset))]
 	last := len(turns) - 1
-	p.Turns, p.Text = turns[:last:last], turns[last].Text
+	return Prompt{Turns: turns[:last:last], Text: turns[last].Text}
 }
 
 const maxErrors = 10 // of a file that is wrong

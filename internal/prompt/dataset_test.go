@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -64,22 +63,12 @@ func TestParseDatasetErrors(t *testing.T) {
 func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
 	entries := [][]wire.Turn{{{Role: "user", Text: "one two"}},
 		{{Role: "system", Text: "be kind"}, {Role: "user", Text: "three"}}}
-	w := NewWriter(Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries})
-	if err := w.Calibrate(0, true, func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
-		t.Fatal(err)
-	}
+	o := Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries}
 	for round := range uint64(5) {
-		p := w.Prompt(round)
 		want := Prompt{Turns: entries[round%2][:round%2], Text: []string{"one two", "three"}[round%2],
-			Words: 2 + int(round%2), Calibrated: true}
-		if diff := cmp.Diff(want, p, cmpopts.IgnoreFields(Prompt{}, "Size")); diff != "" {
+			Words: 2 + int(round%2)}
+		if diff := cmp.Diff(want, Write(o, round, Size{})); diff != "" || o.Exact(round) {
 			t.Errorf("round %d: -want +got\n%s", round, diff)
 		}
-		if w.Learn(p.Size, 100+int(round)) {
-			t.Error("to be calibrated")
-		}
-	}
-	if off, known := w.Off(); off != 0 || !known {
-		t.Errorf("off by %d (%t)", off, known)
 	}
 }

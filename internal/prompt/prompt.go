@@ -1,12 +1,12 @@
-// Package prompt writes deterministic text that a server counts as an exact number of tokens. It knows no server.
-//
-// It takes [Options], the number of a round, and a function that counts the tokens of a text as the server does. It
-// returns the [Prompt] of the round. A [Writer] ties two parts together: a workload renders the text (workload.go,
-// canary.go, sessions.go, dataset.go), and a calibration finds how many words make the tokens that were asked for
-// (calibration.go). Start reading at the example there.
+// Package prompt writes deterministic text of a given size. It is pure: it knows no server, and not how a server counts
+// the text. Start reading at [Write].
 package prompt
 
-import "github.com/llm-prober/prober/internal/wire"
+import (
+	"fmt"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
 
 // A Workload is a way to ask. The set is closed: it is a metric label.
 type Workload string
@@ -20,10 +20,10 @@ const (
 	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
 
-// Options say what a [Writer] writes. Fields of other workloads are ignored. Dataset is only read.
+// Options say what is written. Fields of other workloads are ignored. The data set is only read.
 type Options struct {
 	Workload Workload
-	Tokens   int    // exact length of a prompt, at least 1; of a session's first round
+	Tokens   int    // exact length of a prompt, at least 1; of sessions, of a user's first one
 	Answer   int    // sessions: tokens of each answer, at least 1
 	Seed     uint64 // makes prompts differ from those of other runs and groups; warm and dataset do not depend on it
 
@@ -35,7 +35,7 @@ type Options struct {
 	Depth   float64       // canary: how much of the words stands before the code words, 0 to 1
 }
 
-// Longest returns the length of the longest prompt in tokens; 0 for a data set.
+// Longest returns the length of the longest prompt in tokens, of sessions about; 0 for a data set.
 func (o Options) Longest() int {
 	switch o.Workload {
 	case Sessions:
@@ -58,24 +58,99 @@ func (o Options) Mean() int {
 	return words / max(1, len(o.Dataset))
 }
 
-// A Prompt is one text, and how long it should be.
+// Exact reports whether the prompt of a round is to be exactly [Options.Tokens] long. Those of a data set have their own
+// lengths, and the later ones of a session grow by about an answer and a question.
+func (o Options) Exact(round uint64) bool {
+	switch o.Workload {
+	case Dataset:
+		return false
+	case Sessions:
+		_, question := o.turnOf(round)
+		return question == 0
+	}
+	return true
+}
+
+// Usual returns the size of a prompt that is as long as asked if a word is a token, with the usual chat template.
+func (o Options) Usual() Size {
+	overhead := 40 // tokens of the tail and the chat template, about
+	if o.Tokens < shortPrompt {
+		overhead = 10
+	}
+	return Size{Words: max(o.LeastWords(), o.Tokens-overhead)}
+}
+
+// LeastWords returns the fewest words that a prompt can have, 1 or more.
+func (o Options) LeastWords() int {
+	switch o.Workload {
+	case Sessions:
+		return 2 // one may be the system prompt
+	case Canary:
+		return codeWordCount
+	}
+	return 1
+}
+
+// A Size is how long a prompt is: so many words of the list, and so many pads, which cost the least there is. Prompts
+// of a size are made of the same words, only their order differs. Tokenizers split text at white space before anything
+// else, so they all count the same, and an exact size stays exact. Of sessions it is the size of a user's first prompt.
+type Size struct{ Words, Pads int }
+
+// A Prompt is one text, and what is known of it without a tokenizer.
 type Prompt struct {
-	Turns   []wire.Turn // the conversation before Text; empty but for sessions and datasets
+	Turns   []wire.Turn // the conversation before Text; empty but for sessions and data sets
 	Text    string      // what the user says now
 	Salt    string      // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
 	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
 	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
 
-	Asked int // tokens that were asked for; 0: any length
+	About int // tokens, if the size is right; 0 for a data set: not known
 	Words int // white-space separated words of Turns and Text: tokens are at least about as many
+	Fresh int // so many tokens at least cannot be in a prefix cache; 0 where a warm cache is meant
+}
 
-	Fresh int  // so many tokens at least cannot be in a prefix cache; 0 where a warm cache is meant
-	Size  Size // for [Writer.Learn], with the tokens that the server counted
+// Write returns the prompt of a round, which is the same each time.
+func Write(o Options, round uint64, s Size) Prompt {
+	var p Prompt
+	switch o.Workload {
+	case Dataset:
+		p = datasetPrompt(o, round)
+	case Sessions:
+		user, question := o.turnOf(round)
+		p = sessionPrompt(o, user, question, s)
+	case Canary:
+		p = canaryPrompt(o, round, s)
+	default:
+		p = listPrompt(o, round, s)
+	}
+	return p.counted()
+}
 
-	Tokens     int  // what the server should count: Asked if it cuts such prompts; 0 if nobody has counted them
-	Calibrated bool // its length was counted; otherwise it is an estimate
-	Confirmed  bool // the usage of an answer has confirmed Tokens
-	Truncated  bool // the server was seen to cut shorter prompts than this one
+// Trial returns a prompt of a size that is only sent to be counted. Prompts of other numbers differ, but for the
+// workload warm, and none is that of a round: a server may cache what it counts. There is none of a data set.
+func Trial(o Options, number uint64, s Size) Prompt {
+	nonce := ^number // rounds go up from 0, and never reach these
+	var p Prompt
+	switch o.Workload {
+	case Sessions:
+		p = sessionPrompt(o, nonce, 0, s)
+	case Canary:
+		p = canaryPrompt(o, nonce, s)
+	default:
+		p = listPrompt(o, nonce, s)
+	}
+	return p.counted()
+}
+
+// counted returns the prompt with the number of its words.
+func (p Prompt) counted() Prompt {
+	p.Words = p.words()
+	if p.Salt != "" && p.Session == "" {
+		// The words after the head are shuffled: six may be as in another prompt by chance, and seven are in one of
+		// 10¹² pairs.
+		p.Fresh = max(0, p.Words-countFields(listHead)-6)
+	}
+	return p
 }
 
 // words returns the number of white-space separated words of the whole conversation.
@@ -87,10 +162,19 @@ func (p Prompt) words() int {
 	return n
 }
 
-// A Size is the writer's own measure of a prompt. It means nothing to others, but prompts of [Writer.Calibrate] with
-// the same one count the same as long as nothing is calibrated again.
-type Size struct {
-	shape  int
-	trial  size    // of a prompt that is only counted
-	length *length // learns from the prompt's count; nil for none
+// listPrompt writes a prompt of the workloads cold and warm. Each cold prompt has the words in an order of its own,
+// since a prefix cache compares from the beginning.
+func listPrompt(o Options, nonce uint64, s Size) Prompt {
+	p := Prompt{About: o.Tokens}
+	tail := tailFor(o.Tokens)
+	if o.Workload == Warm {
+		p.Text = textOf(s, 0, 0, tail)
+		return p
+	}
+	p.Salt = salt(o.Seed, nonce)
+	p.Text = textOf(s, o.Seed, nonce, tail)
+	return p
 }
+
+// salt returns a text that is unlike that of any other prompt, for caches that take a salt.
+func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }

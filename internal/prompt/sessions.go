@@ -6,77 +6,66 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// QuestionTokens is what a round of a session adds besides the answer: the question, and the chat template's of both
-// turns.
+// QuestionTokens is about what a later prompt of a session adds besides the answer: the question, and the chat
+// template's tokens of both turns.
 const QuestionTokens = 64
 
-// sessions is users who ask one question after another about a growing history, as in production-stack's
-// multi-round-qa. A round's prompt extends the one before it, so that a prefix cache can serve all but the newest two
-// turns. The answers in the history are made up here: members of a group must get the same prompt, whatever each of
-// them answered. The shape of a prompt is its round.
-type sessions struct{ Options }
+// questionWords are the words of the list in a later question, if a word is a token. With the head, the tail and the
+// chat template it has about QuestionTokens.
+const questionWords = QuestionTokens / 2
 
-// slot returns the round and the user of a slot. Slot n belongs to seat n mod Users. A user who asked all rounds leaves
-// the seat to a new one: one who came back would meet a warm cache
-// (https://github.com/LMCache/LMBenchmark/issues/35). The first users leave early, each after another number of rounds,
-// so that rounds are mixed.
-func (s sessions) slot(round uint64) (shape int, nonce uint64) {
-	users, rounds := uint64(s.Users), uint64(s.Rounds)
+// turnOf returns who asks in a round of sessions, and how many questions this user has asked before. Users sit in
+// seats: round n belongs to seat n mod Users. A user who asked all questions leaves the seat to a new one: one who came
+// back would meet a warm cache (https://github.com/LMCache/LMBenchmark/issues/35). The first users leave early, each
+// after another number of questions, so that short and long histories are mixed.
+func (o Options) turnOf(round uint64) (user uint64, question int) {
+	users, questions := uint64(o.Users), uint64(o.Rounds)
 	seat, visit := round%users, round/users
-	early := seat * rounds / users
+	early := seat * questions / users
 	visit += early
-	generation, shape := visit/rounds, int(visit%rounds)
+	generation := visit / questions
+	question = int(visit % questions)
 	if generation == 0 {
-		shape -= int(early)
+		question -= int(early)
 	}
-	return shape, generation*users + seat
+	return generation*users + seat, question
 }
 
-// start returns what the calibration of a round starts from. Only the first one has the whole length to find; in later
-// ones the words of a question are tried that were right in the round before.
-func (s sessions) start(shape int, before []observation) calibrationStart {
-	if shape == 0 {
-		return startOf(s.Tokens, 2) // one may be the system prompt
+// sessionPrompt writes a user's question after so many others, as in production-stack's multi-round-qa. It extends the
+// prompt before it, so that a prefix cache can serve all but the newest two turns. The first one has the size. A later
+// one grows by about an answer and a question, and nobody counts on how long it is: the usage says it. The answers in
+// the history are made up here: members of a group must get the same prompt, whatever each of them answered.
+func sessionPrompt(o Options, user uint64, question int, s Size) Prompt {
+	p := Prompt{
+		Salt:    fmt.Sprintf("prober-%016x", o.Seed),
+		Session: salt(o.Seed, user),
+		About:   o.Tokens + question*(o.Answer+QuestionTokens),
 	}
-	grows := s.Answer + QuestionTokens
-	start := calibrationStart{want: s.Tokens + shape*grows, first: QuestionTokens / 2, least: 1, most: 2 * grows}
-	first, last := before[0], before[shape-1]
-	if first.tokens > 0 {
-		start.wordCost = wordCost(first)
-		start.first = max(1, int(float64(start.first)/start.wordCost))
+	first := s
+	if o.System > 0 {
+		system := max(1, s.Words*o.System/o.Tokens)
+		first.Words -= system
+		p.Turns = append(p.Turns, wire.Turn{Role: "system", Text: textOf(Size{Words: system}, ^o.Seed, 0, "")})
 	}
-	if shape > 1 && last.tokens > 0 {
-		start.first = last.size.words
-	}
-	return start
-}
+	p.Text = textOf(first, o.Seed, user, tailFor(o.Tokens))
 
-func (s sessions) render(p *Prompt, nonce uint64, history []observation) {
-	p.Salt = fmt.Sprintf("prober-%016x", s.Seed)
-	p.Session = salt(s.Seed, nonce)
-	first := history[0].size
-	if s.System > 0 {
-		system := max(1, first.words*s.System/s.Tokens)
-		first.words -= system
-		p.Turns = append(p.Turns, wire.Turn{Role: "system", Text: textOf(size{words: system}, ^s.Seed, 0, "")})
-	}
-	end, _ := tailFor(s.Tokens)
-	p.Text = textOf(first, s.Seed, nonce, end)
-	words := float64(s.Answer) / wordCost(history[0]) // about as many tokens as asked for
-	answer := countingText(max(1, int(words)))
-	for i, next := range history[1:] {
+	perWord := tokensPerWord(o, s)
+	answer := countingText(max(1, int(float64(o.Answer)/perWord)))
+	next := Size{Words: max(1, int(questionWords/perWord))}
+	for i := range question {
 		p.Turns = append(p.Turns, wire.Turn{Role: "user", Text: p.Text}, wire.Turn{Role: "assistant", Text: answer})
-		seed := s.Seed + uint64(i+1)*0x9e3779b97f4a7c15 // another order in each round
-		p.Text = textOf(next.size, seed, nonce, shortTail)
+		seed := o.Seed + uint64(i+1)*0x9e3779b97f4a7c15 // another order in each question
+		p.Text = textOf(next, seed, user, shortTail)
 	}
+	return p
 }
 
-// wordCost returns about the tokens per word of a prompt; 1 if it was not counted, or if the chat template explains the
-// difference.
-func wordCost(o observation) float64 {
-	cost := float64(o.tokens) / float64(o.size.words)
-	if cost < 1.25 {
+// tokensPerWord returns about the tokens of a word, if prompts of a size have the tokens that were asked for; 1 if the
+// chat template explains the difference.
+func tokensPerWord(o Options, s Size) float64 {
+	perWord := float64(o.Tokens) / float64(s.Words)
+	if perWord < 1.25 {
 		return 1
 	}
-	return cost
+	return perWord
 }

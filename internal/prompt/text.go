@@ -23,28 +23,16 @@ const (
 	// does so in short prompts.
 	longTail  = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
 	shortTail = "\n\nCount upwards forever:"
+
+	shortPrompt = 64 // tokens: a shorter prompt has the short tail
 )
 
-// tailFor returns the tail of a prompt of so many tokens, and a first guess of the tokens of tail and chat template.
-func tailFor(tokens int) (tail string, overhead int) {
-	if tokens < 64 {
-		return shortTail, 10
+// tailFor returns the tail of a prompt of so many tokens.
+func tailFor(tokens int) string {
+	if tokens < shortPrompt {
+		return shortTail
 	}
-	return longTail, 40
-}
-
-// startOf returns what the calibration of a prompt of the list's words starts from. The first try has an eighth of the
-// words that the whole prompt may have: even where a word is eight tokens, that is not too long.
-func startOf(tokens, least int) calibrationStart {
-	_, overhead := tailFor(tokens)
-	whole := max(1, tokens-overhead)
-	return calibrationStart{
-		want:  tokens,
-		first: max(least, min(whole, len(wordList), tokens/8)),
-		whole: whole,
-		least: least,
-		most:  tokens + tokens/2,
-	}
+	return longTail
 }
 
 // shuffledWords returns n words of the list, as their places in it, in an order that seed and nonce decide. They are
@@ -72,8 +60,8 @@ func joinWords(start string, order []byte, end string) string {
 }
 
 // textOf returns a text of a size: the head, words in an order that seed and nonce decide, pads, and an end.
-func textOf(s size, seed, nonce uint64, end string) string {
-	return joinWords(listHead, shuffledWords(s.words, seed, nonce), strings.Repeat(padWord, s.pads)+end)
+func textOf(s Size, seed, nonce uint64, end string) string {
+	return joinWords(listHead, shuffledWords(s.Words, seed, nonce), strings.Repeat(padWord, s.Pads)+end)
 }
 
 // countFields returns the number of white-space separated words of s.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -12,54 +13,54 @@ import (
 func TestLength(t *testing.T) {
 	for _, test := range []struct {
 		name       string
-		length     Length
+		length     length.Snapshot
 		note, line string // line is empty if it is the note
 	}{
-		{"of a data set", Length{Method: "usage"}, "", ""},
+		{"of a data set", length.Snapshot{Method: "usage"}, "", ""},
 		{
-			"before the first count", Length{Asked: 1000},
+			"before the first count", length.Snapshot{Asked: 1000},
 			"no probes yet: the length of the prompts is being calibrated", "",
 		},
 		{
-			"nobody could be asked", Length{Asked: 1000, Why: errors.New("timeout: no answer")},
+			"nobody could be asked", length.Snapshot{Asked: 1000, Failure: errors.New("timeout: no answer")},
 			"nothing is measured: the length of the prompts is not known: timeout: no answer", "",
 		},
 		{
-			"contradicted", Length{Asked: 1000, Method: "tokenizer", By: "a", ByItself: true},
+			"contradicted", length.Snapshot{Asked: 1000, Method: "tokenizer", By: "a", ByItself: true},
 			"nothing is measured: the server counts otherwise than before, and the prompts are calibrated again", "",
 		},
 		{
-			"by an estimate", Length{Asked: 1000, Method: "estimate", Estimated: true, Why: errors.New("no")},
+			"by an estimate", length.Snapshot{Asked: 1000, Method: "estimate", Estimated: true, Failure: errors.New("no")},
 			"the server does not count the tokens of prompts: they have about 1,000, by an estimate", "",
 		},
 		{
-			"another of the group is estimated", Length{Asked: 1000, Method: "estimate", Why: errors.New("HTTP 500")},
+			"another of the group is estimated", length.Snapshot{Asked: 1000, Method: "estimate", Failure: errors.New("HTTP 500")},
 			"nothing is measured: the length of the prompts is not known: HTTP 500", "",
 		},
 		{
-			"by the tokenizer", Length{Asked: 1000, Method: "tokenizer", Known: true, By: "a", ByItself: true},
+			"by the tokenizer", length.Snapshot{Asked: 1000, Method: "tokenizer", Exact: true, By: "a", ByItself: true},
 			"", "prompts are exactly 1,000 tokens, by the server's tokenizer",
 		},
 		{
-			"by usage", Length{Asked: 1000, Method: "usage", Known: true, By: "a", ByItself: true, Requests: 3},
+			"by usage", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "a", ByItself: true, Requests: 3},
 			"", "prompts are exactly 1,000 tokens, by the usage of 3 requests with short answers, " +
 				"which are recorded nowhere",
 		},
 		{
-			"as near as it gets", Length{Asked: 1000, Method: "usage", Known: true, By: "a", ByItself: true, Off: -2},
+			"as near as it gets", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "a", ByItself: true, Off: -2},
 			"prompts count -2 tokens against the 1000 asked",
 			"prompts are off by -2 tokens of 1,000: the server allows no better",
 		},
 		{
-			"by another", Length{Asked: 1000, Method: "usage", Known: true, By: "b"},
+			"by another", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "b"},
 			"the length of the prompts is exact by the count of b", "",
 		},
 		{
-			"by another and itself", Length{Asked: 1000, Method: "usage", Known: true, By: "b", Counted: wire.Tokens(1000)},
+			"by another and itself", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "b", Counted: wire.Tokens(1000)},
 			"the length of the prompts is exact by the count of b, and by this server's", "",
 		},
 		{
-			"not as another counts", Length{Asked: 1000, Method: "usage", Known: true, By: "b", Counted: wire.Tokens(1100)},
+			"not as another counts", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "b", Counted: wire.Tokens(1100)},
 			"the length of the prompts is exact by the count of b; this server counts 1,100 tokens", "",
 		},
 	} {
@@ -67,10 +68,10 @@ func TestLength(t *testing.T) {
 		if line == "" {
 			line = test.note
 		}
-		if got := test.length.Note(); got != test.note {
+		if got := LengthNote(test.length); got != test.note {
 			t.Errorf("%s: note %q, want %q", test.name, got, test.note)
 		}
-		if got := test.length.Line(); got != line {
+		if got := LengthLine(test.length); got != line {
 			t.Errorf("%s: line %q, want %q", test.name, got, line)
 		}
 	}

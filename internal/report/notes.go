@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
@@ -17,7 +18,7 @@ type TargetState struct {
 	Server   server.Knowledge
 	Disabled bool       // in the configuration
 	Skipping probe.Skip // why its slots are skipped now; empty if they are not
-	Length   Length
+	Length   length.Snapshot
 }
 
 // Lengths are those of a target's prompts and answers in tokens, as they are configured.
@@ -52,7 +53,7 @@ func (s TargetState) whyNotProbed() string {
 	case s.Skipping == probe.SkipStuck:
 		return "requests to this server do not return at their limit and hang the HTTP client: no probe starts until they do"
 	}
-	return s.Length.Note()
+	return LengthNote(s.Length)
 }
 
 // ServerNotes returns what is unusual about a server, one sentence each. What is as it should be is among its

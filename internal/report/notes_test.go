@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
@@ -21,7 +22,7 @@ func TestNotes(t *testing.T) {
 		state TargetState
 		want  []string
 	}{
-		{"as it should be", TargetState{Length: Length{Asked: 1000, Known: true, ByItself: true}}, nil},
+		{"as it should be", TargetState{Length: length.Snapshot{Asked: 1000, Exact: true, ByItself: true}}, nil},
 		{
 			"all at once", TargetState{
 				Server: server.Knowledge{
@@ -46,20 +47,20 @@ func TestNotes(t *testing.T) {
 			},
 		},
 		{
-			"draining", TargetState{Skipping: probe.SkipDraining, Length: Length{Asked: 1000}},
+			"draining", TargetState{Skipping: probe.SkipDraining, Length: length.Snapshot{Asked: 1000}},
 			[]string{"draining (/-/drain): no probes start"},
 		},
 		{
-			"not ready", TargetState{Skipping: probe.SkipWaiting, Length: Length{Asked: 1000}},
+			"not ready", TargetState{Skipping: probe.SkipWaiting, Length: length.Snapshot{Asked: 1000}},
 			[]string{"the server is not ready yet: probes start when it is"},
 		},
 		{
-			"hanging", TargetState{Skipping: probe.SkipStuck, Length: Length{Asked: 1000}},
+			"hanging", TargetState{Skipping: probe.SkipStuck, Length: length.Snapshot{Asked: 1000}},
 			[]string{"requests to this server do not return at their limit and hang the HTTP client: " +
 				"no probe starts until they do"},
 		},
 		{
-			"paused, which is not said", TargetState{Skipping: probe.SkipBackoff, Length: Length{Asked: 1000}},
+			"paused, which is not said", TargetState{Skipping: probe.SkipBackoff, Length: length.Snapshot{Asked: 1000}},
 			[]string{"no probes yet: the length of the prompts is being calibrated"},
 		},
 	} {

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/length"
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// repetitions is how often [Job.Once] asks again if answers show that prompts are not as long as expected.
+const repetitions = 3
+
+// Once makes the prompts exact and asks the next round of all members of j. If an answer shows that its prompt was not
+// exact, Once tries again with another round, and returns the results of the last one. next is the first round that was
+// not asked. The error names the members that were not asked.
+func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
+	results, err = j.Ask(ctx, 0, len(j.Members))
+	return results, j.next.Load(), err
+}
+
+// Ask does what [Job.Once] does, for the members from first up to but not including end.
+func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result, err error) {
+	for n := 0; ; n++ {
+		answers, err := j.round(ctx, j.next.Add(1)-1, first, end)
+		if err != nil && results != nil { // a budget did not allow another round
+			return results, nil
+		}
+		results = answers
+		failed := slices.ContainsFunc(results, func(r *probe.Result) bool { return r.Outcome != probe.OK })
+		if err != nil || failed || n == repetitions || j.areReady(first, end) {
+			return results, err
+		}
+		j.Length.Ahead(ctx)
+	}
+}
+
+// areReady reports whether the length of the prompts of some members is known.
+func (j *Job) areReady(first, end int) bool {
+	for i := first; i < end; i++ {
+		if !j.Length.Ready(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// round asks some members one round. See [Job.Ask].
+func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
+	group := j.Group(unrecorded{})
+	for i := first; i < end; i++ {
+		r, reason := group.Turn(ctx, i, round, time.Now())
+		if reason == probe.SkipWaiting && j.Length.Ready(i) { // the slot was used to make the prompt exact
+			r, reason = group.Turn(ctx, i, round, time.Now())
+		}
+		if reason != "" {
+			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), skipText(reason)))
+		} else if r.Outcome != probe.Canceled || r.Stack != nil {
+			results = append(results, r)
+		}
+	}
+	if err == nil && len(results) < end-first {
+		err = errors.New("interrupted")
+	}
+	return results, err
+}
+
+// skipText returns why a slot was skipped, for people.
+func skipText(reason probe.Skip) string {
+	switch reason {
+	case probe.SkipBudget:
+		return length.ErrBudget.Error()
+	case probe.SkipWaiting:
+		return "the length of its prompts is not known"
+	}
+	return string(reason)
+}
+
+// unrecorded is a [probe.Recorder] that records nothing, for callers that look at the results themselves.
+type unrecorded struct{}
+
+// Record implements [probe.Recorder].
+func (unrecorded) Record(*probe.Result) {}
+
+// Skipped implements [probe.Recorder].
+func (unrecorded) Skipped(string, probe.Skip) {}

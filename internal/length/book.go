@@ -1,0 +1,108 @@
+package length
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/prompt"
+)
+
+// A Book holds how servers count the prompts of one length, for all groups of a prober. So it survives a reload, and
+// the replicas of a server share it: who begins to ask takes what others of its kind have found. It does not survive
+// another model, which is another [key]. It is safe for concurrent use.
+type Book struct {
+	mu       sync.Mutex
+	records  map[key]record
+	counting map[key]inProgress // the latest count of each
+}
+
+// An inProgress is a count that somebody is at.
+type inProgress struct {
+	began time.Time
+	ended chan struct{} // closed at its end
+}
+
+// A key is which prompts of which server are counted.
+type key struct {
+	text   text
+	server string
+	model  string
+}
+
+// A text is what decides how prompts are counted, beside the server: the seed only orders their words.
+type text struct {
+	workload prompt.Workload
+	tokens   int
+	system   int
+	depth    float64
+}
+
+// NewBook returns a book of nothing.
+func NewBook() *Book { return &Book{records: map[key]record{}, counting: map[key]inProgress{}} }
+
+// read returns what was last noted of a key; Unknown if nothing was.
+func (b *Book) read(k key) record {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.records[k].clone()
+	if r.state == "" || r.state == Counting {
+		r.state = Unknown
+	}
+	return r
+}
+
+// write notes what is known of a key.
+func (b *Book) write(k key, r record) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.records[k] = r.clone()
+}
+
+// drop forgets a key, because a server has another model now.
+func (b *Book) drop(k key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.records, k)
+}
+
+// begin notes that somebody counts. The caller calls end when that is over. If somebody else has begun to count in the
+// last ten seconds, ok is false, and others is closed when that is over. One that takes longer may hang.
+func (b *Book) begin(k key) (end func(), others <-chan struct{}, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	other, isBusy := b.counting[k]
+	if isBusy && time.Since(other.began) < hedge {
+		return nil, other.ended, false
+	}
+	mine := inProgress{began: time.Now(), ended: make(chan struct{})}
+	b.counting[k] = mine
+	return func() { b.end(k, mine) }, nil, true
+}
+
+// end notes that a count is over.
+func (b *Book) end(k key, over inProgress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(over.ended)
+	if b.counting[k] == over {
+		delete(b.counting, k)
+	}
+}
+
+// Keep forgets all that no group of a configuration asks.
+func (b *Book) Keep(groups []*Questions) {
+	type asked struct {
+		text   text
+		server string
+	}
+	kept := map[asked]bool{}
+	for _, q := range groups {
+		for _, server := range q.Servers {
+			kept[asked{q.text, server}] = true
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.records, func(k key, _ record) bool { return !kept[asked{k.text, k.server}] })
+}

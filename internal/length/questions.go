@@ -1,0 +1,287 @@
+// Package length is the one owner of the question how long a prompt is: by whose count, how certainly, and since when.
+// A server's tokenizer counts prompts or, where it has none, the usage of requests with short answers does; where
+// nothing counts, the length is estimated. The usage of each answer then confirms the length or casts doubt on it.
+//
+// Read [Questions.Next] first: it is what every slot of a group begins with. A [State] says how certain a length is, and
+// its transitions are one table. The search for the size of a prompt is pure and has two worked examples (search.go).
+package length
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// Options are whose questions are asked, and which.
+type Options struct {
+	Prompts prompt.Options
+	Members []*probe.Member
+	Servers []string      // of each member, what its server is: those of equal texts count alike
+	Every   time.Duration // between two rounds: slots that are skipped for longer than two of them are worth a warning
+
+	Events func(Event) // takes what happens; it is safe for concurrent use. Nil: nobody wants to know
+}
+
+// Questions are what the members of a group are asked, round by round, with prompts as long as configured. They
+// implement [probe.Questions]. All members are asked the same text in the same round, although its length is exact by
+// the count of one of them: the others may have another tokenizer. They are safe for concurrent use.
+type Questions struct {
+	Options
+	book *Book
+	text text
+
+	mu       sync.Mutex // guards all below
+	members  []member   // by index
+	by       int        // the member whose count is, or was last, the length of the prompts
+	sizes    []sizedFrom
+	next     uint64 // the round after the latest one that was asked
+	trials   uint64 // prompts that were only counted
+	answered bool   // the member of by has answered since the last [Questions.Ahead]
+
+	failure      error     // why the length is not known; nil before the end of the first count
+	skippedSince time.Time // since when slots are skipped although no request failed; zero if none is
+	warned       bool      // that slots are still skipped
+}
+
+// A member is what is known of how a member's server counts.
+type member struct {
+	key    key
+	record record
+	busy   bool // it is being asked
+
+	// own says that its answers have contradicted its record: what others of its kind count no longer holds for it.
+	own bool
+}
+
+// A sizedFrom is the size of the prompts of a round, and of those after it up to the next one.
+type sizedFrom struct {
+	round uint64
+	by    int     // the member that counted
+	found finding // no tokens in an estimate
+}
+
+// New returns the questions of a group. Until a member has counted their prompts, there are none but of a data set.
+func New(o Options, book *Book) *Questions {
+	q := &Questions{Options: o, book: book, members: make([]member, len(o.Members))}
+	q.text = text{
+		workload: o.Prompts.Workload, tokens: o.Prompts.Tokens, system: o.Prompts.System, depth: o.Prompts.Depth,
+	}
+	if q.Events == nil {
+		q.Events = func(Event) {}
+	}
+	return q
+}
+
+// Next implements [probe.Questions]. If the length of the prompt is not known, it uses the slot to ask the member's
+// server to count: then there is no question, but the reason to skip the slot, or the request that failed and is the
+// result of the slot, because it shows that the server is down.
+func (q *Questions) Next(
+	ctx context.Context, i int, round uint64,
+) (question probe.Question, failed *probe.Result, skip probe.Skip) {
+	sized, ok := q.sizeOf(i, round)
+	if ok {
+		return q.question(i, round, sized), nil, ""
+	}
+	failed, skip, others := q.count(ctx, i)
+	if others != nil {
+		q.noteSkipped(i, errCounting)
+	}
+	return probe.Question{}, failed, skip
+}
+
+// Ready reports whether member i can be asked, because a server has counted the prompts, or because i counts nothing.
+func (q *Questions) Ready(i int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.isReady(i)
+}
+
+// isReady does what [Questions.Ready] does. The lock is held.
+func (q *Questions) isReady(i int) bool {
+	if q.Prompts.Workload == prompt.Dataset || q.isExact() {
+		return true
+	}
+	return q.memberNow(i).record.state == Estimated
+}
+
+// isExact reports whether a member has counted the prompts, and makes it the one by whose count they are exact. The
+// lock is held.
+func (q *Questions) isExact() bool {
+	if q.memberNow(q.by).record.state.Exact() {
+		return true
+	}
+	for i := range q.members {
+		if q.memberNow(i).record.state.Exact() {
+			q.by = i
+			return true
+		}
+	}
+	return false
+}
+
+// memberNow returns what is known of member i now. If its server has another model than before, that is what is known
+// of this model. As long as nothing is, it is what others of its kind have found. The lock is held.
+func (q *Questions) memberNow(i int) *member {
+	m := &q.members[i]
+	now := key{text: q.text, server: q.Servers[i], model: q.Members[i].Knowledge().Model}
+	switch {
+	case m.key != now:
+		isOther := m.key.model != "" && now.model != ""
+		if isOther {
+			q.book.drop(m.key)
+		}
+		*m = member{key: now, record: q.book.read(now), busy: m.busy}
+	case !m.own && !m.record.state.Exact() && m.record.state != Counting:
+		m.record = q.book.read(now)
+	}
+	return m
+}
+
+// keyOf returns the key of what member i counts.
+func (q *Questions) keyOf(i int) key {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.memberNow(i).key
+}
+
+// sizeOf returns the size of a round's prompt. ok is false if member i cannot be asked. A round that was asked keeps
+// its size, whatever is found out between the turns of two members: they are compared.
+func (q *Questions) sizeOf(i int, round uint64) (sized sizedFrom, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.isReady(i) {
+		return sizedFrom{}, false
+	}
+	if round < q.next {
+		return q.sizeBefore(round), true
+	}
+	q.next = round + 1
+	now := sizedFrom{round: round, by: q.by}
+	if q.isExact() {
+		now.found = q.members[q.by].record.found
+	} else if q.Prompts.Workload != prompt.Dataset {
+		now.found.size = q.Prompts.Usual()
+	}
+	last := len(q.sizes) - 1
+	if last >= 0 && q.sizes[last].by == now.by && q.sizes[last].found == now.found {
+		return q.sizes[last], true
+	}
+	const most = 16 // the rounds of earlier ones are long over
+	if len(q.sizes) == most {
+		q.sizes = q.sizes[1:]
+	}
+	q.sizes = append(q.sizes, now)
+	return now, true
+}
+
+// sizeBefore returns the size of a round that is not later than the latest one that was asked. The lock is held.
+func (q *Questions) sizeBefore(round uint64) sizedFrom {
+	for k := len(q.sizes) - 1; k > 0; k-- {
+		if q.sizes[k].round <= round {
+			return q.sizes[k]
+		}
+	}
+	return q.sizes[0]
+}
+
+// question returns what member i is asked in a round. Only what the member that counted makes of the length is judged.
+func (q *Questions) question(i int, round uint64, sized sizedFrom) probe.Question {
+	p := prompt.Write(q.Prompts, round, sized.found.size)
+	question := questionOf(p)
+	question.Ask.MaxTokens = q.Prompts.Answer
+	if i > 0 && p.Salt != "" { // several members may lead to one server's cache
+		question.Ask.CacheSalt = fmt.Sprintf("%s-%d", p.Salt, i)
+	}
+	if !q.Prompts.Exact(round) {
+		return question
+	}
+	question.Words = p.Words
+	isEstimate := sized.found.tokens == 0
+	question.Expect.Truncated = sized.found.cut
+	if isEstimate {
+		question.Expect.Length = q.Prompts.Tokens
+		return question
+	}
+	if i != sized.by {
+		return question
+	}
+	question.Expect.Length = q.Prompts.Tokens
+	question.Expect.Counted = sized.found.tokens
+	if sized.found.cut {
+		question.Expect.Counted = q.Prompts.Tokens
+	}
+	if q.isConfirmed(sized) {
+		question.Expect.PromptTokens = wire.Tokens(question.Expect.Counted)
+	}
+	return question
+}
+
+// questionOf returns the question for a prompt, without what depends on how its length is known.
+func questionOf(p prompt.Prompt) probe.Question {
+	return probe.Question{
+		Ask:          wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
+		Expect:       probe.Expectation{Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
+		PromptTokens: p.About,
+	}
+}
+
+// isConfirmed reports whether the usage of an answer has shown how the prompts of a size count. A server that cuts them
+// has shown it by that.
+func (q *Questions) isConfirmed(sized sizedFrom) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r := q.members[sized.by].record
+	confirmed := r.state == Confirmed || r.state == Doubted
+	return sized.found.cut || confirmed && r.found == sized.found
+}
+
+// Answered implements [probe.Questions]. It compares the usage of an answer with the count. Usage that is far too small
+// counts something else, and is ignored; and so is that of an answer to a prompt from before the latest count.
+func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
+	if r.Outcome != probe.OK && r.Outcome != probe.WrongLength {
+		return
+	}
+	contradiction, isContradicted := q.compare(i, round, r.Usage.Prompt.N)
+	if isContradicted {
+		q.Events(contradiction)
+	}
+}
+
+// compare compares the tokens that an answer's usage counts in a prompt with what is known, and returns a contradiction
+// that makes the length unknown.
+func (q *Questions) compare(i int, round uint64, tokens int) (contradiction Event, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	sized, m := q.sizeBefore(round), &q.members[i]
+	q.answered = q.answered || i == q.by
+	if !q.Prompts.Exact(round) {
+		return Event{}, false
+	}
+	isEstimate := sized.found.tokens == 0 && m.record.state == Estimated
+	isCount := i == sized.by && m.record.state.Exact() && m.record.found == sized.found
+	if !isEstimate && !isCount {
+		return Event{}, false
+	}
+	if tokens <= sized.found.size.Words/maxWordsPerToken {
+		return Event{}, false
+	}
+	method := m.record.method
+	happened := answerDiffers
+	if m.record.agrees(tokens, q.Prompts.Tokens) {
+		happened = answerAgrees
+	}
+	m.record.state = m.record.state.after(happened)
+	isContradicted := m.record.state == Unknown
+	if isContradicted {
+		m.own = true
+		m.record.distrusted = m.record.distrusted || method == ByTokenizer
+		m.record.tries = nil
+	}
+	q.book.write(m.key, m.record)
+	return Event{Kind: Contradicted, Member: i, Method: method, Tokens: tokens, Asked: q.Prompts.Tokens}, isContradicted
+}

@@ -1,0 +1,78 @@
+package length
+
+import (
+	"errors"
+
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Kind is what an [Event] is about.
+type Kind string
+
+// The kinds.
+const (
+	Known        Kind = "known"         // a member has counted, or counts nothing: Method says which
+	Contradicted Kind = "contradicted"  // an answer counts the prompt otherwise, and the length is unknown again
+	Waiting      Kind = "waiting"       // a slot is skipped, the first of a row
+	StillWaiting Kind = "still waiting" // so many slots were skipped that this is worth a warning
+	Panicked     Kind = "panicked"      // the prober itself failed
+)
+
+// An Event is something that happened to the length of prompts, for the log.
+type Event struct {
+	Kind   Kind
+	Member int
+
+	Method   Method // Known: how; Contradicted: how it had been counted
+	Requests int    // Known: with short answers, that it took
+	Off      int    // Known: tokens above those that were asked for
+
+	Tokens, Asked int // Contradicted: the tokens of the answer's usage, and those asked for
+
+	Err   error  // Waiting, StillWaiting: why; Panicked: the panic
+	Doing string // Panicked: what was being done
+	Stack []byte // Panicked
+}
+
+// A Snapshot is what is known of the length of a member's prompts at one moment.
+type Snapshot struct {
+	Asked int // tokens; 0: each prompt has a length of its own, and nothing else is set
+
+	Exact    bool   // a member has counted them
+	Off      int    // by how many tokens they are longer than asked, if Exact
+	Method   Method // how the latest count was made; empty: there was none
+	By       string // the target that made it
+	ByItself bool   // By is the member's own
+	Requests int    // with short answers that it took; they are recorded nowhere
+
+	Estimated bool       // its server counts nothing, so that an estimate has to do
+	Failure   error      // why the length is not known; nil if it is, and while it is being counted for the first time
+	Counted   wire.Count // the tokens that its server counted in its last prompt
+}
+
+// Snapshot returns what is known now for member i.
+func (q *Questions) Snapshot(i int) Snapshot {
+	if q.Prompts.Workload == prompt.Dataset {
+		return Snapshot{}
+	}
+	counted := q.Members[i].Knowledge().Prompt
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	isExact := q.isExact() // may change by
+	record := q.members[q.by].record
+	s := Snapshot{
+		Asked: q.Prompts.Tokens, Exact: isExact,
+		Method: record.method, By: q.Members[q.by].Name(), ByItself: q.by == i, Requests: record.requests,
+		Counted: counted,
+	}
+	if isExact {
+		s.Off = record.found.tokens - q.Prompts.Tokens
+		return s
+	}
+	s.Estimated = q.memberNow(i).record.state == Estimated
+	if !errors.Is(q.failure, errCounting) {
+		s.Failure = q.failure
+	}
+	return s
+}
