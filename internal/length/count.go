@@ -137,7 +137,11 @@ func (q *Questions) countInTurn(ctx context.Context, i int) (failed *probe.Resul
 func (q *Questions) hasCount() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.Prompts.Workload == prompt.Dataset || q.isExact()
+	if q.Prompts.Workload == prompt.Dataset {
+		return true
+	}
+	_, isExact := q.countedBy()
+	return isExact
 }
 
 // Count has the prompts counted by member i, unless their length is known. It returns a request that failed.
@@ -365,15 +369,15 @@ func (q *Questions) noteTry(i int, size prompt.Size, tokens int) {
 func (q *Questions) noteCount(i int, e event, method Method, requests int, found finding) {
 	q.mu.Lock()
 	m := q.memberNow(i)
-	isFirst := !m.record.state.Exact()
-	if isFirst {
+	if !m.record.state.Exact() {
 		m.record.state = m.record.state.after(e)
 		m.record.method, m.record.requests, m.record.found = method, requests, found
 		m.record.failures = 0
 		m.record.tries = nil
 		q.book.write(m.key, m.record)
 	}
-	if method != ByEstimate || !q.isExact() {
+	_, isExact := q.countedBy()
+	if method != ByEstimate || !isExact {
 		q.by = i
 		q.failure = nil
 		q.stopWaiting()

@@ -38,7 +38,7 @@ type Questions struct {
 	mu       sync.Mutex // guards all below
 	members  []member   // by index
 	by       int        // the member whose count is, or was last, the length of the prompts
-	sizes    []sizedFrom
+	sizes    []roundSize
 	next     uint64 // the round after the latest one that was asked
 	trials   uint64 // prompts that were only counted
 	answered bool   // the member of by has answered since the last [Questions.Ahead]
@@ -54,12 +54,12 @@ type member struct {
 	record record
 	busy   bool // it is being asked
 
-	// own says that its answers have contradicted its record: what others of its kind count no longer holds for it.
-	own bool
+	// contradicted says that its answers differed from its record: what others of its kind count holds for it no longer.
+	contradicted bool
 }
 
-// A sizedFrom is the size of the prompts of a round, and of those after it up to the next one.
-type sizedFrom struct {
+// A roundSize is the size of the prompts of a round, and of the rounds after it up to the next roundSize.
+type roundSize struct {
 	round uint64
 	by    int     // the member that counted
 	found finding // no tokens in an estimate
@@ -103,40 +103,44 @@ func (q *Questions) Ready(i int) bool {
 
 // isReady does what [Questions.Ready] does. The lock is held.
 func (q *Questions) isReady(i int) bool {
-	if q.Prompts.Workload == prompt.Dataset || q.isExact() {
+	if q.Prompts.Workload == prompt.Dataset {
 		return true
 	}
-	return q.memberNow(i).record.state == Estimated
+	_, isExact := q.countedBy()
+	return isExact || q.memberNow(i).record.state == Estimated
 }
 
-// isExact reports whether a member has counted the prompts, and makes it the one by whose count they are exact. The
-// lock is held.
-func (q *Questions) isExact() bool {
+// countedBy returns the member by whose count the prompts are exact. If ok is false, they are not, and it is the member
+// whose count was the latest. The lock is held.
+func (q *Questions) countedBy() (i int, ok bool) {
 	if q.memberNow(q.by).record.state.Exact() {
-		return true
+		return q.by, true
 	}
 	for i := range q.members {
 		if q.memberNow(i).record.state.Exact() {
 			q.by = i
-			return true
+			return i, true
 		}
 	}
-	return false
+	return q.by, false
 }
 
-// memberNow returns what is known of member i now. If its server has another model than before, that is what is known
-// of this model. As long as nothing is, it is what others of its kind have found. The lock is held.
+// memberNow returns what is known of member i, brought up to date. If its server has another model than before, that is
+// what is known of this model. Until the member has counted itself, it is what others of its kind have found. The lock is
+// held.
 func (q *Questions) memberNow(i int) *member {
 	m := &q.members[i]
 	now := key{text: q.text, server: q.Servers[i], model: q.Members[i].Knowledge().Model}
-	switch {
-	case m.key != now:
+	if m.key != now {
 		isOther := m.key.model != "" && now.model != ""
-		if isOther {
+		if isOther { // if the former one comes back, the server may count it otherwise
 			q.book.drop(m.key)
 		}
 		*m = member{key: now, record: q.book.read(now), busy: m.busy}
-	case !m.own && !m.record.state.Exact() && m.record.state != Counting:
+		return m
+	}
+	isOpen := !m.record.state.Exact() && m.record.state != Counting
+	if isOpen && !m.contradicted {
 		m.record = q.book.read(now)
 	}
 	return m
@@ -151,21 +155,24 @@ func (q *Questions) keyOf(i int) key {
 
 // sizeOf returns the size of a round's prompt. ok is false if member i cannot be asked. A round that was asked keeps
 // its size, whatever is found out between the turns of two members: they are compared.
-func (q *Questions) sizeOf(i int, round uint64) (sized sizedFrom, ok bool) {
+func (q *Questions) sizeOf(i int, round uint64) (sized roundSize, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.isReady(i) {
-		return sizedFrom{}, false
+		return roundSize{}, false
 	}
 	if round < q.next {
 		return q.sizeBefore(round), true
 	}
 	q.next = round + 1
-	now := sizedFrom{round: round, by: q.by}
-	if q.isExact() {
-		now.found = q.members[q.by].record.found
-	} else if q.Prompts.Workload != prompt.Dataset {
+	now := roundSize{round: round}
+	if q.Prompts.Workload != prompt.Dataset {
+		by, isExact := q.countedBy()
+		now.by = by
 		now.found.size = q.Prompts.Usual()
+		if isExact {
+			now.found = q.members[by].record.found
+		}
 	}
 	last := len(q.sizes) - 1
 	if last >= 0 && q.sizes[last].by == now.by && q.sizes[last].found == now.found {
@@ -180,7 +187,7 @@ func (q *Questions) sizeOf(i int, round uint64) (sized sizedFrom, ok bool) {
 }
 
 // sizeBefore returns the size of a round that is not later than the latest one that was asked. The lock is held.
-func (q *Questions) sizeBefore(round uint64) sizedFrom {
+func (q *Questions) sizeBefore(round uint64) roundSize {
 	for k := len(q.sizes) - 1; k > 0; k-- {
 		if q.sizes[k].round <= round {
 			return q.sizes[k]
@@ -190,7 +197,7 @@ func (q *Questions) sizeBefore(round uint64) sizedFrom {
 }
 
 // question returns what member i is asked in a round. Only what the member that counted makes of the length is judged.
-func (q *Questions) question(i int, round uint64, sized sizedFrom) probe.Question {
+func (q *Questions) question(i int, round uint64, sized roundSize) probe.Question {
 	p := prompt.Write(q.Prompts, round, sized.found.size)
 	question := questionOf(p)
 	question.Ask.MaxTokens = q.Prompts.Answer
@@ -232,7 +239,7 @@ func questionOf(p prompt.Prompt) probe.Question {
 
 // isConfirmed reports whether the usage of an answer has shown how the prompts of a size count. A server that cuts them
 // has shown it by that.
-func (q *Questions) isConfirmed(sized sizedFrom) bool {
+func (q *Questions) isConfirmed(sized roundSize) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r := q.members[sized.by].record
@@ -278,7 +285,7 @@ func (q *Questions) compare(i int, round uint64, tokens int) (contradiction Even
 	m.record.state = m.record.state.after(happened)
 	isContradicted := m.record.state == Unknown
 	if isContradicted {
-		m.own = true
+		m.contradicted = true
 		m.record.distrusted = m.record.distrusted || method == ByTokenizer
 		m.record.tries = nil
 	}

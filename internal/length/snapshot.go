@@ -59,12 +59,16 @@ func (q *Questions) Snapshot(i int) Snapshot {
 	counted := q.Members[i].Knowledge().Prompt
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	isExact := q.isExact() // may change by
-	record := q.members[q.by].record
+	by, isExact := q.countedBy()
+	record := q.members[by].record
 	s := Snapshot{
-		Asked: q.Prompts.Tokens, Exact: isExact,
-		Method: record.method, By: q.Members[q.by].Name(), ByItself: q.by == i, Requests: record.requests,
-		Counted: counted,
+		Asked:    q.Prompts.Tokens,
+		Exact:    isExact,
+		Method:   record.method,
+		By:       q.Members[by].Name(),
+		ByItself: by == i,
+		Requests: record.requests,
+		Counted:  counted,
 	}
 	if isExact {
 		s.Off = record.found.tokens - q.Prompts.Tokens
