@@ -23,11 +23,16 @@ type counting struct {
 	template atomic.Int64 // tokens; negative: it does not count
 	short    atomic.Int64 // requests for short answers
 	probes   atomic.Int64 // the others
+	model    atomic.Value // the only one; "m" if it was not set
 }
 
 func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	model, isSet := c.model.Load().(string)
+	if !isSet {
+		model = "m"
+	}
 	if r.URL.Path == "/v1/models" {
-		fmt.Fprint(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
+		fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model"}]}`, model)
 		return
 	}
 	var asked struct {
@@ -44,7 +49,8 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.probes.Add(1)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	const token = `data: {"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}` + "\n\n"
+	token := fmt.Sprintf(`data: {"model":%q,"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`+
+		"\n\n", model)
 	fmt.Fprint(w, strings.Repeat(token, asked.Limit)+
 		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`+"\n\n")
 	if template := int(c.template.Load()); template >= 0 {

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/length"
+)
+
+// TestWhatAReloadKeeps holds that the prompts are calibrated again only if a reload changes the server, the workload or
+// the length: a calibration without a tokenizer takes three requests of a key, of the day's tokens and of slots.
+func TestWhatAReloadKeeps(t *testing.T) {
+	for setting, again := range map[string]bool{
+		"API_KEY=another": false, "TIMEOUT=99s": false, "QPS=0.2": false, "MAX_TOKENS=30": false, "CONNECTION=reuse": false,
+		"TOKEN_BUDGET_PER_DAY=1000000": false, "TARGETS_0_NAME=another": false,
+		"PROMPT_TOKENS=900": true, "PROMPT=warm": true, "TARGETS_0_URL=http://b": true, "TARGETS_0_MODEL=another": true,
+	} {
+		t.Run(setting, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, server := newDiary(t), &counting{}
+				server.template.Store(10)
+				d.servers.instead["a"], d.servers.instead["b"] = server.ServeHTTP, server.ServeHTTP
+				variables := []string{"TARGETS_0_URL=http://a", "API_KEY=one", "PROMPT_TOKENS=1000", "MAX_TOKENS=20"}
+				d.apply("", variables...)
+				time.Sleep(time.Minute)
+				before, probes := server.short.Load(), server.probes.Load()
+				if before == 0 || probes == 0 {
+					t.Fatalf("%d short requests and %d probes before the reload", before, probes)
+				}
+				d.apply("", append(variables, setting)...)
+				time.Sleep(time.Minute)
+				if got := server.short.Load() > before; got != again {
+					t.Errorf("%d short requests before the reload, %d after it", before, server.short.Load())
+				}
+				if server.probes.Load() == probes {
+					t.Error("nothing is probed after the reload")
+				}
+			})
+		})
+	}
+}
+
+// TestAnotherModelIsCalibratedAnew holds that the length of prompts is that of a model: with another one on the server it
+// is found out again, and with the first one, too, once it is back.
+func TestAnotherModelIsCalibratedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, server := newDiary(t), &counting{}
+		server.template.Store(10)
+		d.servers.instead["a"] = server.ServeHTTP
+		d.apply("", "TARGETS_0_URL=http://a", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
+		time.Sleep(time.Minute)
+		for _, model := range []string{"another", "m"} {
+			before := server.short.Load()
+			time.Sleep(time.Minute)
+			if server.short.Load() != before {
+				t.Fatalf("calibrated again although the server still has the model %s", d.runner.jobs[0].Members[0].Knowledge().Model)
+			}
+			server.model.Store(model)
+			time.Sleep(time.Minute)
+			if server.short.Load() == before || d.runner.jobs[0].Members[0].Knowledge().Model != model {
+				t.Errorf("not calibrated again with the model %s", model)
+			}
+		}
+	})
+}
+
+// A wrongTokenizer speaks Anthropic's API. Its tokenizer leaves out the chat template.
+type wrongTokenizer struct{ counts, short, probes atomic.Int64 }
+
+func (s *wrongTokenizer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Messages []struct{ Content string }
+		Limit    int `json:"max_tokens"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&asked)
+	if len(asked.Messages) == 0 {
+		http.NotFound(w, r)
+		return
+	}
+	words := len(strings.Fields(asked.Messages[0].Content))
+	switch {
+	case strings.HasSuffix(r.URL.Path, "count_tokens"):
+		s.counts.Add(1)
+		fmt.Fprintf(w, `{"input_tokens":%d}`, words)
+		return
+	case asked.Limit == length.ShortAnswer:
+		s.short.Add(1)
+	default:
+		s.probes.Add(1)
+	}
+	const token = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}` + "\n\n"
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, `data: {"type":"message_start","message":{"usage":{"input_tokens":%d}}}`+"\n\n%s"+
+		`data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":%d}}`+"\n\n"+
+		`data: {"type":"message_stop"}`+"\n\n", words+40, strings.Repeat(token, asked.Limit), asked.Limit)
+}
+
+// TestDistrustSurvivesAReload holds that a tokenizer which an answer has contradicted is not believed again after a
+// reload, not even where the length must be found out again.
+func TestDistrustSurvivesAReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, server := newDiary(t), &wrongTokenizer{}
+		d.servers.instead["a"] = server.ServeHTTP
+		variables := []string{
+			"TARGETS_0_URL=http://a", "TARGETS_0_API=anthropic", "TARGETS_0_MODEL=m", "PROMPT_TOKENS=1000", "MAX_TOKENS=20",
+		}
+		d.apply("", variables...)
+		time.Sleep(time.Minute)
+		counts, short := server.counts.Load(), server.short.Load()
+		if counts == 0 || short == 0 {
+			t.Fatalf("%d counts and %d short requests: the tokenizer is not contradicted", counts, short)
+		}
+		d.apply("", append(variables, "API_KEY=another")...)
+		time.Sleep(time.Minute)
+		if server.counts.Load() != counts || server.short.Load() != short {
+			t.Errorf("after a reload the tokenizer is asked %d times, and %d short requests are sent",
+				server.counts.Load()-counts, server.short.Load()-short)
+		}
+		if got := d.runner.jobs[0].Length.Snapshot(0); got.Off != 0 || got.Method != length.ByUsage {
+			t.Errorf("the length is off by %d tokens, by %s", got.Off, got.Method)
+		}
+	})
+}
