@@ -279,13 +279,13 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 		SentBefore: r.again,
 		Omitted:    asked.Ask.Omit,
 
-		Usage:      r.Usage,
-		Finish:     r.Finish,
-		Continuous: r.Source == FromUsage,
-		CacheApart: r.cacheApart,
-		Limits:     limits,
-		Unlimited:  r.Reason == ReasonAnswerBeyondLimit,
-		LeftOpen:   m.target.Transport.route.Reuse && staysOpen,
+		Usage:           r.Usage,
+		Finish:          r.Finish,
+		ContinuousUsage: r.Source == FromUsage,
+		CacheApart:      r.cacheApart,
+		Limits:          limits,
+		Unlimited:       r.Reason == ReasonAnswerBeyondLimit,
+		LeftOpen:        m.target.Transport.route.Reuse && staysOpen,
 	}
 	if m.target.Server.Name == "" {
 		a.Gateway = r.gateway
@@ -317,8 +317,8 @@ func (m *Member) explainNotFound(r *Result) {
 	}
 }
 
-// sentBefore reports whether the server should find the beginning of q in its cache, because it had been sent it before:
-// the prompt for a warm cache that was answered last, or an earlier round of the same session.
+// sentBefore reports whether the server should find the beginning of q in its cache, because it had been sent it: as the
+// prompt for a warm cache that was answered last, or as an earlier round of the same session.
 func (m *Member) sentBefore(q Question) bool {
 	if q.Ask.Session != "" {
 		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
@@ -355,7 +355,7 @@ func (m *Member) UnsentResult(start time.Time, err error) *Result {
 	return r
 }
 
-// FailedSlot does what [Member.UnsentResult] does, for a probe that was due: a pause that the server asked for is taken.
+// FailedSlot does what [Member.UnsentResult] does for a probe that was due: a pause that the server asked for is taken.
 func (m *Member) FailedSlot(start time.Time, err error) *Result {
 	r := m.UnsentResult(start, err)
 	m.pause(r)
@@ -459,8 +459,8 @@ func MayAnswer(err error) bool {
 	return isRefusal && !v.reason.isOfPort() && v.reason != ReasonNoModelLoaded
 }
 
-// identifyForRequest asks the server what it is if too little is known to send it a request. The error says why none can
-// be answered.
+// identifyForRequest asks the server what it is if too little is known to send it a request. The error says why none
+// can be answered.
 func (m *Member) identifyForRequest(ctx context.Context) error {
 	if m.Knowledge().Suffices() {
 		return nil

@@ -21,14 +21,20 @@ func (k Knowledge) Abilities() []Ability {
 	if k.ExactOutput {
 		exact = wire.Always
 	}
-	cached := cmp.Or(k.Cached, k.Type.ReportsCached, wire.Unknown)
+	cached := cmp.Or(k.ReportsCached, k.Type.ReportsCached, wire.Unknown)
 	tokenizes := cmp.Or(k.Tokenizes, wire.Unknown)
 	return []Ability{
 		k.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
-		k.ability("continuous_usage", "every frame reports how many tokens there are so far", k.Continuous,
+		k.ability("continuous_usage", "every frame reports how many tokens there are so far", k.ContinuousUsage,
 			wire.FieldContinuousUsage),
-		{"cached_tokens", "the server reports how many tokens of a prompt came from its cache", cached, k.Cached != ""},
-		{"tokenize", "the server has a route that counts tokens", tokenizes, k.Tokenizes != ""},
+		{
+			Name: "cached_tokens", Help: "the server reports how many tokens of a prompt came from its cache",
+			Claim: cached, Shown: k.ReportsCached != "",
+		},
+		{
+			Name: "tokenize", Help: "the server has a route that counts tokens",
+			Claim: tokenizes, Shown: k.Tokenizes != "",
+		},
 		k.ability("cache_salt", "prompts with different salts share no cache", "", wire.FieldCacheSalt),
 	}
 }
@@ -43,5 +49,5 @@ func (k Knowledge) ability(name, help string, shown wire.Claim, f wire.Field) Ab
 	if k.Dialect != nil && !slices.Contains(k.Dialect.Fields, f) {
 		byType = wire.Never
 	}
-	return Ability{name, help, cmp.Or(shown, byType), shown != ""}
+	return Ability{Name: name, Help: help, Claim: cmp.Or(shown, byType), Shown: shown != ""}
 }

@@ -48,19 +48,19 @@ type Knowledge struct {
 
 	// How it counts. A claim is empty until an answer shows it.
 
-	Prompt     wire.Count // the tokens of the last prompt
-	Continuous wire.Claim // usage on every frame
-	Tokenizes  wire.Claim // a route that counts tokens
+	Prompt          wire.Count // the tokens of the last prompt
+	ContinuousUsage wire.Claim // usage on every frame
+	Tokenizes       wire.Claim // a route that counts tokens
 
-	Cached      wire.Claim    // tokens that came from its cache
-	CacheHit    bool          // it counted cached tokens in some answer
-	CacheMissed bool          // it counted none for a prompt that it had been sent before, and has not counted any yet
-	CacheApart  wire.Claim    // its count of a prompt lacks the tokens that its cache read or wrote
-	Uncached    CountedPrompt // the last prompt of which no token came from its cache
+	ReportsCached wire.Claim    // tokens that came from its cache
+	CacheHit      bool          // it counted cached tokens in some answer
+	CacheMissed   bool          // it counted none for a prompt that it had been sent before, and has not counted any yet
+	CacheApart    wire.Claim    // its count of a prompt lacks the tokens that its cache read or wrote
+	Uncached      CountedPrompt // the last prompt of which no token came from its cache
 
 	// Doubts: it may be another server by now.
 
-	Contradicted     int  // answers in a row that contradict what is known
+	Contradictions   int  // answers in a row that contradict what is known
 	Stale            bool // it is asked what it is before the next probe
 	MayHaveRestarted bool // a probe failed as if the server had ended: it is asked after the next answer
 }
@@ -139,9 +139,9 @@ func (k Knowledge) afterIdentification(i Identification) Knowledge {
 	return k
 }
 
-// contradictions is how many answers in a row must contradict what is known of a server for it to be asked again, and
-// with all fields. One alone says nothing.
-const contradictions = 3
+// tooManyContradictions is how many answers in a row must contradict what is known of a server for it to be asked again
+// what it is, and to be sent all fields again. One alone says nothing.
+const tooManyContradictions = 3
 
 // afterAnswer takes what any answer shows, also that of a request that failed.
 func (k Knowledge) afterAnswer(a Answer) Knowledge {
@@ -159,11 +159,11 @@ func (k Knowledge) afterAnswer(a Answer) Knowledge {
 	isHeld := k.ExactLimit || k.ExactOutput
 	switch {
 	case a.OK:
-		k.Contradicted = 0
+		k.Contradictions = 0
 	case a.Refused && k.Answered, missesLimit && isHeld:
-		k.Contradicted++
+		k.Contradictions++
 	}
-	k.Stale = k.Stale || a.NotFound || k.Contradicted >= contradictions
+	k.Stale = k.Stale || a.NotFound || k.Contradictions >= tooManyContradictions
 	k.MayHaveRestarted = !a.OK && (k.MayHaveRestarted || a.Ended)
 
 	// Fields whose omission did not help are sent again, unless it has helped another probe.
@@ -206,11 +206,11 @@ func (k Knowledge) afterSuccess(a Answer) Knowledge {
 	request := wire.Ask{Server: k.Type, Omit: k.Omit}
 	canForbid := k.Dialect != nil && slices.Contains(k.Dialect.Fields, wire.FieldIgnoreEOS)
 	forbidsEarlyStop := canForbid && !request.Omits(wire.FieldIgnoreEOS)
-	k.ExactOutput = k.ExactOutput || isExact && a.Continuous && forbidsEarlyStop
+	k.ExactOutput = k.ExactOutput || isExact && a.ContinuousUsage && forbidsEarlyStop
 
 	// Usage in every frame is an extension of vLLM and its relatives.
-	if k.Continuous != wire.Always {
-		k.Continuous = claim(a.Continuous)
+	if k.ContinuousUsage != wire.Always {
+		k.ContinuousUsage = claim(a.ContinuousUsage)
 	}
 
 	cached := a.Usage.Cached
@@ -218,13 +218,13 @@ func (k Knowledge) afterSuccess(a Answer) Knowledge {
 	k.CacheMissed = !k.CacheHit && (k.CacheMissed || a.SentBefore && cached.Known)
 	switch {
 	case k.CacheHit, cached.Known && k.CountsCached(a.SentBefore):
-		k.Cached = wire.Always
+		k.ReportsCached = wire.Always
 	case k.CacheMissed:
-		k.Cached = wire.Unknown
+		k.ReportsCached = wire.Unknown
 	case cached.Known: // this 0 may be no count, so that the server's type decides
-		k.Cached = ""
-	case k.Cached == "":
-		k.Cached = wire.Never
+		k.ReportsCached = ""
+	case k.ReportsCached == "":
+		k.ReportsCached = wire.Never
 	}
 	return k
 }

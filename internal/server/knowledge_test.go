@@ -17,8 +17,8 @@ func lookup[T any](t *testing.T, find func(string) (T, error), name string) T {
 	return found
 }
 
-// TestAfter holds what observations teach of a server, and what they unteach. Each case begins with a vLLM that has said
-// what it is.
+// TestAfter holds what observations teach of a server, and what they unteach. Each case begins with a vLLM that has
+// said what it is.
 func TestAfter(t *testing.T) {
 	chat, tgi := lookup(t, wire.Lookup, "openai-chat"), lookup(t, wire.Lookup, "tgi")
 	vllm, gateway := lookup(t, wire.LookupServer, "vllm"), lookup(t, wire.LookupServer, "litellm")
@@ -47,11 +47,16 @@ func TestAfter(t *testing.T) {
 		return wire.Usage{Prompt: wire.Tokens(prompt), Cached: wire.Tokens(cached), Output: wire.Tokens(output)}
 	}
 	ok := Answer{OK: true, MaxTokens: 5, Finish: "stop"}
-	exact := Answer{OK: true, MaxTokens: 5, Finish: "length", Usage: usage(80, 0, 5), Continuous: true}
+	exact := Answer{OK: true, MaxTokens: 5, Finish: "length", Usage: usage(80, 0, 5), ContinuousUsage: true}
 	uncounted := exact
-	uncounted.Continuous = false
+	uncounted.ContinuousUsage = false
 	restricted := exact
 	restricted.Omitted = []wire.Field{ignoreEOS}
+	rejects := func(fields ...wire.Field) Rejection { return Rejection{Fields: fields} }
+	withoutSalt := Answer{OK: true, Omitted: []wire.Field{salt}}
+	inVain := Answer{Refused: true, InVain: []wire.Field{salt}}
+	viaGateway := Answer{OK: true, Gateway: gateway}
+	viaCountingGateway := Answer{OK: true, Gateway: gateway, Usage: usage(80, 0, 5)}
 	short := Answer{WrongLength: true, MaxTokens: 5, Usage: usage(80, 0, 3)}
 	unknownLength := Answer{WrongLength: true, MaxTokens: 5}
 	refusal := Answer{Refused: true}
@@ -71,118 +76,182 @@ func TestAfter(t *testing.T) {
 		want func(*Knowledge) // what differs then from the knowledge of a vLLM that has said what it is
 	}{
 		// What it says that it is.
-		"it says the same again": {seen{ok, same}, func(k *Knowledge) { success(k) }},
+		"it says the same again": {seen{ok, same}, success},
 		"it lists its context, and models on demand": {seen{ok, listed}, func(k *Knowledge) {
 			success(k)
 			k.Limits.Context, k.OnDemand = 4096, true
 		}},
-		"another version":        {seen{exact, upgraded}, func(k *Knowledge) { k.Version, k.Worked = "2", true }},
-		"another model":          {seen{exact, otherModel}, func(k *Knowledge) { k.Model, k.Worked = "other", true }},
-		"another API":            {seen{exact, otherAPI}, func(k *Knowledge) { k.Dialect, k.Worked = tgi, true }},
-		"another model, by name": {seen{by("m"), otherModel}, func(k *Knowledge) { k.Model, k.Worked, k.AnsweredBy = "other", true, "m" }},
-		"it does not say":        {seen{ok, silent}, success},
-		"it says no version":     {seen{ok, withoutVersion}, success},
-		"it is down":             {seen{ok, down}, success},
-		"it refuses to say":      {seen{ok, assumed}, success},
-		"it lists no model":      {seen{ok, empty}, func(k *Knowledge) { success(k); k.NoModel = true }},
-		"it has a model again":   {seen{ok, empty, same}, success},
+		"another version": {seen{exact, upgraded}, func(k *Knowledge) { k.Version, k.Worked = "2", true }},
+		"another model":   {seen{exact, otherModel}, func(k *Knowledge) { k.Model, k.Worked = "other", true }},
+		"another API":     {seen{exact, otherAPI}, func(k *Knowledge) { k.Dialect, k.Worked = tgi, true }},
+		"another model, by name": {seen{by("m"), otherModel}, func(k *Knowledge) {
+			k.Model, k.Worked, k.AnsweredBy = "other", true, "m"
+		}},
+		"it does not say":    {seen{ok, silent}, success},
+		"it says no version": {seen{ok, withoutVersion}, success},
+		"it is down":         {seen{ok, down}, success},
+		"it refuses to say":  {seen{ok, assumed}, success},
+		"it lists no model": {seen{ok, empty}, func(k *Knowledge) {
+			success(k)
+			k.NoModel = true
+		}},
+		"it has a model again": {seen{ok, empty, same}, success},
 		"a limit that it refused": {seen{Answer{Limits: wire.Limits{Input: 100}}, listed}, func(k *Knowledge) {
 			k.Limits, k.OnDemand = wire.Limits{Context: 4096, Input: 100}, true
 		}},
 
 		// Fields that it rejects.
-		"a field": {seen{Rejection{[]wire.Field{salt}}}, func(k *Knowledge) { k.Omit = []wire.Field{salt} }},
-		"a field twice, and another": {seen{Rejection{[]wire.Field{salt}}, Rejection{[]wire.Field{salt, minimum}}},
-			func(k *Knowledge) { k.Omit = []wire.Field{salt, minimum} }},
-		"a field once it has answered": {seen{ok, Rejection{[]wire.Field{salt}}}, success},
-		"to omit it did not help": {seen{Rejection{[]wire.Field{salt, minimum}}, Answer{Refused: true, InVain: []wire.Field{salt}}},
-			func(k *Knowledge) { k.Omit = []wire.Field{minimum} }},
-		"to omit it did not help a probe after the first answer": {
-			seen{Rejection{[]wire.Field{salt}}, ok, Answer{Refused: true, InVain: []wire.Field{salt}}},
-			func(k *Knowledge) { success(k); k.Omit, k.Contradicted = []wire.Field{salt}, 1 },
-		},
-		"to omit it helped another probe": {
-			seen{Rejection{[]wire.Field{salt}}, Answer{Refused: true, InVain: []wire.Field{salt}},
-				Answer{OK: true, Omitted: []wire.Field{salt}}},
-			func(k *Knowledge) { success(k); k.Omit = []wire.Field{salt} },
-		},
-
-		"a later answer without a field": {seen{ok, Answer{OK: true, Omitted: []wire.Field{salt}}}, success},
+		"a field": {seen{rejects(salt)}, func(k *Knowledge) { k.Omit = []wire.Field{salt} }},
+		"a field twice, and another": {seen{rejects(salt), rejects(salt, minimum)}, func(k *Knowledge) {
+			k.Omit = []wire.Field{salt, minimum}
+		}},
+		"a field once it has answered": {seen{ok, rejects(salt)}, success},
+		"to omit it did not help": {seen{rejects(salt, minimum), inVain}, func(k *Knowledge) {
+			k.Omit = []wire.Field{minimum}
+		}},
+		"to omit it did not help a probe after the first answer": {seen{rejects(salt), ok, inVain}, func(k *Knowledge) {
+			success(k)
+			k.Omit = []wire.Field{salt}
+			k.Contradictions = 1
+		}},
+		"to omit it helped another probe": {seen{rejects(salt), inVain, withoutSalt}, func(k *Knowledge) {
+			success(k)
+			k.Omit = []wire.Field{salt}
+		}},
+		"a later answer without a field": {seen{ok, withoutSalt}, success},
 
 		// The length of answers.
 		"an answer that ends by itself": {seen{ok}, success},
 		"an exact answer": {seen{exact}, func(k *Knowledge) {
 			exactly(k)
-			k.ExactOutput, k.Continuous = true, wire.Always
+			k.ExactOutput, k.ContinuousUsage = true, wire.Always
 		}},
 		"an exact answer without usage in each frame": {seen{uncounted}, exactly},
 		"an exact answer of a server that may stop early": {seen{restricted}, func(k *Knowledge) {
 			exactly(k)
-			k.Continuous, k.Omit = wire.Always, []wire.Field{ignoreEOS}
+			k.ContinuousUsage, k.Omit = wire.Always, []wire.Field{ignoreEOS}
 		}},
 		"usage in each frame of some answers": {seen{exact, uncounted}, func(k *Knowledge) {
 			exactly(k)
-			k.ExactOutput, k.Continuous = true, wire.Always
+			k.ExactOutput, k.ContinuousUsage = true, wire.Always
 		}},
 		"no end":             {seen{Answer{Unlimited: true}, refusal}, func(k *Knowledge) { k.Unlimited = true }},
 		"no end, and an end": {seen{Answer{Unlimited: true}, ok}, success},
 
 		// Contradictions.
-		"two refusals":   {seen{ok, refusal, refusal}, func(k *Knowledge) { success(k); k.Contradicted = 2 }},
-		"three refusals": {seen{ok, refusal, refusal, refusal}, func(k *Knowledge) { success(k); k.Contradicted, k.Stale = 3, true }},
-		"three refusals with an answer between": {seen{ok, refusal, refusal, ok, refusal},
-			func(k *Knowledge) { success(k); k.Contradicted = 1 }},
+		"two refusals": {seen{ok, refusal, refusal}, func(k *Knowledge) {
+			success(k)
+			k.Contradictions = 2
+		}},
+		"three refusals": {seen{ok, refusal, refusal, refusal}, func(k *Knowledge) {
+			success(k)
+			k.Contradictions, k.Stale = 3, true
+		}},
+		"three refusals with an answer between": {seen{ok, refusal, refusal, ok, refusal}, func(k *Knowledge) {
+			success(k)
+			k.Contradictions = 1
+		}},
 		"three refusals before it answered": {seen{refusal, refusal, refusal}, func(*Knowledge) {}},
-		"three failures":                    {seen{ok, broken, broken, broken}, func(k *Knowledge) { success(k); k.MayHaveRestarted = true }},
+		"three failures": {seen{ok, broken, broken, broken}, func(k *Knowledge) {
+			success(k)
+			k.MayHaveRestarted = true
+		}},
 		"a shorter answer than before": {seen{uncounted, short}, func(k *Knowledge) {
 			exactly(k)
-			k.Contradicted = 1
+			k.Contradictions = 1
 		}},
-		"a shorter answer of a server that was never exact": {seen{ok, short}, func(k *Knowledge) { success(k); k.Prompt = wire.Tokens(80) }},
-		"an answer of unknown length after an exact one":    {seen{uncounted, unknownLength}, exactly},
-		"it knows no such path":                             {seen{ok, missing}, func(k *Knowledge) { success(k); k.Stale = true }},
-		"it says the same after contradictions": {seen{exact, missing, same},
-			func(k *Knowledge) { k.Worked = true }},
-		"it does not say after contradictions": {seen{exact, missing, assumed},
-			func(k *Knowledge) { k.Worked = true; k.Type, k.Version, k.Model = wire.Server{}, "", "" }},
-		"it lists no model after contradictions": {seen{ok, missing, empty},
-			func(k *Knowledge) { success(k); k.Stale, k.NoModel = true, true }},
-		"it is down after contradictions": {seen{ok, missing, down}, func(k *Knowledge) { success(k); k.Stale = true }},
+		"a shorter answer of a server that was never exact": {seen{ok, short}, func(k *Knowledge) {
+			success(k)
+			k.Prompt = wire.Tokens(80)
+		}},
+		"an answer of unknown length after an exact one": {seen{uncounted, unknownLength}, exactly},
+		"it knows no such path": {seen{ok, missing}, func(k *Knowledge) {
+			success(k)
+			k.Stale = true
+		}},
+		"it says the same after contradictions": {seen{exact, missing, same}, func(k *Knowledge) { k.Worked = true }},
+		"it does not say after contradictions": {seen{exact, missing, assumed}, func(k *Knowledge) {
+			k.Worked = true
+			k.Type, k.Version, k.Model = wire.Server{}, "", ""
+		}},
+		"it lists no model after contradictions": {seen{ok, missing, empty}, func(k *Knowledge) {
+			success(k)
+			k.Stale, k.NoModel = true, true
+		}},
+		"it is down after contradictions": {seen{ok, missing, down}, func(k *Knowledge) {
+			success(k)
+			k.Stale = true
+		}},
 
 		// Restarts.
-		"a failure":               {seen{ok, broken}, func(k *Knowledge) { success(k); k.MayHaveRestarted = true }},
+		"a failure": {seen{ok, broken}, func(k *Knowledge) {
+			success(k)
+			k.MayHaveRestarted = true
+		}},
 		"a failure and an answer": {seen{broken, ok}, success},
 
 		// Gateways, connections and tokenizers.
-		"a gateway that names itself in answers": {seen{Answer{OK: true, Finish: "stop", Gateway: gateway}},
-			func(k *Knowledge) { success(k); k.Type, k.Version = gateway, "" }},
-		"a gateway that does not say what it is": {seen{Answer{OK: true, Finish: "stop", Gateway: gateway}, silent},
-			func(k *Knowledge) { success(k); k.Type, k.Version = gateway, "" }},
+		"a gateway that names itself in answers": {seen{viaGateway}, func(k *Knowledge) {
+			success(k)
+			k.Type, k.Version = gateway, ""
+		}},
+		"a gateway that does not say what it is": {seen{viaGateway, silent}, func(k *Knowledge) {
+			success(k)
+			k.Type, k.Version = gateway, ""
+		}},
 		"an open connection":           {seen{Answer{LeftOpen: true}}, func(k *Knowledge) { k.LeavesOpen = true }},
 		"an open connection no longer": {seen{Answer{LeftOpen: true}, refusal}, func(*Knowledge) {}},
-		"a tokenizer":                  {seen{Tokenization{Counts: wire.Always}, Tokenization{}}, func(k *Knowledge) { k.Tokenizes = wire.Always }},
-		"no tokenizer":                 {seen{Tokenization{Counts: wire.Never}}, func(k *Knowledge) { k.Tokenizes = wire.Never }},
-		"a tokenizer with a limit": {seen{Tokenization{Limits: wire.Limits{Context: 150}}},
-			func(k *Knowledge) { k.Limits.Context = 150 }},
+		"a tokenizer": {seen{Tokenization{Counts: wire.Always}, Tokenization{}}, func(k *Knowledge) {
+			k.Tokenizes = wire.Always
+		}},
+		"no tokenizer": {seen{Tokenization{Counts: wire.Never}}, func(k *Knowledge) {
+			k.Tokenizes = wire.Never
+		}},
+		"a tokenizer with a limit": {seen{Tokenization{Limits: wire.Limits{Context: 150}}}, func(k *Knowledge) {
+			k.Limits.Context = 150
+		}},
 
 		// Cached tokens.
-		"cached tokens":              {seen{counts(false, wire.Tokens(16))}, func(k *Knowledge) { counted(k); k.CacheHit, k.Cached = true, wire.Always }},
-		"none of a type that counts": {seen{counts(false, wire.Tokens(0))}, func(k *Knowledge) { counted(k); k.Cached = wire.Always }},
-		"none of a prompt that it knows": {seen{counts(true, wire.Tokens(0))},
-			func(k *Knowledge) { counted(k); k.CacheMissed, k.Cached = true, wire.Unknown }},
-		"some after that": {seen{counts(true, wire.Tokens(0)), counts(true, wire.Tokens(16))},
-			func(k *Knowledge) { counted(k); k.CacheHit, k.Cached = true, wire.Always }},
-		"none of a type that may not count": {seen{ok, Answer{OK: true, Gateway: gateway, Usage: usage(80, 0, 5)}},
-			func(k *Knowledge) { counted(k); k.Type, k.Version, k.Cached = gateway, "", "" }},
-		"none, and then no count": {seen{counts(false, wire.Tokens(0)), counts(false, wire.Count{})},
-			func(k *Knowledge) { counted(k); k.Cached = wire.Always }},
-		"no count":              {seen{counts(false, wire.Count{})}, counted},
-		"a prompt that is new":  {seen{prompt(80, usage(90, 0, 0), false)}, func(k *Knowledge) { k.Prompt, k.Uncached = wire.Tokens(90), CountedPrompt{90, 80} }},
-		"a prompt sent before":  {seen{prompt(80, usage(90, 0, 0), true)}, func(k *Knowledge) { k.Prompt = wire.Tokens(90) }},
-		"a prompt in the cache": {seen{prompt(80, usage(90, 16, 0), false)}, func(k *Knowledge) { k.Prompt = wire.Tokens(90) }},
-		"a prompt cut short":    {seen{prompt(80, usage(60, 0, 0), false)}, func(k *Knowledge) { k.Prompt = wire.Tokens(60) }},
-		"counted apart, and an answer that does not show": {seen{Answer{CacheApart: wire.Always}, Answer{}},
-			func(k *Knowledge) { k.CacheApart = wire.Always }},
+		"cached tokens": {seen{counts(false, wire.Tokens(16))}, func(k *Knowledge) {
+			counted(k)
+			k.CacheHit, k.ReportsCached = true, wire.Always
+		}},
+		"none of a type that counts": {seen{counts(false, wire.Tokens(0))}, func(k *Knowledge) {
+			counted(k)
+			k.ReportsCached = wire.Always
+		}},
+		"none of a prompt that it knows": {seen{counts(true, wire.Tokens(0))}, func(k *Knowledge) {
+			counted(k)
+			k.CacheMissed, k.ReportsCached = true, wire.Unknown
+		}},
+		"some after that": {seen{counts(true, wire.Tokens(0)), counts(true, wire.Tokens(16))}, func(k *Knowledge) {
+			counted(k)
+			k.CacheHit, k.ReportsCached = true, wire.Always
+		}},
+		"none of a type that may not count": {seen{ok, viaCountingGateway}, func(k *Knowledge) {
+			counted(k)
+			k.Type, k.Version, k.ReportsCached = gateway, "", ""
+		}},
+		"none, and then no count": {seen{counts(false, wire.Tokens(0)), counts(false, wire.Count{})}, func(k *Knowledge) {
+			counted(k)
+			k.ReportsCached = wire.Always
+		}},
+		"no count": {seen{counts(false, wire.Count{})}, counted},
+		"a prompt that is new": {seen{prompt(80, usage(90, 0, 0), false)}, func(k *Knowledge) {
+			k.Prompt, k.Uncached = wire.Tokens(90), CountedPrompt{90, 80}
+		}},
+		"a prompt sent before": {seen{prompt(80, usage(90, 0, 0), true)}, func(k *Knowledge) {
+			k.Prompt = wire.Tokens(90)
+		}},
+		"a prompt in the cache": {seen{prompt(80, usage(90, 16, 0), false)}, func(k *Knowledge) {
+			k.Prompt = wire.Tokens(90)
+		}},
+		"a prompt cut short": {seen{prompt(80, usage(60, 0, 0), false)}, func(k *Knowledge) {
+			k.Prompt = wire.Tokens(60)
+		}},
+		"counted apart, and an answer that does not show": {seen{Answer{CacheApart: wire.Always}, Answer{}}, func(k *Knowledge) {
+			k.CacheApart = wire.Always
+		}},
 	} {
 		want := Knowledge{}.After(same)
 		got := want
@@ -203,7 +272,7 @@ func sameType(a, b wire.Server) bool { return a.Name == b.Name }
 // success changes what is known as a complete answer without any usage does.
 func success(k *Knowledge) {
 	k.Worked, k.Answered = true, true
-	k.Continuous, k.Cached = wire.Never, wire.Never
+	k.ContinuousUsage, k.ReportsCached = wire.Never, wire.Never
 }
 
 // counted changes what is known as a complete answer does that counts its prompt.
@@ -216,7 +285,7 @@ func counted(k *Knowledge) {
 // stopped early.
 func exactly(k *Knowledge) {
 	counted(k)
-	k.ExactLimit, k.Cached = true, wire.Always
+	k.ExactLimit, k.ReportsCached = true, wire.Always
 }
 
 // TestCopiesOfKnowledgeDoNotChangeEachOther holds that what one probe learns is not seen by another that began before.

@@ -10,9 +10,9 @@ import (
 // not SGLang).
 const UnnamedModel = "unknown"
 
-// UsableModel returns the name of the model that is asked for where none is configured, of a list that is not empty: the
-// one before if it is still listed, else the first that is in memory, since to load another one may push out one that
-// others use, else the first that has a name.
+// UsableModel returns the name of the model of a list, which is not empty, that is asked for where none is configured:
+// the one before if it is still listed, else the first that is in memory, since to load another one may push out one
+// that others use, else the first that has a name.
 func UsableModel(models []wire.Model, before string) string {
 	isBefore := func(m wire.Model) bool { return m.ID == before }
 	isNamed := func(m wire.Model) bool { return m.ID != UnnamedModel }

@@ -6,8 +6,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestUsableModel holds which of a list is asked for where none is configured: the one before, else the first that is in
-// memory and has a name.
+// TestUsableModel holds which of a list is asked for where none is configured: the one before, else the first that is
+// in memory and has a name.
 func TestUsableModel(t *testing.T) {
 	loaded := func(name string) wire.Model { return wire.Model{ID: name} }
 	unloaded := func(name string) wire.Model { return wire.Model{ID: name, Unloaded: true} }

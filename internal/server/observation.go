@@ -49,13 +49,13 @@ type Answer struct {
 
 	// The answer, as far as there is one.
 
-	Usage      wire.Usage
-	Finish     string      // reason, in the server's words; empty if none came
-	Continuous bool        // each frame counted its tokens by usage
-	CacheApart wire.Claim  // it counted cached tokens apart from the others; empty: it does not show
-	Limits     wire.Limits // that a refusal named
-	Unlimited  bool        // it went on after the tokens asked for
-	LeftOpen   bool        // its connection should be used again, but was kept open after the answer
-	Gateway    wire.Server // the type that the answer's header names, if none is configured; zero: none
-	Model      string      // that answered, by the answer, if none is configured; empty: it does not say
+	Usage           wire.Usage
+	Finish          string      // reason, in the server's words; empty if none came
+	ContinuousUsage bool        // each frame counted its tokens by usage
+	CacheApart      wire.Claim  // it counted cached tokens apart from the others; empty: it does not show
+	Limits          wire.Limits // that a refusal named
+	Unlimited       bool        // it went on after the tokens asked for
+	LeftOpen        bool        // its connection should be used again, but was kept open after the answer
+	Gateway         wire.Server // the type that the answer's header names, if none is configured; zero: none
+	Model           string      // that answered, by the answer, if none is configured; empty: it does not say
 }
