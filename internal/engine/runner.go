@@ -228,7 +228,7 @@ func (r *Runner) keepLengths() {
 func (r *Runner) dropBudgets() {
 	now := time.Now()
 	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool {
-		return spent.Unspent(now) && !r.runs(target)
+		return spent.IsUnused(now) && !r.runs(target)
 	})
 }
 

@@ -76,7 +76,7 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 	}
 	a.refused = a.refused || d.Refusal
 	a.answered = a.answered || len(text) > 0
-	r.Reasoned = r.Reasoned || len(d.Reasoning) > 0
+	r.ReasoningShown = r.ReasoningShown || len(d.Reasoning) > 0
 	isToken := grown > 0 || d.Tokens > 0 || len(text)+len(d.Reasoning) > 0
 	if !isToken {
 		a.noteBehind(at)
@@ -137,19 +137,19 @@ func (a *answer) settle() {
 	r := a.result
 	_, r.cacheApart = a.question.wholePrompt(r.Usage)
 	r.Usage = a.total()
-	if r.Reasoned && r.Usage.Reasoning.N == 0 { // a count of none is no count: vLLM's, with a parser of reasoning
+	if r.ReasoningShown && r.Usage.Reasoning.N == 0 { // a count of none is no count: vLLM's, with a parser of reasoning
 		r.Usage.Reasoning = wire.Count{}
 	}
 	output, generated := r.Usage.Output, r.Usage.Generated()
 	beyondOutput := output.Known && generated.N > output.N
-	r.Hidden = !r.Reasoned && (r.Usage.Reasoning.N > 0 || beyondOutput)
+	r.ReasoningHidden = !r.ReasoningShown && (r.Usage.Reasoning.N > 0 || beyondOutput)
 	r.Source = a.tokens.source(len(r.Timeline.Frames), generated, r.Finish)
 	if r.Source == FromTotal {
 		for i := range r.Timeline.Frames {
 			r.Timeline.Frames[i].N = 1
 		}
 	}
-	if r.Timeline.FirstAnswerAt > 0 && !r.Reasoned && !r.Hidden { // a token without text is one of the answer as well
+	if r.Timeline.FirstAnswerAt > 0 && !r.ReasoningShown && !r.ReasoningHidden { // a token without text is one of the answer as well
 		r.Timeline.FirstAnswerAt = r.Timeline.Frames[0].At
 	}
 	r.Timeline.Open = a.openGap()

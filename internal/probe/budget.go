@@ -42,8 +42,8 @@ func (b *Budget) Return(day time.Time, tokens int) {
 	}
 }
 
-// Unspent reports whether nothing is spent of the day of now.
-func (b *Budget) Unspent(now time.Time) bool {
+// IsUnused reports whether nothing is spent of the day of now.
+func (b *Budget) IsUnused(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used == 0 || !dayOf(now).Equal(b.day)

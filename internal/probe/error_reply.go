@@ -28,25 +28,17 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 		detail = join(inHeader.Error(), detail)
 	}
 	inReply := reasonInReply(status, body)
+
+	// A gateway may have answered in place of the server, because it has none left to ask or for a reason of its own.
 	gateway := gatewayOf(resp, body)
-	isAlone := status == http.StatusServiceUnavailable && ownFailure.MatchString(gateway)
+	hasNoBackend := status == http.StatusServiceUnavailable && ownFailure.MatchString(gateway)
 	dropped := resp.Header.Get("X-Llm-D-Request-Dropped-Reason") // llm-d's router
 	if plainName.MatchString(dropped) {
 		detail = join(detail, dropped)
-		isAlone = isAlone || strings.HasSuffix(dropped, "no-endpoints")
+		hasNoBackend = hasNoBackend || strings.HasSuffix(dropped, "no-endpoints")
 	}
-	to, isRedirection := redirection(resp)
 	switch {
-	case isRedirection:
-		shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // the rest may hold a secret
-		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", shown.String())
-		switch {
-		case loginPath.MatchString(to.Path) && !loginPath.MatchString(resp.Request.URL.Path):
-			inReply = ReasonRedirectedToLogin
-		case isElsewhere(to, resp.Request):
-			inReply = ReasonRedirectedToAnotherHost
-		}
-	case inReply == "" && isAlone:
+	case inReply == "" && hasNoBackend:
 		inReply = ReasonNoBackendLeft
 	case inReply == "" && gateway != "":
 		inReply = ReasonAnsweredByGateway
@@ -58,143 +50,21 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 		gateway = cmp.Or(gateway, "a gateway")
 		detail = join(gateway+" answered, not the model server", detail)
 	}
+
+	why, leadsTo, isRedirection := redirection(resp)
+	if isRedirection {
+		inReply, detail = why, leadsTo
+	}
+
 	text := join(fmt.Sprintf("HTTP %d", status), detail)
 	outcome := outcomeOf(status, body, inHeader, inReply)
 	v = failure(outcome, statusReason(inReply, outcome, status, text), "%s", text)
 	v.status = status
-	isPause := status == http.StatusServiceUnavailable || v.outcome == RateLimited || v.outcome == Overloaded
-	if isPause {
+	asksForPause := status == http.StatusServiceUnavailable || outcome == RateLimited || outcome == Overloaded
+	if asksForPause {
 		v.retry = retryAfter(resp.Header)
 	}
 	return v
-}
-
-// noServerText says that no model server can answer.
-func noServerText(why Reason) string {
-	if why == ReasonModelStillLoading {
-		return "the server is still loading its model"
-	}
-	return "the gateway has no server left to ask"
-}
-
-// join returns two parts of a text; one alone if the other is empty.
-func join(first, second string) string {
-	if first == "" || second == "" {
-		return first + second
-	}
-	return first + ": " + second
-}
-
-// gatewayOf returns the name of the gateway that answered in place of the model server: with a page, or with a failure
-// without a word. It is empty if the model server may have answered.
-func gatewayOf(resp *http.Response, body []byte) string {
-	server := resp.Header.Get("Server")
-	_, isModelServer := wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
-	switch {
-	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests:
-		return "" // a login page, or a wrong path
-	case wire.IsPage(body) && wire.PageServer(body) != "":
-		return wire.PageServer(body)
-	case isModelServer || frameworks.MatchString(server):
-		return ""
-	case wire.IsPage(body) && plainName.MatchString(server):
-		return server
-	case wire.IsPage(body):
-		return "a gateway"
-	case len(body) == 0 && gateways.MatchString(server) && plainName.MatchString(server):
-		return server
-	case len(body) == 0 && envoys.MatchString(server) && resp.Header.Get("X-Envoy-Upstream-Service-Time") == "":
-		return server
-	}
-	return ""
-}
-
-var (
-	// frameworks matches the servers that programs are written with, which may answer with pages as well.
-	frameworks = regexp.MustCompile(`(?i)uvicorn|hypercorn|gunicorn|granian|werkzeug|aiohttp|python|tornado|cheroot|llama`)
-	// gateways matches those that say who they are only of their own answers.
-	gateways = regexp.MustCompile(`(?i)^(caddy|awselb|cloudflare|cloudfront)`)
-	// envoys matches those that name themselves in all answers, and how long the server took in its answers only.
-	envoys = regexp.MustCompile(`(?i)^(istio-)?envoy$`)
-	// plainName matches a name in a header that may be shown as it is.
-	plainName = regexp.MustCompile(`^[\w./() -]{1,60}$`)
-	// ownFailure matches those whose own 503 means that they have no server left to ask.
-	ownFailure = regexp.MustCompile(`(?i)^(caddy|awselb)`)
-)
-
-// redirection returns where an answer redirects to; ok is false if it does not, or not to a URL.
-func redirection(resp *http.Response) (to *url.URL, ok bool) {
-	if resp.StatusCode/100 != 3 || resp.Header.Get("Location") == "" {
-		return nil, false
-	}
-	to, err := resp.Location()
-	return to, err == nil
-}
-
-// isElsewhere reports whether a URL leads to another host than a request asked, by URL or Host header: that is where
-// gateways send a client that has to log in. A host and its www are the same.
-func isElsewhere(to *url.URL, req *http.Request) bool {
-	name := func(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
-	asked := url.URL{Host: req.Host}
-	return name(to.Hostname()) != name(req.URL.Hostname()) && name(to.Hostname()) != name(asked.Hostname())
-}
-
-// loginPath matches a path that has a part of the name of a page to log in.
-var loginPath = regexp.MustCompile(`(?i)(^|/)(log[_-]?in|sign[_-]?in|sso|saml2?|oidc|oauth2?|authorize|auth)(/|\.|$)`)
-
-// retryAfter returns the pause that a server asks for; 0 if it does not: seconds, a date (RFC 9110, section 10.2.3) or
-// milliseconds.
-func retryAfter(header http.Header) time.Duration {
-	const year = 365 * 24 * time.Hour
-	for _, field := range []struct {
-		name string
-		unit time.Duration
-	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
-		n, err := strconv.ParseFloat(strings.TrimSpace(header.Get(field.name)), 64)
-		if err == nil && n >= 0 {
-			return time.Duration(min(n, float64(year/field.unit)) * float64(field.unit))
-		}
-	}
-	at, err := http.ParseTime(header.Get("Retry-After"))
-	if err != nil {
-		return 0
-	}
-	return max(0, time.Until(at))
-}
-
-// outcomeOf returns what an answer without success means: by its status, except where its words or those in its header
-// say that this is misleading.
-func outcomeOf(status int, body []byte, inHeader *wire.ServerError, inReply Reason) Outcome {
-	class := wire.OtherError
-	e := wire.ParseError(body)
-	if e == nil {
-		e = inHeader
-	}
-	if e != nil && status != http.StatusPaymentRequired {
-		class = e.ClassOfWords()
-	}
-	switch {
-	case wire.BadKey(body), inReply.isLogin():
-		return Unauthorized
-	case inReply.isNoServerLeft(), wire.BrokenBackend(body):
-		return ServerError
-	case class == wire.ContentFilter:
-		return Filtered
-	case status == http.StatusServiceUnavailable, status == 529: // 529: Anthropic, overloaded
-		return Overloaded
-	case class == wire.RateLimit:
-		return RateLimited
-	case class == wire.BadCredentials, status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return Unauthorized
-	case class == wire.Overload: // Moonshot, with 429
-		return Overloaded
-	case status == http.StatusTooManyRequests:
-		return RateLimited
-	case status == http.StatusRequestTimeout, status == http.StatusFailedDependency, // Ray Serve; TGI
-		status == 499, status >= 500:
-		return ServerError
-	}
-	return Rejected
 }
 
 // reported returns the verdict on an error that a server wrote although its status is a success: within a stream, or in
@@ -230,11 +100,30 @@ func reported(e *wire.ServerError, whole []byte, hasTokens bool) verdict {
 	case class == wire.InvalidRequest && !hasTokens:
 		outcome = Rejected
 	}
-	isTold := outcome == Rejected || outcome == RateLimited && inReply == ReasonNoQuotaOrCreditLeft
-	if !isTold || inReply == ReasonAnsweredByGateway {
-		inReply = "" // these words are about something else
+	// The words tell why a request was rejected, and that no credit is left. Else they are about a failure that began
+	// with a good answer.
+	isRejection := outcome == Rejected && inReply != ReasonAnsweredByGateway
+	hasNoCredit := outcome == RateLimited && inReply == ReasonNoQuotaOrCreditLeft
+	if !isRejection && !hasNoCredit {
+		inReply = ""
 	}
 	return failure(outcome, statusReason(inReply, outcome, http.StatusOK, e.Error()), "%w", e)
+}
+
+// noServerText says that no model server can answer.
+func noServerText(why Reason) string {
+	if why == ReasonModelStillLoading {
+		return "the server is still loading its model"
+	}
+	return "the gateway has no server left to ask"
+}
+
+// join returns two parts of a text; one alone if the other is empty.
+func join(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + ": " + second
 }
 
 // The statuses that only Cloudflare has: for a server that it does not reach or find, and for one that it got no answer
@@ -277,6 +166,41 @@ func reasonInReply(status int, reply []byte) Reason {
 		return ReasonClientCertificateMissing
 	}
 	return ""
+}
+
+// outcomeOf returns what an answer without success means: by its status, except where its words or those in its header
+// say that this is misleading.
+func outcomeOf(status int, body []byte, inHeader *wire.ServerError, inReply Reason) Outcome {
+	class := wire.OtherError
+	e := wire.ParseError(body)
+	if e == nil {
+		e = inHeader
+	}
+	if e != nil && status != http.StatusPaymentRequired {
+		class = e.ClassOfWords()
+	}
+	switch {
+	case wire.BadKey(body), inReply.isLogin():
+		return Unauthorized
+	case inReply.isNoServerLeft(), wire.BrokenBackend(body):
+		return ServerError
+	case class == wire.ContentFilter:
+		return Filtered
+	case status == http.StatusServiceUnavailable, status == 529: // 529: Anthropic, overloaded
+		return Overloaded
+	case class == wire.RateLimit:
+		return RateLimited
+	case class == wire.BadCredentials, status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return Unauthorized
+	case class == wire.Overload: // Moonshot, with 429
+		return Overloaded
+	case status == http.StatusTooManyRequests:
+		return RateLimited
+	case status == http.StatusRequestTimeout, status == http.StatusFailedDependency, // Ray Serve; TGI
+		status == 499, status >= 500:
+		return ServerError
+	}
+	return Rejected
 }
 
 var quotaWords = regexp.MustCompile(`(?i)quota|usage.?limit|\bper.?day\b|\bdaily\b`)
@@ -345,4 +269,89 @@ func serverErrorReason(status int, isOfGateway bool) Reason {
 		return ReasonErrorInAnswer
 	}
 	return ReasonInternalError
+}
+
+// gatewayOf returns the name of the gateway that answered in place of the model server: with a page, or with a failure
+// without a word. It is empty if the model server may have answered.
+func gatewayOf(resp *http.Response, body []byte) string {
+	server := resp.Header.Get("Server")
+	_, isModelServer := wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
+	switch {
+	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests:
+		return "" // a login page, or a wrong path
+	case wire.IsPage(body) && wire.PageServer(body) != "":
+		return wire.PageServer(body)
+	case isModelServer || frameworks.MatchString(server):
+		return ""
+	case wire.IsPage(body) && plainName.MatchString(server):
+		return server
+	case wire.IsPage(body):
+		return "a gateway"
+	case len(body) == 0 && gateways.MatchString(server) && plainName.MatchString(server):
+		return server
+	case len(body) == 0 && envoys.MatchString(server) && resp.Header.Get("X-Envoy-Upstream-Service-Time") == "":
+		return server
+	}
+	return ""
+}
+
+var (
+	// frameworks matches the servers that programs are written with, which may answer with pages as well.
+	frameworks = regexp.MustCompile(`(?i)uvicorn|hypercorn|gunicorn|granian|werkzeug|aiohttp|python|tornado|cheroot|llama`)
+	// gateways matches those that say who they are only of their own answers.
+	gateways = regexp.MustCompile(`(?i)^(caddy|awselb|cloudflare|cloudfront)`)
+	// envoys matches those that name themselves in all answers, and how long the server took in its answers only.
+	envoys = regexp.MustCompile(`(?i)^(istio-)?envoy$`)
+	// plainName matches a name in a header that may be shown as it is.
+	plainName = regexp.MustCompile(`^[\w./() -]{1,60}$`)
+	// ownFailure matches those whose own 503 means that they have no server left to ask.
+	ownFailure = regexp.MustCompile(`(?i)^(caddy|awselb)`)
+)
+
+// redirection returns where an answer redirects to, and the reason in that; ok is false if it does not redirect, or not
+// to a URL.
+func redirection(resp *http.Response) (why Reason, text string, ok bool) {
+	to, err := resp.Location()
+	if resp.StatusCode/100 != 3 || err != nil {
+		return "", "", false
+	}
+	switch {
+	case loginPath.MatchString(to.Path) && !loginPath.MatchString(resp.Request.URL.Path):
+		why = ReasonRedirectedToLogin
+	case isElsewhere(to, resp.Request):
+		why = ReasonRedirectedToAnotherHost
+	}
+	shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // the rest may hold a secret
+	return why, fmt.Sprintf("redirected to %s; probes do not follow redirects", shown.String()), true
+}
+
+// isElsewhere reports whether a URL leads to another host than a request asked, by URL or Host header: that is where
+// gateways send a client that has to log in. A host and its www are the same.
+func isElsewhere(to *url.URL, req *http.Request) bool {
+	name := func(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
+	asked := url.URL{Host: req.Host}
+	return name(to.Hostname()) != name(req.URL.Hostname()) && name(to.Hostname()) != name(asked.Hostname())
+}
+
+// loginPath matches a path that has a part of the name of a page to log in.
+var loginPath = regexp.MustCompile(`(?i)(^|/)(log[_-]?in|sign[_-]?in|sso|saml2?|oidc|oauth2?|authorize|auth)(/|\.|$)`)
+
+// retryAfter returns the pause that a server asks for; 0 if it does not: seconds, a date (RFC 9110, section 10.2.3) or
+// milliseconds.
+func retryAfter(header http.Header) time.Duration {
+	const year = 365 * 24 * time.Hour
+	for _, field := range []struct {
+		name string
+		unit time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		n, err := strconv.ParseFloat(strings.TrimSpace(header.Get(field.name)), 64)
+		if err == nil && n >= 0 {
+			return time.Duration(min(n, float64(year/field.unit)) * float64(field.unit))
+		}
+	}
+	at, err := http.ParseTime(header.Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	return max(0, time.Until(at))
 }

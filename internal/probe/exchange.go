@@ -60,7 +60,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 		return r
 	}
 	x.trace.abandon()
-	v, ok := interruption(ctx, "and left behind")
+	v, ok := interruption(ctx, "and left behind", ReasonHTTPClientStuck)
 	if !ok { // it was not sent
 		v = failure(Timeout, ReasonHTTPClientStuck, "earlier requests are left behind")
 	}
@@ -171,11 +171,8 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response, start *ope
 // whole returns the verdict on an answer that is not a stream.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) verdict {
 	body, err := readBody(resp, maxErrorBody)
-	v, interrupted := interruption(ctx, "while reading the answer")
+	v, interrupted := interruption(ctx, "while reading the answer", x.slowAnswerReason())
 	if interrupted && err != nil {
-		if v.outcome == Timeout {
-			v.reason = x.slowAnswerReason()
-		}
 		return v
 	}
 	x.result.rejected = body

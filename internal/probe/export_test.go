@@ -81,7 +81,7 @@ func Measurements(r *Result) (lines []string) {
 			say("%s %v", sample.name, d)
 		}
 	}
-	if r.Hidden {
+	if r.ReasoningHidden {
 		say("hidden reasoning")
 	}
 	gaps, itl := runs(r.ChunkGaps()), runs(r.ITL())

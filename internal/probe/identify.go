@@ -271,7 +271,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	}
 	body, err = readBody(resp, maxMetadata)
 	if err != nil {
-		v, ok := interruption(ctx, "while reading the answer")
+		v, ok := interruption(ctx, "while reading the answer", ReasonNoAnswerInTime)
 		if ok {
 			return nil, nil, v
 		}

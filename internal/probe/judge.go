@@ -110,10 +110,7 @@ func joinWords(text, between string) string {
 func (x *exchange) broken(ctx context.Context, err error) verdict {
 	x.addUnfielded()
 	doing := fmt.Sprintf("after %d token frames", len(x.result.Timeline.Frames))
-	v, ok := interruption(ctx, doing)
-	if v.outcome == Timeout {
-		v.reason = x.slowAnswerReason()
-	}
+	v, ok := interruption(ctx, doing, x.slowAnswerReason())
 	inVain := v.outcome == Stalled || v.outcome == Timeout
 	_, isCoding := errors.AsType[codingError](err)
 	switch {

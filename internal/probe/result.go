@@ -38,10 +38,11 @@ type Result struct {
 	Credentials Credentials // their kind, without the secret
 	Finish      string      // the server's finish reason; empty if none came
 
-	Usage    wire.Usage // merged over all frames
-	Source   Source     // where the tokens of a frame came from
-	Reasoned bool       // some frame showed reasoning
-	Hidden   bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
+	Usage  wire.Usage // merged over all frames
+	Source Source     // where the tokens of a frame came from
+
+	ReasoningShown  bool // some frame showed it
+	ReasoningHidden bool // generated tokens include reasoning that no frame showed: the first token seen is not the first
 
 	Timestamps TimestampSource // source of the arrival timestamps; empty if there was no token frame
 	// RejectedTimestamps is how many of the kernel's timestamps were not believed, because the wall clock had been set.

@@ -22,7 +22,7 @@ func (r *Result) ServerTTFT() (d time.Duration, ok bool) {
 
 // TTFTValid reports whether TTFT may be used: no hidden reasoning came before the first token that was seen, and the
 // cache had nothing of a prompt that is meant to be cold.
-func (r *Result) TTFTValid() bool { return !r.Hidden && r.Cache != CacheContaminated }
+func (r *Result) TTFTValid() bool { return !r.ReasoningHidden && r.Cache != CacheContaminated }
 
 // TTFAT returns the time to the first token of text, a tool call or a refusal, but not reasoning.
 func (r *Result) TTFAT() (d time.Duration, ok bool) {
@@ -34,7 +34,7 @@ func (r *Result) TTFAT() (d time.Duration, ok bool) {
 // and with hidden reasoning, which would make it too small unless every frame reports its tokens.
 func (r *Result) TPOT() (d time.Duration, ok bool) {
 	n := r.Usage.Generated()
-	if r.OtherLength || !n.Known || r.Hidden && r.Source != FromUsage {
+	if r.OtherLength || !n.Known || r.ReasoningHidden && r.Source != FromUsage {
 		return 0, false
 	}
 	return r.Timeline.TPOT(n.N)
@@ -75,6 +75,6 @@ func (r *Result) E2EL() (d time.Duration, ok bool) {
 // any engine makes them. Then there is no TPOT, no ITL, no chunk gap and no max gap.
 func (r *Result) OnePiece() bool {
 	generated := r.Usage.Generated()
-	oneFrame := len(r.Timeline.Frames) == 1 && generated.N > 1 && !r.Hidden
+	oneFrame := len(r.Timeline.Frames) == 1 && generated.N > 1 && !r.ReasoningHidden
 	return oneFrame || r.Timeline.OnePiece()
 }

@@ -36,14 +36,20 @@ func failure(o Outcome, why Reason, text string, args ...any) verdict {
 	return verdict{outcome: o, reason: why, err: fmt.Errorf(text, args...)}
 }
 
-// interruption returns the verdict on a probe whose context is done; ok is false if it is not.
-func interruption(ctx context.Context, doing string) (v verdict, ok bool) {
+// interruption returns the verdict on a request whose context is done; ok is false if it is not. Late is the reason if
+// its time was over.
+func interruption(ctx context.Context, doing string, late Reason) (v verdict, ok bool) {
 	cause := context.Cause(ctx)
-	ours, ok := errors.AsType[verdict](cause)
-	if ok {
-		return failure(ours.outcome, ours.reason, "%v %s", cause, doing), true
+	ours, isOurs := errors.AsType[verdict](cause)
+	switch {
+	case cause == nil:
+		return verdict{}, false
+	case !isOurs:
+		return failure(Canceled, "", "%w", cause), true
+	case ours.outcome == Timeout:
+		return failure(Timeout, late, "%v %s", cause, doing), true
 	}
-	return failure(Canceled, "", "%w", cause), cause != nil
+	return failure(ours.outcome, ours.reason, "%v %s", cause, doing), true
 }
 
 // noAnswer returns the verdict on a request that failed with err before its answer began.
@@ -54,11 +60,8 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	if isProxied && during <= connecting {
 		doing = "while connecting through " + through.proxy.String()
 	}
-	v, ok := interruption(ctx, doing)
+	v, ok := interruption(ctx, doing, slowStageReason(during))
 	if ok {
-		if v.outcome == Timeout {
-			v.reason = slowStageReason(during)
-		}
 		return v
 	}
 	if isProxied {

@@ -153,7 +153,7 @@ func countWarnings(r *Result, maxTokens, promptTokens int) (list []Warning) {
 	case prompt.Known && promptTokens > 0 && prompt.N != promptTokens:
 		list = append(list, Warning{Kind: WarnPromptTokens, N: prompt.N, Of: promptTokens})
 	}
-	if r.Reasoned && r.Timeline.FirstAnswerAt == 0 {
+	if r.ReasoningShown && r.Timeline.FirstAnswerAt == 0 {
 		list = append(list, Warning{Kind: WarnOnlyReasoning})
 	}
 	switch {
@@ -165,7 +165,7 @@ func countWarnings(r *Result, maxTokens, promptTokens int) (list []Warning) {
 	if output.Known && r.Source == FromNothing && !r.OnePiece() {
 		list = append(list, Warning{Kind: WarnUncountedFrames, N: output.N, Of: len(r.Timeline.Frames)})
 	}
-	if r.Hidden {
+	if r.ReasoningHidden {
 		list = append(list, Warning{Kind: WarnHiddenReasoning})
 	}
 	if r.Cache == CacheContaminated {

@@ -67,7 +67,7 @@ func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sam
 		Contaminated: r.Cache == probe.CacheContaminated,
 		Tainted:      r.Timeline.Taint != "",
 		ByUser:       r.Timestamps == probe.ByUser,
-		Hidden:       r.Hidden,
+		Hidden:       r.ReasoningHidden,
 		Frames:       len(r.Timeline.Frames),
 		Bursts:       r.Timeline.Bursts(),
 		Joined:       r.Timeline.JoinedTokens(),

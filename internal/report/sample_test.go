@@ -41,7 +41,7 @@ func TestSampleOf(t *testing.T) {
 // TestSamplesLackWhatResultsLack holds which latencies a sample has, and what says why others are missing.
 func TestSamplesLackWhatResultsLack(t *testing.T) {
 	cached, hidden, late := answered(3, 1), answered(3, 1), answered(3, 1)
-	cached.Cache, hidden.Hidden = probe.CacheContaminated, true
+	cached.Cache, hidden.ReasoningHidden = probe.CacheContaminated, true
 	late.Timeline.Taint, late.Timestamps = timing.TaintLate, probe.ByUser
 	for name, test := range map[string]struct {
 		result *probe.Result

@@ -68,7 +68,7 @@ func TestThroughputOfARate(t *testing.T) {
 // bad answer, unless the objective says so, but a run of nothing else is not praised for it.
 func TestAttained(t *testing.T) {
 	good, unknown, slow := answered(1, 1), answered(1, 1), answered(1, 1)
-	unknown.Hidden = true
+	unknown.ReasoningHidden = true
 	slow.Timeline.Frames[0].At, slow.Timeline.FinishedAt = 2*time.Second, 2*time.Second
 	hung := &probe.Result{Outcome: probe.Timeout, Blocked: 4}
 	refused := &probe.Result{Outcome: probe.Unauthorized, Blocked: 4}

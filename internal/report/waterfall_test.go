@@ -145,7 +145,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	one := answered(1, 1)
 	hidden := answered(3, 1)
-	hidden.Hidden, hidden.Source = true, probe.FromNothing
+	hidden.ReasoningHidden, hidden.Source = true, probe.FromNothing
 	together := answered(3, 1)
 	for i := range together.Timeline.Frames {
 		together.Timeline.Frames[i].At = 900 * ms

@@ -19,8 +19,8 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 	record := func(r *recording) map[string]values {
 		r.Set(fixedTarget())
 		r.setChanged(func(d *probe.Description) { d.Name, d.Labels = "b", map[string]string{"team": "ads"} })
-		r.Record(with(succeeded5(), func(r *probe.Result) { r.Reasoned = true }))
-		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target, r.Reasoned = "b", true }))
+		r.Record(with(succeeded5(), func(r *probe.Result) { r.ReasoningShown = true }))
+		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target, r.ReasoningShown = "b", true }))
 		r.Record(refused())
 		r.Record(with(refused(), func(r *probe.Result) { r.Target = "b" }))
 		return r.series(t)

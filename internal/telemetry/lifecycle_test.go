@@ -232,7 +232,7 @@ func TestLabelsAreUTF8(t *testing.T) {
 func TestTTFATBeginsWithReasoning(t *testing.T) {
 	r := afterSuccess(t)
 	r.expect(t, "llm_probe_ttfat_seconds")
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Reasoned = true }))
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.ReasoningShown = true }))
 	r.Record(succeeded5())
 	r.expect(t, "llm_probe_ttfat_seconds", "llm_probe_ttfat_seconds"+ofA+" 2")
 }

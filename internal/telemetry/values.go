@@ -82,7 +82,7 @@ func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
 func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
 
 // reasoned reports whether the answer began with reasoning, shown or hidden.
-func reasoned(r *probe.Result) bool { return r.Reasoned || r.Hidden }
+func reasoned(r *probe.Result) bool { return r.ReasoningShown || r.ReasoningHidden }
 
 func outcomeOf(r *probe.Result) probe.Outcome { return r.Outcome }
 

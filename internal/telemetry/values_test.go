@@ -83,7 +83,7 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			},
 		},
 		"the first token after hidden reasoning is the first of the answer, but not of the tokens": {
-			success(func(r *probe.Result) { r.Hidden = true }),
+			success(func(r *probe.Result) { r.ReasoningHidden = true }),
 			map[string]string{
 				"llm.probe.ttft":        "",
 				"llm.probe.server_ttft": "",
