@@ -21,7 +21,6 @@ var anthropic = &Dialect{
 	tokenizer:   Server.messagesTokenizer,
 }
 
-// messagesBody returns the request of an answer.
 func messagesBody(a Ask) body {
 	b := openAIBody(a)
 	b["max_tokens"] = a.MaxTokens
@@ -56,7 +55,6 @@ func (s Server) messagesTokenizer() Tokenizer {
 	return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
 }
 
-// readMessages reads an event of the Messages API.
 func readMessages(frame gjson.Result) Delta {
 	var d Delta
 	switch member(frame, "type").Str {

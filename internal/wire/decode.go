@@ -65,7 +65,6 @@ func (d *Dialect) decodeObject(frame gjson.Result) Delta {
 	return delta
 }
 
-// showsTokens reports whether a frame shows generated tokens.
 func (d *Delta) showsTokens() bool { return len(d.Text)+len(d.Reasoning) > 0 || d.Tokens > 0 }
 
 // hasAnswer reports whether an object has the text of an answer, so that an error beside it is none: a choice with text

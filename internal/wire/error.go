@@ -232,7 +232,7 @@ func findError(value gjson.Result) *ServerError {
 		return own
 	case f.saysFailure():
 		return own.orText(value)
-	case isFailureCode(f.anyCode()) && !isSuccess(own.Message), !isEmptyValue(f.awsType), f.isProblem():
+	case isFailureCode(f.anyCode()) && !isSuccess(own.Message), !isEmptyValue(f.awsType):
 		return own
 	case !isEmptyValue(f.detail):
 		return f.nested(f.detail, 0)
@@ -354,20 +354,16 @@ func (e *ServerError) orText(object gjson.Result) *ServerError {
 
 // saysFailure reports whether the object says of itself that it is an error.
 func (f *errorFields) saysFailure() bool {
+	status := textIn(f.status)
+	isProblem := !isEmptyValue(f.title) && isNumber(status) && isFailureCode(status) // RFC 9457
+	isFailed := slices.Contains(failureStatuses, strings.ToLower(status)) || f.success.Type == gjson.False
 	hasMessage := !isEmptyValue(f.message)
-	isFailed := slices.Contains(failureStatuses, strings.ToLower(textIn(f.status))) || f.success.Type == gjson.False
-	return f.kind.Str == "error" || f.object.Str == "error" || isFailed && hasMessage ||
-		isFailureCode(textIn(f.errorCode))
+	return f.kind.Str == "error" || f.object.Str == "error" || isFailureCode(textIn(f.errorCode)) ||
+		isFailed && hasMessage || isProblem
 }
 
 // failureStatuses are words for a failure in a status or a type. The list is only read.
 var failureStatuses = []string{"error", "fail", "failed", "failure"}
-
-// isProblem reports whether the object is a problem of RFC 9457.
-func (f *errorFields) isProblem() bool {
-	status := textIn(f.status)
-	return !isEmptyValue(f.title) && isFailureCode(status) && isNumber(status)
-}
 
 // nested returns the error in the value of a key, with what the object around it says; nil if the value says that there
 // is none. depth is that of [readError].

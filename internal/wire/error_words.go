@@ -51,7 +51,6 @@ func (f *errorFields) field(key string) *gjson.Result {
 	return nil
 }
 
-// isFailureCode reports whether a code is there and says something else than success.
 func isFailureCode(code string) bool { return code != "" && !isSuccess(code) }
 
 // isSuccess reports whether a code or a message says that nothing is wrong. An empty one does as well.

@@ -51,6 +51,16 @@ func EndingOf(reason string) Ending {
 // camelStep matches where a word begins within another: endTurn.
 var camelStep = regexp.MustCompile(`([a-z])([A-Z])`)
 
+func (d *Delta) setFinish(value gjson.Result) { d.setReason(finishReason(value)) }
+
+// setReason sets the finish reason, unless it is empty. A long reason is cut.
+func (d *Delta) setReason(reason string) {
+	const longest = 40 // bytes
+	if reason != "" {
+		d.Finish = strings.ToValidUTF8(reason[:min(longest, len(reason))], "")
+	}
+}
+
 // finishReason returns the reason that the value of a key gives: a word, an object of SGLang's with its type, or the
 // number of a constant. It is empty as long as there is none, which servers write in many ways.
 func finishReason(value gjson.Result) string {

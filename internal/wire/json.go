@@ -80,7 +80,6 @@ const maxCount = 1 << 30
 // but a whole number.
 func countIn(value gjson.Result) Count { return countOf(value.String()) }
 
-// countOf returns the number of tokens that is written in a text.
 func countOf(text string) Count {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n != math.Trunc(n) || n < 0 || n > maxCount {

@@ -17,8 +17,8 @@ var llama = &Dialect{
 	tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
 }
 
-// llamaBody returns the request of an answer. There is no salt that could keep prompts apart in the cache, so a cold
-// prompt is asked without the cache.
+// llamaBody returns a request that asks a cold prompt without the cache: there is no salt that could keep prompts apart
+// in it.
 func llamaBody(a Ask) body {
 	return body{
 		"prompt":       a.text(),
@@ -28,7 +28,6 @@ func llamaBody(a Ask) body {
 	}
 }
 
-// readLlama reads a frame of an answer.
 func readLlama(frame gjson.Result) Delta {
 	var d Delta
 	if member(frame, "prompt_progress").Exists() { // there is no token yet, whatever the frame counts

@@ -17,11 +17,9 @@ var ollama = &Dialect{
 	read:   readOllama,
 }
 
-// ollamaBody returns the request of an answer.
-//
-// It always has truncate and shift, which are therefore not among the optional fields: without them, Ollama would
-// silently cut a prompt that is too long. It never has num_ctx: with another context than the model was loaded with,
-// Ollama would load it again, for everybody.
+// ollamaBody returns a request that always has truncate and shift, which are therefore not among the optional fields:
+// without them, Ollama would silently cut a prompt that is too long. It never has num_ctx: with another context than the
+// model was loaded with, Ollama would load it again, for everybody.
 func ollamaBody(a Ask) body {
 	return body{
 		"model":      a.Model,
@@ -46,7 +44,7 @@ func readOllama(frame gjson.Result) Delta {
 			d.Choice = true
 			d.addText(value.Str)
 		case "thinking":
-			d.addReasoning(value.Str)
+			d.Reasoning = append(d.Reasoning, value.Str...)
 		case "message": // of /api/chat
 			d.Choice = true
 			d.addMessage(value)

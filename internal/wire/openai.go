@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -43,7 +42,6 @@ var azure = &Dialect{
 	keyHeader: "api-key",
 }
 
-// deploymentPath returns the path of a model's deployment on Azure.
 func deploymentPath(a Ask) string {
 	version := cmp.Or(a.Version, "2024-10-21") // the latest that is not a preview
 	path := "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions"
@@ -74,7 +72,6 @@ func chatBody(a Ask) body {
 	return b
 }
 
-// completionBody returns the request of a plain prompt.
 func completionBody(a Ask) body {
 	b := openAIBody(a)
 	b["prompt"] = a.text()
@@ -118,7 +115,6 @@ func readChunk(frame gjson.Result) Delta {
 	return d
 }
 
-// addChoice adds a choice of a chunk.
 func (d *Delta) addChoice(choice gjson.Result) {
 	d.Choice = true
 	var delta, message gjson.Result
@@ -152,138 +148,6 @@ func (d *Delta) addChoice(choice gjson.Result) {
 		d.Reasoning = thought
 	}
 	d.RoleOnly = member(delta, "role").Exists() && !d.showsTokens() && d.Finish == ""
-}
-
-// addText appends a text to that of the frame.
-func (d *Delta) addText(text string) { d.Text = append(d.Text, text...) }
-
-// addReasoning appends a text to the reasoning of the frame.
-func (d *Delta) addReasoning(text string) { d.Reasoning = append(d.Reasoning, text...) }
-
-// setFinish sets the finish reason that the value of a key gives, if it gives one.
-func (d *Delta) setFinish(value gjson.Result) { d.setReason(finishReason(value)) }
-
-// setReason sets the finish reason, unless it is empty. A long reason is cut.
-func (d *Delta) setReason(reason string) {
-	const longest = 40 // bytes
-	if reason != "" {
-		d.Finish = strings.ToValidUTF8(reason[:min(longest, len(reason))], "")
-	}
-}
-
-// addMessage adds the text and the reasoning of a message. Servers write the same reasoning under several keys: the
-// first that has some counts, and lists of parts only where no key has a text.
-func (d *Delta) addMessage(message gjson.Result) {
-	var visible, reasoning, inContent, inDetails []byte
-	isThought := false
-	for key, value := range fieldsOf(message) {
-		switch key {
-		case "content":
-			visible, inContent = contentIn(value, 0)
-		case "reasoning", "reasoning_content", "reasoning_text", "reasoning_summary", "reasoningContent",
-			"thinking", "thinking_content", "thought", "thoughts":
-			if len(reasoning) == 0 {
-				reasoning = allText(value)
-			}
-			isThought = isThought || key == "thought" && value.Type == gjson.True
-		case "reasoning_details", "thinking_blocks", "reasoning_steps": // OpenRouter; LiteLLM; Perplexity
-			if len(inDetails) == 0 {
-				inDetails = allText(value)
-			}
-		case "extra_content": // Gemini: {"google":{"thought":true}}
-			isThought = isThought || member(value, "google", "thought").Type == gjson.True
-		case "refusal":
-			d.addText(value.Str)
-			d.Refusal = d.Refusal || value.Str != ""
-		case "tool_calls":
-			for call := range elementsOf(value) {
-				d.addCall(member(call, "function"))
-				d.addCall(member(call, "custom"))
-			}
-		case "function_call":
-			d.addCall(value)
-		case "usage":
-			d.Usage.addAll(value)
-		}
-	}
-	if isThought {
-		inContent = append(visible, inContent...)
-		visible = nil
-	}
-	d.Text = append(d.Text, visible...)
-	switch {
-	case len(reasoning) > 0:
-		d.Reasoning = append(d.Reasoning, reasoning...)
-	case len(inContent) > 0:
-		d.Reasoning = append(d.Reasoning, inContent...)
-	default:
-		d.Reasoning = append(d.Reasoning, inDetails...)
-	}
-}
-
-// addCall adds the text of a function call.
-func (d *Delta) addCall(function gjson.Result) {
-	for key, value := range fieldsOf(function) {
-		switch key {
-		case "name", "arguments", "input": // the last one is a custom tool's
-			d.addText(value.Str)
-		}
-	}
-}
-
-// allText returns the visible texts in a content, and then those of thinking.
-func allText(value gjson.Result) []byte {
-	visible, thinking := contentIn(value, 0)
-	return append(visible, thinking...)
-}
-
-// contentIn returns the texts in a content: a string, a part, or a list of these. Thinking may be nested in it:
-//
-//	{"type":"thinking","thinking":[{"type":"text","text":…}]}    Mistral
-//	{"type":"reasoning","summary":[{"type":"summary_text","text":…}]}    Databricks
-//	{"text":…,"thought":true}    Gemini
-//	{"reasoningContent":{"reasoningText":{"text":…}}}    Amazon Bedrock
-//
-// What is nested deeper than any server nests it is ignored: each level is read once more.
-func contentIn(value gjson.Result, depth int) (visible, thinking []byte) {
-	const deepest = 6
-	switch {
-	case depth > deepest:
-		return nil, nil
-	case value.Type == gjson.String:
-		return []byte(value.Str), nil
-	}
-	for part := range elementsOf(value) {
-		text, thought := contentIn(part, depth+1)
-		visible = append(visible, text...)
-		thinking = append(thinking, thought...)
-	}
-	isThought := false
-	for key, inner := range fieldsOf(value) {
-		switch key {
-		case "type":
-			isThought = isThought || isThoughtType(inner.Str)
-		case "text", "content":
-			text, thought := contentIn(inner, depth+1)
-			visible = append(visible, text...)
-			thinking = append(thinking, thought...)
-		case "summary", "thinking", "reasoning", "reasoning_content", "reasoningContent", "reasoningText", "think",
-			"thought":
-			text, thought := contentIn(inner, depth+1)
-			thinking = append(thinking, text...)
-			thinking = append(thinking, thought...)
-			isThought = isThought || key == "thought" && inner.Type == gjson.True
-		}
-	}
-	if isThought {
-		return nil, append(visible, thinking...)
-	}
-	return visible, thinking
-}
-
-// isThoughtType reports whether the type of a part is that of reasoning.
-func isThoughtType(name string) bool {
-	return strings.HasPrefix(name, "reasoning") || strings.HasPrefix(name, "think") || strings.HasPrefix(name, "thought")
 }
 
 // timings returns llama-server's own counts. The length of the prompt is the tokens evaluated now and those found in

@@ -76,7 +76,6 @@ func Recognize(e Evidence) (s Server, ok bool) {
 	return Server{}, false
 }
 
-// fits reports whether a server has the signature.
 func (s signature) fits(e Evidence) bool {
 	for _, m := range s {
 		if !m.fits(e) {

@@ -18,7 +18,6 @@ var responses = &Dialect{
 	tokenizer: Server.responseTokenizer,
 }
 
-// responseBody returns the request of an answer.
 func responseBody(a Ask) body {
 	b := openAIBody(a)
 	b["max_output_tokens"] = a.MaxTokens

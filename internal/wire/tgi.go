@@ -18,7 +18,6 @@ var tgi = &Dialect{
 	tokenizer: func(Server) Tokenizer { return tgiTokens.prompt },
 }
 
-// tgiBody returns the request of an answer.
 func tgiBody(a Ask) body {
 	return body{
 		"inputs":     a.text(),
@@ -26,7 +25,6 @@ func tgiBody(a Ask) body {
 	}
 }
 
-// readTGI reads a frame of an answer.
 func readTGI(frame gjson.Result) Delta {
 	var d Delta
 	for key, value := range fieldsOf(frame) {

@@ -22,7 +22,6 @@ var triton = &Dialect{
 	read:           readTriton,
 }
 
-// tritonPath returns the path of a model, or of one of its versions.
 func tritonPath(a Ask) string {
 	path := "/v2/models/" + url.PathEscape(a.Model)
 	if a.Version != "" {
@@ -31,7 +30,6 @@ func tritonPath(a Ask) string {
 	return path + "/generate_stream"
 }
 
-// tritonBody returns the request of an answer.
 func tritonBody(a Ask) body {
 	return body{
 		"text_input": a.text(),
@@ -39,7 +37,6 @@ func tritonBody(a Ask) body {
 	}
 }
 
-// readTriton reads a frame of an answer.
 func readTriton(frame gjson.Result) Delta {
 	var d Delta
 	for key, value := range fieldsOf(frame) {

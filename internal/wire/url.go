@@ -20,21 +20,12 @@ func URL(base, path string) string {
 	case hasV1, strings.HasPrefix(path, "/v1/messages"):
 		return root + path
 	}
-	ownPath := pathOf(root)
-	if ownPath == "" || ownPath == openAIPrefix {
+	_, place, _ := strings.Cut(root, "://")
+	_, ownPath, _ := strings.Cut(place, "/")
+	if ownPath == "" || "/"+ownPath == openAIPrefix {
 		return root + path
 	}
 	return root + strings.TrimPrefix(path, "/v1")
-}
-
-// pathOf returns the path of a URL without a query, with its slash; empty if it has none.
-func pathOf(url string) string {
-	_, place, _ := strings.Cut(url, "://")
-	_, path, _ := strings.Cut(place, "/")
-	if path == "" {
-		return ""
-	}
-	return "/" + path
 }
 
 // PathOnHost returns the URL of another path on the host of a base URL. It keeps the query of the dialect's path.

@@ -3,7 +3,9 @@
 // reason or error. The package is a pure codec: no clock, no network, no configuration.
 //
 // A [Dialect] is an API; each has a file of its own. A [Server] is a type of server and what it does differently; each
-// is an entry of servers.yaml. Begin reading at openai.go, then at [Dialect.Body] and [Dialect.Decode].
+// is an entry of servers.yaml. What a server says instead of an answer is a [ServerError]: see error.go and refusal.go.
+//
+// Begin reading at [Dialect.Body] and [Dialect.Decode], then at openai.go and message.go.
 package wire
 
 import (
@@ -84,7 +86,6 @@ func (d *Dialect) Tokenizer(s Server) (t Tokenizer, ok bool) {
 	return t, t.Path != ""
 }
 
-// fixedPath returns the path of an API that always has the same one.
 func fixedPath(path string) func(Ask) string {
 	return func(Ask) string { return path }
 }
