@@ -21,7 +21,7 @@ func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
 		`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,` +
 		`"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)
 	line := `{"model":"m","created_at":"2026-01-01T00:00:00Z","response":" token","done":false}` + "\n"
-	arrivals := func(int64) stream.Timestamp { return stream.Timestamp{} }
+	arrivals := func(int64) stream.Arrival { return stream.Arrival{} }
 	for _, ask := range []int{1, 4096} {
 		for dialect, frames := range map[string]*stream.Frames{
 			"openai-chat": stream.NewSSE(strings.NewReader(strings.Repeat(event, 1100)), arrivals, ask),
@@ -37,7 +37,7 @@ func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 					delta, err := d.Decode(frame.Data)
-					if err != nil || !f.add(frame.Timestamp, delta) {
+					if err != nil || !f.add(frame.Arrival, delta) {
 						t.Fatal("no token frame: ", err)
 					}
 				}

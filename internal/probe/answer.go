@@ -46,7 +46,7 @@ func newAnswer(r *Result, q Question) *answer {
 }
 
 // add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
-func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
+func (a *answer) add(at stream.Arrival, d wire.Delta) bool {
 	r := a.result
 	since := at.At.Sub(r.Start)
 	a.frames++
@@ -91,7 +91,7 @@ func (a *answer) add(at stream.Timestamp, d wire.Delta) bool {
 }
 
 // noteBehind notes that a frame without tokens was read together with the token frame before it, if it was.
-func (a *answer) noteBehind(at stream.Timestamp) {
+func (a *answer) noteBehind(at stream.Arrival) {
 	tokens := a.result.Timeline.Frames
 	last := len(tokens) - 1
 	if last >= 0 && tokens[last].Read == uint32(at.Read) {
@@ -100,7 +100,7 @@ func (a *answer) noteBehind(at stream.Timestamp) {
 }
 
 // addArrival adds a token frame with n tokens; 0 if they cannot be attributed.
-func (a *answer) addArrival(at stream.Timestamp, n int) {
+func (a *answer) addArrival(at stream.Arrival, n int) {
 	r := a.result
 	if at.Kernel {
 		r.Timestamps = ByKernel

@@ -27,9 +27,10 @@ func inReads(gap, delay time.Duration, frames ...int) timing.Timeline {
 func TestWhatElseATokensReadBrought(t *testing.T) {
 	a := newAnswer(&Result{}, Question{})
 	for read, d := range []wire.Delta{{Text: []byte("x")}, {}, {Text: []byte("x")}, {Finish: "stop"}} {
-		a.add(stream.Timestamp{Read: uint64(max(1, read))}, d) // the first two in one read
+		a.add(stream.Arrival{Read: uint64(max(1, read))}, d) // the first two in one read
 	}
-	equal(t, "more in the read", []bool{true, false}, []bool{a.result.Timeline.Frames[0].MoreInRead, a.result.Timeline.Frames[1].MoreInRead})
+	frames := a.result.Timeline.Frames
+	equal(t, "more in the read", []bool{true, false}, []bool{frames[0].MoreInRead, frames[1].MoreInRead})
 }
 
 // TestALateReadHidesTheFirstPacket holds that the delay of a late read is that of the first packet that it can have
@@ -37,7 +38,7 @@ func TestWhatElseATokensReadBrought(t *testing.T) {
 func TestALateReadHidesTheFirstPacket(t *testing.T) {
 	a := newAnswer(&Result{}, Question{})
 	for read, delay := range []time.Duration{timing.Late, timing.Late + 1} {
-		a.add(stream.Timestamp{Read: uint64(read), Kernel: true, Delay: delay, Hidden: 5 * ms}, wire.Delta{Text: []byte("x")})
+		a.add(stream.Arrival{Read: uint64(read), Kernel: true, Delay: delay, Hidden: 5 * ms}, wire.Delta{Text: []byte("x")})
 	}
 	equal(t, "delay of a read on time", timing.Late, a.result.Timeline.Frames[0].Delay)
 	equal(t, "delay of a late read", timing.Late+1+5*ms, a.result.Timeline.Frames[1].Delay)

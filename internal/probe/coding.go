@@ -147,7 +147,7 @@ type bodyInflater struct {
 
 	named    []string // codings of the header
 	source   *byteSource
-	arrivals func(end int64) stream.Timestamp // of the compressed body
+	arrivals func(end int64) stream.Arrival // of the compressed body
 
 	coding  coding    // once the first bytes were read
 	decoder io.Reader // nil before
@@ -159,7 +159,7 @@ type bodyInflater struct {
 type mark struct{ end, read int64 }
 
 // newBodyInflater returns a reader of an answer's body. The other parameters are those of [stream.NewSSE].
-func newBodyInflater(resp *http.Response, arrivals func(end int64) stream.Timestamp, size int) *bodyInflater {
+func newBodyInflater(resp *http.Response, arrivals func(end int64) stream.Arrival, size int) *bodyInflater {
 	return &bodyInflater{
 		Closer: resp.Body, named: namedCodings(resp.Header), arrivals: arrivals,
 		source: &byteSource{body: resp.Body, buf: make([]byte, size)},
@@ -231,7 +231,7 @@ type codingError string
 func (e codingError) Error() string { return string(e) }
 
 // arrival returns that of the first end bytes of the plain body, which must have been read; end never decreases.
-func (b *bodyInflater) arrival(end int64) stream.Timestamp {
+func (b *bodyInflater) arrival(end int64) stream.Arrival {
 	for len(b.marks) > 1 && b.marks[0].end < end {
 		b.marks = b.marks[1:]
 	}

@@ -49,7 +49,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 		stall:  newStallTimer(t.Stall, func() { stop(failure(Stalled, ReasonStreamStalled, "stall limit reached")) }),
 	}
 	defer x.stall.end()
-	x.trace.quiet, x.trace.looks = t.Transport.lookout.next()
+	x.trace.watch = t.Transport.lookout.Watch()
 	r.Start = time.Now()
 	x.trace.start = r.Start
 	if err != nil {
@@ -131,7 +131,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	if r.Elapsed == 0 {
 		r.Elapsed = time.Since(r.Start)
 	}
-	x.trace.endWatch()
+	x.trace.watch.End()
 	r.Server = ask.Server.Name
 	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
 	v.err = x.target.scrub(v.err, ask)
@@ -141,7 +141,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
 	x.answer.settle()
 	if len(r.Timeline.Frames) > 0 {
-		x.target.Transport.lookout.probed(r.Timeline.Frames[0].At, r.Timeline.Uncertain() != nil)
+		x.target.Transport.lookout.Answered(r.Timeline.Frames[0].At, r.Timeline.Uncertain() != nil)
 	}
 	if x.inflater != nil {
 		r.coding = x.inflater.coding
@@ -250,7 +250,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 			return failure(Malformed, ReasonUnreadableData, "more than %d token frames", maxTokenFrames)
 		}
 		wasFinished := x.result.Finish != ""
-		isToken := x.answer.add(frame.Timestamp, delta)
+		isToken := x.answer.add(frame.Arrival, delta)
 		if delta.End || delta.Err != nil {
 			x.awaitBodyEnd(ctx, body)
 			return x.complete()
@@ -263,7 +263,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 			continue
 		}
 		if len(x.result.Timeline.Frames) == 1 {
-			x.trace.gotToken()
+			x.trace.watch.AnswerBegan()
 		}
 		v, ok := x.tooLong()
 		if ok && !isFinish {

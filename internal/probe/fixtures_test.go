@@ -71,7 +71,7 @@ func framesIn(framing string, body io.Reader) *stream.Frames {
 	if framing == "ndjson" {
 		read = stream.NewLines
 	}
-	return read(body, func(int64) stream.Timestamp { return stream.Timestamp{} }, 4096)
+	return read(body, func(int64) stream.Arrival { return stream.Arrival{} }, 4096)
 }
 
 // decode reads the body of a fixture as a probe does. The answer is not judged by its length.

@@ -71,7 +71,7 @@ func framingOf(start []byte) (f framing, known bool) {
 // An openBody is the body of an answer. Its first bytes can be looked at before it is read.
 type openBody struct {
 	io.ReadCloser
-	arrivals func(end int64) stream.Timestamp // of the first end bytes of the body
+	arrivals func(end int64) stream.Arrival // of the first end bytes of the body
 	ask      int                              // bytes to ask for at once
 	unread   []byte                           // what was looked at and not read yet
 	err      error                            // comes after unread
@@ -84,7 +84,7 @@ type openBody struct {
 // A look is the arrival of the first end bytes of a body.
 type look struct {
 	end     int64
-	arrival stream.Timestamp
+	arrival stream.Arrival
 }
 
 // framing returns how the body is framed, by its first bytes.
@@ -121,7 +121,7 @@ func (b *openBody) Read(p []byte) (int, error) {
 }
 
 // arrival returns that of the first end bytes of the body, as [stream.NewSSE] wants it.
-func (b *openBody) arrival(end int64) stream.Timestamp {
+func (b *openBody) arrival(end int64) stream.Arrival {
 	for _, look := range b.looks {
 		if end <= look.end {
 			return look.arrival

@@ -65,7 +65,7 @@ func TestAnOpenBodyIsReadWhole(t *testing.T) {
 		})
 		body := &openBody{
 			ReadCloser: io.NopCloser(counted),
-			arrivals:   func(int64) stream.Timestamp { return stream.Timestamp{Read: read} },
+			arrivals:   func(int64) stream.Arrival { return stream.Arrival{Read: read} },
 			ask:        ask, onlyLast: true,
 		}
 		if got := body.framing(); got != jsonLines {

@@ -30,7 +30,7 @@ func (r *Result) TTFAT() (d time.Duration, ok bool) {
 	return d, ok && !r.OtherLength
 }
 
-// TPOT returns the time per output token after the first chunk. ok is false as well if the number of tokens is unknown,
+// TPOT returns the time per output token after the first chunk. ok is also false if the number of tokens is unknown,
 // and with hidden reasoning, which would make it too small unless every frame reports its tokens.
 func (r *Result) TPOT() (d time.Duration, ok bool) {
 	n := r.Usage.Generated()
@@ -64,7 +64,7 @@ func (r *Result) MaxGap() (d time.Duration, ok bool) {
 	return d, ok && !r.OtherLength
 }
 
-// E2EL returns the arrival of the last token frame, or of the finish frame if that came later. ok is false as well if the
+// E2EL returns the arrival of the last token frame, or of the finish frame if that came later. ok is also false if the
 // probe failed.
 func (r *Result) E2EL() (d time.Duration, ok bool) {
 	d, ok = r.Timeline.E2EL()

@@ -35,8 +35,8 @@ func TestALateReaderIsNoStall(t *testing.T) {
 			}
 			data := frames[0]
 			frames = frames[1:]
-			old := stream.Timestamp{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
-			return stream.Frame{Data: []byte(data), Timestamp: old}, nil
+			old := stream.Arrival{At: time.Now().Add(-time.Minute), Kernel: true, Delay: time.Minute}
+			return stream.Frame{Data: []byte(data), Arrival: old}, nil
 		}, strings.NewReader(""))
 		if ctx.Err() != nil || len(r.Timeline.Frames) != 2 {
 			t.Errorf("%d tokens, canceled: %v", len(r.Timeline.Frames), ctx.Err())

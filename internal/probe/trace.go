@@ -36,8 +36,7 @@ func (s stage) String() string {
 // A trace watches one request up to its answer. net/http calls it from several goroutines.
 type trace struct {
 	start time.Time
-	looks bool          // the connection looks at its socket while it waits: see [stream.Conn.Watch]
-	quiet time.Duration // the first part of the wait, without looks
+	watch *stream.Watch // nil if the connection need not look at its socket while it waits
 
 	mu     sync.Mutex
 	now    stage
@@ -61,9 +60,7 @@ func (t *trace) context(ctx context.Context) context.Context {
 			t.now = writing
 			t.phases.Reused = i.Reused
 			t.conn = newResponseConn(i.Conn)
-			if t.looks {
-				t.conn.socket.Watch(t.start, t.quiet)
-			}
+			t.watch.Begin(t.conn.socket, t.start)
 		},
 		WroteRequest: func(i httptrace.WroteRequestInfo) {
 			at := time.Now()
@@ -111,24 +108,6 @@ func (t *trace) gotHeader() responseConn {
 		t.phases.WroteUntil = sent.Until.Sub(t.start)
 	}
 	return t.conn
-}
-
-// gotToken notes that the first token frame was read.
-func (t *trace) gotToken() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.conn.socket != nil {
-		t.conn.socket.AnswerBegan()
-	}
-}
-
-// endWatch ends the watch of the connection, which waits for nothing until the next request.
-func (t *trace) endWatch() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.conn.socket != nil {
-		t.conn.socket.StopWatching()
-	}
 }
 
 // abandon closes the connection of a request that failed: HTTP/2 would keep it, with an open stream.
@@ -192,7 +171,7 @@ func newResponseConn(c net.Conn) responseConn {
 }
 
 // arrivals returns the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.
-func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Timestamp, int) {
+func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Arrival, int) {
 	size := 2048
 	if r.body.Understands() {
 		return r.body.Arrival, size
@@ -200,5 +179,5 @@ func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Time
 	if slices.Contains(resp.TransferEncoding, "chunked") {
 		size = 1
 	}
-	return func(int64) stream.Timestamp { return r.socket.Last() }, size
+	return func(int64) stream.Arrival { return r.socket.Last() }, size
 }

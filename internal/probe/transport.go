@@ -27,7 +27,7 @@ type Transport struct {
 	closed bool
 	kept   []*http.Transport // each with a connection for a next probe; none unless reuse
 
-	lookout lookout
+	lookout *stream.Lookout
 	stuck   stuckCount
 }
 
@@ -60,7 +60,7 @@ func NewTransport(r Route) *Transport {
 	if r.To == "" {
 		r.proxy = http.ProxyFromEnvironment
 	}
-	return &Transport{route: r, lookout: newLookout()}
+	return &Transport{route: r, lookout: stream.NewLookout()}
 }
 
 // newHTTP returns a transport of net/http, through a proxy unless that is nil, that has no connection yet. Its HTTP/2

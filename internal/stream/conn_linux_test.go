@@ -133,8 +133,9 @@ func TestConnLooks(t *testing.T) {
 	}()
 	start := time.Now()
 	_ = conn.SetReadDeadline(start.Add(10 * time.Second)) // only if there are no looks
-	conn.Watch(start, 0)
-	defer conn.StopWatching()
+	watch := new(Watch)
+	watch.Begin(conn, start)
+	defer watch.End()
 	read(t, conn, "frame")
 	end := <-written
 	got := conn.Last()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestConnTimestampsEachRead holds that where the kernel gives no timestamps each read has the moment at which it
@@ -23,7 +22,7 @@ func TestConnTimestampsEachRead(t *testing.T) {
 		conn := NewConn(client)
 		defer conn.Close()
 		start := time.Now()
-		conn.Watch(start, 0) // there are no looks, which would say nothing
+		NewLookout().Watch().Begin(conn, start) // there are no looks, which would say nothing
 		go func() {
 			for _, text := range []string{"one", "two"} {
 				time.Sleep(time.Second)
@@ -32,12 +31,12 @@ func TestConnTimestampsEachRead(t *testing.T) {
 			_ = server.Close()
 		}()
 		read(t, conn, "one")
-		first := Timestamp{At: start.Add(time.Second), Read: 1}
+		first := Arrival{At: start.Add(time.Second), Read: 1}
 		if diff := cmp.Diff(first, conn.Last()); diff != "" {
 			t.Errorf("first read (-want +got):\n%s", diff)
 		}
 		read(t, conn, "two")
-		second := Timestamp{At: start.Add(2 * time.Second), Read: 2}
+		second := Arrival{At: start.Add(2 * time.Second), Read: 2}
 		if diff := cmp.Diff(second, conn.Last()); diff != "" {
 			t.Errorf("second read (-want +got):\n%s", diff)
 		}
@@ -84,44 +83,6 @@ func TestConnEnds(t *testing.T) {
 func reset(conn *net.TCPConn) {
 	_ = conn.SetLinger(0)
 	_ = conn.Close()
-}
-
-// TestTimestampsOfReorderedPacketsAreRejected holds which late reads are suspected to hold bytes that waited for a
-// packet that was missing. All are reads of one connection.
-func TestTimestampsOfReorderedPacketsAreRejected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conn := &Conn{clock: newClock()}
-		for _, test := range []struct {
-			name       string
-			late       time.Duration
-			n          int
-			outOfOrder uint32 // packets so far
-			uncounted  bool
-			rejected   bool
-		}{
-			{name: "a late read", late: 5 * time.Millisecond, n: 100},
-			{name: "a longer one with packets out of order", late: 5 * time.Millisecond, n: 200, outOfOrder: 2, rejected: true},
-			{name: "a longer one without more of them", late: 5 * time.Millisecond, n: 400, outOfOrder: 2},
-			{name: "one that is not longer", late: 5 * time.Millisecond, n: 400, outOfOrder: 3},
-			{name: "one that is not late", late: time.Millisecond, n: 800, outOfOrder: 4},
-			{name: "one of a kernel that counts nothing", late: 5 * time.Millisecond, n: 1600, uncounted: true},
-			{name: "the next one with packets out of order", late: 5 * time.Millisecond, n: 3200, outOfOrder: 5, rejected: true},
-		} {
-			time.Sleep(time.Second)
-			now := time.Now()
-			got := conn.timestamp(receipt{
-				n: test.n, kernel: now.Add(-test.late).UnixNano(), at: now,
-				counted: !test.uncounted, outOfOrder: test.outOfOrder,
-			}, 4096)
-			want := Timestamp{At: now.Add(-test.late), Kernel: true, Delay: test.late}
-			if test.rejected {
-				want = Timestamp{At: now}
-			}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Timestamp{}, "NotBefore")); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.name, diff)
-			}
-		}
-	})
 }
 
 // dialled returns both ends of a connection through this machine's sockets.

@@ -190,8 +190,8 @@ func beginsAsJSON(data []byte) bool {
 }
 
 // dispatch returns the pending event, if it has data or is an error, and begins the next one.
-func (s *Frames) dispatch(timestamp Timestamp) (Frame, bool) {
-	f := Frame{Event: string(s.event), Data: s.data, Bare: s.bare, Timestamp: timestamp}
+func (s *Frames) dispatch(arrival Arrival) (Frame, bool) {
+	f := Frame{Event: string(s.event), Data: s.data, Bare: s.bare, Arrival: arrival}
 	ok := s.hasData || f.Event == "error"
 	s.framed = s.framed || ok
 	s.data, s.returned = s.returned[:0], s.data

@@ -1,9 +1,9 @@
 // Package stream cuts a response body into frames and says when each of them arrived.
 //
-// Bytes come in through a [Conn], which wraps the socket and notes a [Timestamp] for each read: the kernel's receive
+// Bytes come in through a [Conn], which wraps the socket and notes an [Arrival] for each read: the kernel's receive
 // time where there is one, else the time right after the read. A [BodyTracker] above it, and above TLS, knows which
 // bytes of a response body came with which read. [Frames] reads the body and returns one [Frame] at a time, with the
-// timestamp of the read that completed it. It never waits for a byte that it does not need, and does not know what
+// arrival of the read that completed it. It never waits for a byte that it does not need, and does not know what
 // frames mean.
 //
 // Begin reading at [Frames.Next], then at [BodyTracker.Arrival] and [Conn.Read].
@@ -24,10 +24,10 @@ var ErrTooLong = errors.New("frame is longer than 4 MiB")
 
 // A Frame is one unit of a streamed answer.
 type Frame struct {
-	Event     string // SSE "event" field; empty means "message"
-	Data      []byte // "data" lines joined by LF; valid until the next frame is read
-	Bare      bool   // a line of an event stream outside of any field, which clients of the standard ignore
-	Timestamp        // of the read that completed the frame
+	Event   string // SSE "event" field; empty means "message"
+	Data    []byte // "data" lines joined by LF; valid until the next frame is read
+	Bare    bool   // a line of an event stream outside of any field, which clients of the standard ignore
+	Arrival        // of the read that completed the frame
 }
 
 // Frames cuts a body into frames. A body is either server-sent events (see [NewSSE]) or lines (see [NewLines]). One
@@ -38,13 +38,13 @@ type Frames struct {
 
 	// Reading the body. No piece of it is asked for before it is needed.
 	body     io.Reader
-	arrivals func(end int64) Timestamp // returns the arrival of the first end bytes of the body; end never decreases
-	ask      int                       // bytes to ask for at once
-	buf      []byte                    // holds what was read last
-	unread   []byte                    // the part of buf that was not consumed yet
-	total    int64                     // bytes read so far
-	bodyErr  error                     // the body's error, or its end: nothing comes after the bytes in buf
-	err      error                     // why there are no more frames
+	arrivals func(end int64) Arrival // returns the arrival of the first end bytes of the body; end never decreases
+	ask      int                     // bytes to ask for at once
+	buf      []byte                  // holds what was read last
+	unread   []byte                  // the part of buf that was not consumed yet
+	total    int64                   // bytes read so far
+	bodyErr  error                   // the body's error, or its end: nothing comes after the bytes in buf
+	err      error                   // why there are no more frames
 
 	// Cutting lines.
 	line    []byte // the current line, as far as it was read
@@ -58,7 +58,7 @@ type Frames struct {
 	hasData  bool       // it has a data field
 	extent   jsonExtent // of its data
 	bare     bool       // its data stood outside of any field
-	dataEnd  Timestamp  // arrival of its last data line
+	dataEnd  Arrival    // arrival of its last data line
 	later    []byte     // a name that came after whole data: that of the next event if data follow it
 	hasLater bool
 	returned []byte // memory of the last frame, which is used again
@@ -79,14 +79,14 @@ type Frames struct {
 // arrivals is [BodyTracker.Arrival] or a function that does the same. ask is how many bytes to ask the body for at
 // once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for
 // a whole chunk.
-func NewSSE(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames {
+func NewSSE(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames {
 	const gathered = 512 // bytes of a line that are collected before they are parsed, where they are asked for singly
 	return &Frames{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, gathered))}
 }
 
 // NewLines returns a reader of lines, each with a JSON text (NDJSON). It drops blank lines, and white space around the
 // others. A body that begins with a field is read as events all the same. Its parameters are those of [NewSSE].
-func NewLines(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames {
+func NewLines(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames {
 	s := NewSSE(body, arrivals, ask)
 	s.lines = true
 	return s
@@ -117,7 +117,7 @@ func (s *Frames) Next() (Frame, error) {
 }
 
 // arrival returns that of the bytes that were consumed so far.
-func (s *Frames) arrival() Timestamp {
+func (s *Frames) arrival() Arrival {
 	return s.arrivals(s.total - int64(len(s.unread)))
 }
 
@@ -233,7 +233,7 @@ func (s *Frames) lineFrame() (Frame, bool) {
 	s.line, s.returned = s.returned[:0], s.line
 	s.size = 0
 	data := bytes.TrimSpace(s.returned)
-	return Frame{Data: data, Timestamp: s.arrival()}, len(data) > 0
+	return Frame{Data: data, Arrival: s.arrival()}, len(data) > 0
 }
 
 // flush returns what the body left without its end, once. If it is incomplete, the error becomes

@@ -14,14 +14,14 @@ import (
 type event struct{ Name, Data string }
 
 // A reader is [NewSSE] or [NewLines].
-type reader func(body io.Reader, arrivals func(end int64) Timestamp, ask int) *Frames
+type reader func(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames
 
-// noTimestamp tells no arrivals.
-func noTimestamp(int64) Timestamp { return Timestamp{} }
+// noArrival tells no arrivals.
+func noArrival(int64) Arrival { return Arrival{} }
 
 // all reads every frame of body, asking for ask bytes at once.
 func (r reader) all(body io.Reader, ask int) ([]event, error) {
-	s := r(body, noTimestamp, ask)
+	s := r(body, noArrival, ask)
 	var events []event
 	for {
 		f, err := s.Next()
@@ -136,7 +136,7 @@ func TestUnfielded(t *testing.T) {
 			if cut {
 				end = io.ErrClosedPipe
 			}
-			s := test.reader(endsWith(test.body, end), noTimestamp, 4096)
+			s := test.reader(endsWith(test.body, end), noArrival, 4096)
 			_, err := s.Next()
 			for err == nil {
 				_, err = s.Next()
@@ -194,7 +194,7 @@ func TestErrorsStay(t *testing.T) {
 		{"the end", NewLines, strings.NewReader("{}"), io.EOF},
 		{"the end inside a line", NewLines, strings.NewReader("{}\n{"), io.ErrUnexpectedEOF},
 	} {
-		s := test.reader(test.body, noTimestamp, 64)
+		s := test.reader(test.body, noArrival, 64)
 		if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
 			t.Fatalf("%s, first frame: %q, %v", test.name, f.Data, err)
 		}
@@ -220,7 +220,7 @@ func TestWholeTextOfABodyThatBreaks(t *testing.T) {
 		{NewSSE, "{\"b\":1}", `{"b":1}`},
 		{NewLines, "{\"b\":1}", `{"b":1}`},
 	} {
-		s := test.reader(endsWith(test.body, reset), noTimestamp, 64)
+		s := test.reader(endsWith(test.body, reset), noArrival, 64)
 		f, err := s.Next()
 		if err != nil || string(f.Data) != test.want {
 			t.Errorf("%q: %q, %v; want %q", test.body, f.Data, err, test.want)
@@ -250,7 +250,7 @@ func TestFrameLimit(t *testing.T) {
 		{"a line without end", NewLines, endless("x"), ErrTooLong},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := test.reader(test.body, noTimestamp, 4096)
+			s := test.reader(test.body, noArrival, 4096)
 			_, err := s.Next()
 			for err == nil {
 				_, err = s.Next()
@@ -306,7 +306,7 @@ func TestWaitsForNoByteItDoesNotNeed(t *testing.T) {
 		"data: {}\n\n": NewSSE, "data: {}\r\r": NewSSE, "data: {}\r\n\r": NewSSE, "\xef\xbb\xbfdata: {}\n\n": NewSSE,
 		"{}\n": NewLines, "\n{}\r\n": NewLines,
 	} {
-		if f, err := r(&strict{left: body}, noTimestamp, 1).Next(); err != nil || string(f.Data) != "{}" {
+		if f, err := r(&strict{left: body}, noArrival, 1).Next(); err != nil || string(f.Data) != "{}" {
 			t.Errorf("%q: %q, %v", body, f.Data, err)
 		}
 	}
@@ -324,9 +324,9 @@ func (s *strict) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAFrameHasTheTimestampOfTheReadThatCompletedIt cuts two frames at every position, into two reads: a frame has the
-// timestamp of the read that brought its last byte.
-func TestAFrameHasTheTimestampOfTheReadThatCompletedIt(t *testing.T) {
+// TestAFrameHasTheArrivalOfTheReadThatCompletedIt cuts two frames at every position, into two reads: a frame has the
+// arrival of the read that brought its last byte.
+func TestAFrameHasTheArrivalOfTheReadThatCompletedIt(t *testing.T) {
 	for _, test := range []struct {
 		reader
 		first, second string
@@ -338,16 +338,16 @@ func TestAFrameHasTheTimestampOfTheReadThatCompletedIt(t *testing.T) {
 	} {
 		body := test.first + test.second
 		for cut := range body {
-			readOf := func(end int64) Timestamp {
+			readOf := func(end int64) Arrival {
 				if end > int64(cut) {
-					return Timestamp{Read: 2}
+					return Arrival{Read: 2}
 				}
-				return Timestamp{Read: 1}
+				return Arrival{Read: 1}
 			}
 			for _, ask := range []int{1, 4096} {
 				s := test.reader(strings.NewReader(body), readOf, ask)
 				for _, end := range []int{test.end, len(body)} {
-					if f, err := s.Next(); err != nil || f.Timestamp != readOf(int64(end)) {
+					if f, err := s.Next(); err != nil || f.Arrival != readOf(int64(end)) {
 						t.Errorf("%q cut at %d, frame that ends at %d: read %d, %v", body, cut, end, f.Read, err)
 					}
 				}

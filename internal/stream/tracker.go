@@ -15,19 +15,19 @@ type BodyTracker struct {
 	framing framing
 	ending  *requestEnd // where requests end; nil for HTTP/1.1, where nothing is written after one
 
-	mu       sync.Mutex
-	sent     Sent      // the end of the last request
-	header   Timestamp // of the read that completed the response header
-	arrivals []arrival
-	current  int   // index in arrivals of the one that was asked for last
-	size     int64 // bytes of the body so far
-	lost     bool  // the framing is not understood
+	mu      sync.Mutex
+	sent    Sent    // the end of the last request
+	header  Arrival // of the read that completed the response header
+	parts   []bodyPart
+	current int   // index in parts of the one that was asked for last
+	size    int64 // bytes of the body so far
+	lost    bool  // the framing is not understood
 }
 
-// An arrival is what one read of the socket brought of a body.
-type arrival struct {
-	timestamp Timestamp
-	end       int64 // length of the body up to the end of these bytes
+// A bodyPart is what one read of the socket brought of a body.
+type bodyPart struct {
+	arrival Arrival
+	end     int64 // length of the body up to the end of these bytes
 }
 
 // Track returns a tracker of the responses on conn: of HTTP/2 if isHTTP2 is set, else of HTTP/1.1. The bytes of conn
@@ -74,37 +74,37 @@ func (t *BodyTracker) Sent() Sent {
 }
 
 // note parses bytes that came with a read of the socket.
-func (t *BodyTracker) note(p []byte, timestamp Timestamp) {
+func (t *BodyTracker) note(p []byte, arrival Arrival) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found, ok := t.framing.parse(p)
 	t.lost = !ok
 	if found.begun {
-		t.arrivals = t.arrivals[:0]
+		t.parts = t.parts[:0]
 		t.current = 0
 		t.size = 0
 	}
 	if found.header && t.size == 0 { // after the body these are HTTP/2's trailers
-		t.header = timestamp
+		t.header = arrival
 	}
 	if found.body == 0 {
 		return
 	}
 	t.forgetOld()
 	t.size += int64(found.body)
-	t.arrivals = append(t.arrivals, arrival{timestamp: timestamp, end: t.size})
+	t.parts = append(t.parts, bodyPart{arrival: arrival, end: t.size})
 }
 
 // forgetOld drops the arrivals that nobody will ask for again, once there are many of them.
 func (t *BodyTracker) forgetOld() {
-	if t.current > 32 && t.current > len(t.arrivals)/2 {
-		t.arrivals = slices.Delete(t.arrivals, 0, t.current)
+	if t.current > 32 && t.current > len(t.parts)/2 {
+		t.parts = slices.Delete(t.parts, 0, t.current)
 		t.current = 0
 	}
 }
 
 // Header returns the arrival of the response header.
-func (t *BodyTracker) Header() Timestamp {
+func (t *BodyTracker) Header() Arrival {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lost || t.header.Read == 0 {
@@ -123,14 +123,14 @@ func (t *BodyTracker) Understands() bool {
 
 // Arrival returns that of the read that completed the first end bytes of the body. These bytes must have been read, and
 // end must never decrease. If the framing is not understood, it returns the arrival of the last read.
-func (t *BodyTracker) Arrival(end int64) Timestamp {
+func (t *BodyTracker) Arrival(end int64) Arrival {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.current < len(t.arrivals)-1 && t.arrivals[t.current].end < end {
+	for t.current < len(t.parts)-1 && t.parts[t.current].end < end {
 		t.current++
 	}
-	if t.lost || t.current == len(t.arrivals) {
+	if t.lost || t.current == len(t.parts) {
 		return t.socket.Last()
 	}
-	return t.arrivals[t.current].timestamp
+	return t.parts[t.current].arrival
 }

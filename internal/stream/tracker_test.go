@@ -101,7 +101,7 @@ func (tape tape) check(t *testing.T, parts ...string) {
 	reads := make([]uint64, 0, len(tape.sent)) // the read of each byte
 	for i, part := range parts {
 		read := uint64(i + 1)
-		tracker.note([]byte(part), Timestamp{Read: read})
+		tracker.note([]byte(part), Arrival{Read: read})
 		reads = append(reads, slices.Repeat([]uint64{read}, len(part))...)
 	}
 	if !tracker.Understands() {
@@ -147,9 +147,9 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 		{"a proxy's greeting", true, "\x05\x00\x05\x00\x00\x01\x00\x00\x00"},
 		{"a frame that is too long", true, frame(frameSettings, 0, 0, "") + "\x00\x40\x01\x00\x00\x00\x00\x00\x01"},
 	} {
-		tracker := Track(nil, &Conn{last: Timestamp{Read: 9}}, tape.isHTTP2)
-		tracker.note([]byte(tape.sent), Timestamp{Read: 1})
-		tracker.note([]byte(ok("Content-Length: 1")+"x"), Timestamp{Read: 2})
+		tracker := Track(nil, &Conn{last: Arrival{Read: 9}}, tape.isHTTP2)
+		tracker.note([]byte(tape.sent), Arrival{Read: 1})
+		tracker.note([]byte(ok("Content-Length: 1")+"x"), Arrival{Read: 2})
 		if tracker.Understands() {
 			t.Errorf("%s: understood", tape.name)
 		}
@@ -163,19 +163,19 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 // in each packet, and that the arrivals that it keeps stay right.
 func TestTrackerKeepsLittle(t *testing.T) {
 	tracker := Track(nil, &Conn{}, false)
-	tracker.note([]byte(ok(chunked)), Timestamp{})
+	tracker.note([]byte(ok(chunked)), Arrival{})
 	reads := uint64(0)
 	comments := readerFunc(func(p []byte) (int, error) {
 		reads++
-		tracker.note([]byte(chunkOf(":")), Timestamp{Read: reads})
+		tracker.note([]byte(chunkOf(":")), Arrival{Read: reads})
 		return copy(p, ":"), nil
 	})
 	frames := NewSSE(comments, tracker.Arrival, 4096)
 	for range 10_000 {
 		frames.fill()
 	}
-	if got := tracker.Arrival(10_000).Read; got != 10_000 || cap(tracker.arrivals) > 256 {
-		t.Errorf("the last byte is of read %d, %d arrivals are kept", got, cap(tracker.arrivals))
+	if got := tracker.Arrival(10_000).Read; got != 10_000 || cap(tracker.parts) > 256 {
+		t.Errorf("the last byte is of read %d, %d arrivals are kept", got, cap(tracker.parts))
 	}
 }
 
@@ -192,11 +192,11 @@ func FuzzTracker(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent []byte, seed uint64, isHTTP2 bool) {
 		whole := Track(nil, &Conn{}, isHTTP2)
 		cut := Track(nil, &Conn{}, isHTTP2)
-		whole.note(sent, Timestamp{})
+		whole.note(sent, Arrival{})
 		random := rand.New(rand.NewPCG(seed, 0))
 		for rest := sent; len(rest) > 0; {
 			n := 1 + random.IntN(len(rest))
-			cut.note(rest[:n], Timestamp{})
+			cut.note(rest[:n], Arrival{})
 			rest = rest[n:]
 		}
 		if whole.lost != cut.lost || whole.size != cut.size {

@@ -8,8 +8,9 @@ const MaxUncertainty = 20
 // isCertain reports whether a value that may be too long by so much is a sample. A negative one never is.
 func isCertain(value, by time.Duration) bool { return by*MaxUncertainty <= value }
 
-// Late is how long the bytes of a read that is late lay unread at least: ten times what a reader takes to wake up. Where
-// reads are far apart, a read is late only if they lay unread for longer than a twentieth of the mean time between two.
+// Late is how long the bytes of a read that is late lay unread at least: ten times what a reader takes to wake up.
+// Where reads are far apart, a read is late only if they lay unread for longer than a twentieth of the mean time
+// between two.
 const Late = 250 * time.Microsecond
 
 // An analysis is what the arrivals of an answer show together: which reads were late, when each frame can have arrived,
@@ -44,8 +45,8 @@ func analyse(t *Timeline, burst time.Duration) *analysis {
 //	   0           5           1460   [ ? ? ? ]1510  1515
 //	                            |--- window ----|
 //
-// So TTFT is 1510 ms and at most 50 ms too long, which is less than 5% of it. Without the empty socket, the tokens could
-// have come at any time since the header, and there would be no TTFT.
+// So TTFT is 1510 ms and at most 50 ms too long, which is less than 5% of it. Without the empty socket, the tokens
+// could have come at any time since the header, and there would be no TTFT.
 type window struct {
 	from, until time.Duration
 	known       bool // the frame arrived at its timestamp: from equals until
@@ -56,7 +57,8 @@ func (a *analysis) windowsOf(t *Timeline) []window {
 	list := make([]window, 0, len(t.Frames))
 	earliest := earliestToken(t)
 	for i, f := range t.Frames {
-		// If some read was late, so may one have been that looks on time: it came just after the last of several packets.
+		// If some read was late, so may one have been that looks on time: it came just after the last of several
+		// packets.
 		w := window{from: f.At, until: f.At, known: !a.mayBeEarlier(t, i, a.anyLate)}
 		if !w.known {
 			w.from = min(max(earliest, f.NotBefore), f.At)

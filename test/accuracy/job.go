@@ -36,6 +36,8 @@ type job struct {
 	Probes int           // one after another; 0: the streams above instead
 	Words  int           // of the prompt
 	First  time.Duration // from a request to its first token, at least; 0: [first]
+
+	Segment int // bytes that a packet of the server has at most; 0: as many as loopback takes
 }
 
 // The clients.

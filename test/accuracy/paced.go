@@ -58,7 +58,7 @@ func servePaced(j job, in io.Reader, out io.Writer) error {
 		gap: j.Gap, first: cmp.Or(j.First, first), whole: j.Shape == oneWrite,
 		frames: vllmFrames(j.Tokens), joined: make(chan *answer, 1<<16), log: writes{}, origin: time.Now(),
 	}
-	listener, err := listenUnpaced()
+	listener, err := listenUnpaced(j.Segment)
 	if err != nil {
 		return err
 	}
@@ -74,12 +74,16 @@ func servePaced(j job, in io.Reader, out io.Writer) error {
 }
 
 // listenUnpaced listens with a congestion control that sends at once. BBR, where it is the default, lets a timer send
-// what was written, which takes many milliseconds on a busy machine: the log would not say when bytes left.
-func listenUnpaced() (net.Listener, error) {
+// what was written, which takes many milliseconds on a busy machine: the log would not say when bytes left. A packet
+// has at most segment bytes, unless that is 0.
+func listenUnpaced(segment int) (net.Listener, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error
 		asked := raw.Control(func(fd uintptr) {
 			err = syscall.SetsockoptString(int(fd), syscall.IPPROTO_TCP, syscall.TCP_CONGESTION, "reno")
+			if err == nil && segment > 0 {
+				err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, segment)
+			}
 		})
 		return errors.Join(asked, err)
 	}}

@@ -54,6 +54,8 @@ func parseValues(args []string, stderr io.Writer) (p valuesPlan, err error) {
 	flags.IntVar(&p.Words, "words", 21_000, "words of the prompt")
 	flags.DurationVar(&p.Gap, "gap", 20*time.Millisecond, "time between two tokens")
 	flags.DurationVar(&p.First, "first", 1500*time.Millisecond, "time from the request to the first token")
+	flags.IntVar(&p.Segment, "segment", 1448,
+		"bytes of the server's packets at most, as on Ethernet; 0: an answer in one piece is one packet")
 	flags.BoolVar(&p.realTime, "real-time", false, "run the client with chrt -f 10, where the machine is not idle")
 	if err := flags.Parse(args); err != nil {
 		return p, err
@@ -275,12 +277,12 @@ func (t *valuesTally) add(v values, sent []written) {
 
 func valuesHeader(p valuesPlan) string {
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. %d probes of each kind, %d words of "+
-		"prompt, first token after %v, %d tokens, %v apart; real time: %t.\n"+
+		"prompt, first token after %v, %d tokens, %v apart, packets of %d bytes; real time: %t.\n"+
 		"off: the largest error, its part of the true value, and how many are off by more than 5%%.\n\n"+
 		"| load | answer | read late | with TTFT | off | with E2EL | off | with max gap | off | CPU of a probe |\n"+
 		"|"+strings.Repeat("---|", 10)+"\n",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Probes,
-		p.Words, p.First, p.Tokens, p.Gap, p.realTime)
+		p.Words, p.First, p.Tokens, p.Gap, p.Segment, p.realTime)
 }
 
 func (t valuesTally) row(load, shape string) string {

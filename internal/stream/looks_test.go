@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,13 +71,14 @@ func TestALookBoundsALateRead(t *testing.T) {
 				conn, socket, server := watched(t)
 				socket.late = test.late
 				start := time.Now()
-				conn.Watch(start, 800*time.Millisecond)
+				watch := &Watch{quiet: 800 * time.Millisecond}
+				watch.Begin(conn, start)
 				go func() {
 					time.Sleep(test.wait)
 					_, _ = io.WriteString(server, "token")
 				}()
 				read(t, conn, "token")
-				want := Timestamp{At: start.Add(test.wait), Read: 1, NotBefore: start.Add(test.look)}
+				want := Arrival{At: start.Add(test.wait), Read: 1, NotBefore: start.Add(test.look)}
 				if test.rejected == 0 {
 					want.At = want.At.Add(-test.late)
 					want.Kernel = true
@@ -100,8 +102,8 @@ func read(t *testing.T, from io.Reader, want string) {
 	}
 }
 
-// TestLooksAreMadeWhereSomethingIsAwaited holds that there are no looks before Watch and after StopWatching, also if a
-// read waits already, and few while an answer flows.
+// TestLooksAreMadeWhereSomethingIsAwaited holds that there are no looks before the wait begins and after its end, also
+// if a read waits already, and few while an answer flows.
 func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, socket, server := watched(t)
@@ -125,11 +127,12 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 		if n := attempts(hour); n != 0 {
 			t.Errorf("%d looks before anything was awaited", n)
 		}
-		conn.Watch(time.Now(), 800*time.Millisecond)
+		watch := &Watch{quiet: 800 * time.Millisecond}
+		watch.Begin(conn, time.Now())
 		if n := attempts(func() { time.Sleep(850 * time.Millisecond) }); n != 3 {
 			t.Errorf("%d looks in a wait of 850 ms, want 3", n)
 		}
-		conn.AnswerBegan()
+		watch.AnswerBegan()
 		flowing := func() {
 			for i := range 100 {
 				time.Sleep(time.Duration(20+i%2) * time.Millisecond)
@@ -140,9 +143,9 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 		if n := attempts(flowing); n != 100+9 {
 			t.Errorf("%d looks in 100 gaps of 20 and 21 ms, want 9", n-100)
 		}
-		conn.StopWatching()
+		watch.End()
 		if n := attempts(hour); n != 0 {
-			t.Errorf("%d looks after StopWatching", n)
+			t.Errorf("%d looks after the end", n)
 		}
 		_ = conn.Close()
 		<-bytes
@@ -160,7 +163,7 @@ func TestDeadlinesKeepTheirMeaning(t *testing.T) {
 				conn, _, server := watched(t)
 				start := time.Now()
 				if looks {
-					conn.Watch(start, 0)
+					new(Watch).Begin(conn, start)
 				}
 				expires := func(want time.Duration) {
 					t.Helper()
@@ -221,7 +224,8 @@ func TestEvidenceIsOfTheReadThatCompletes(t *testing.T) {
 					under, writes = client, ends
 				}
 				start := time.Now()
-				conn.Watch(start, 800*time.Millisecond)
+				watch := &Watch{quiet: 800 * time.Millisecond}
+				watch.Begin(conn, start)
 				go func() {
 					_, _ = io.WriteString(writes, answer)
 				}()
@@ -257,4 +261,124 @@ func (h *halves) Write(p []byte) (int, error) {
 	time.Sleep(pause)
 	more, err := h.Conn.Write(p[len(p)-4:])
 	return n + more, err
+}
+
+// momentsOf returns the moments of all looks in a wait, counted from its begin.
+func momentsOf(s *lookSchedule, begin, end time.Time) (list []time.Duration) {
+	for now := s.nextLook(begin); !now.IsZero() && now.Before(end); now = s.nextLook(now) {
+		list = append(list, now.Sub(begin))
+	}
+	return list
+}
+
+// TestLooksAtAWait holds when a wait for an answer is looked at: not before it is expected, then so often that the last
+// look is never older than 1/40 of the wait, and not often at all.
+func TestLooksAtAWait(t *testing.T) {
+	start := time.Now()
+	for _, test := range []struct {
+		quiet, wait time.Duration
+		first       time.Duration
+		n           int
+	}{
+		{1275 * time.Millisecond, 1500 * time.Millisecond, 1275 * time.Millisecond, 7},
+		{50 * time.Millisecond, 1500 * time.Millisecond, 50 * time.Millisecond, 138},
+		{0, 50 * time.Millisecond, time.Millisecond, 49},
+		{time.Second, time.Second, 0, 0},
+	} {
+		var w lookSchedule
+		w.begin(start, test.quiet)
+		list := momentsOf(&w, start, start.Add(test.wait))
+		if len(list) != test.n {
+			t.Errorf("%+v: %d looks", test, len(list))
+		}
+		if test.n == 0 {
+			continue
+		}
+		if list[0] != test.first {
+			t.Errorf("%+v: the first look after %v", test, list[0])
+		}
+		for i, at := range append(list[1:], test.wait) {
+			if step := at - list[i]; step > max(minLook, at/lookPart) {
+				t.Errorf("%+v: no look for %v before %v", test, step, at)
+			}
+		}
+	}
+}
+
+// TestLooksAtGaps holds that gaps are looked at once they are ten times as long as usual ones, of which a pause is
+// none.
+func TestLooksAtGaps(t *testing.T) {
+	const ms = time.Millisecond
+	eight := func(gap time.Duration) []time.Duration { return slices.Repeat([]time.Duration{gap}, 8) }
+	for name, test := range map[string]struct {
+		gaps  []time.Duration
+		first time.Duration // look at the gap after them; 0: there is none
+	}{
+		"no gap is known":         {nil, 0},
+		"one gap is known":        {[]time.Duration{20 * ms}, 0},
+		"two gaps":                {[]time.Duration{20 * ms, 21 * ms}, 200 * ms},
+		"a pause":                 {[]time.Duration{20 * ms, 20 * ms, 2000 * ms, 20 * ms}, 200 * ms},
+		"two pauses":              {[]time.Duration{20 * ms, 2000 * ms, 3000 * ms, 20 * ms}, 20000 * ms},
+		"pauses long ago":         {append([]time.Duration{900 * ms, 900 * ms}, eight(5*ms)...), 50 * ms},
+		"a pause after pauses long ago": {
+			slices.Concat(eight(900*ms), eight(5*ms), []time.Duration{2000 * ms, 5 * ms}), 50 * ms,
+		},
+		"bursts of four":          {slices.Repeat([]time.Duration{ms / 2, ms / 2, ms / 2, 48 * ms}, 2), 480 * ms},
+		"frames faster than 1 ms": {eight(ms / 20), ms},
+	} {
+		var w lookSchedule
+		now := time.Now()
+		w.begin(now, time.Hour)
+		w.readSome(now) // of a header: the first wait goes on
+		w.answerBegan(now)
+		for _, gap := range test.gaps {
+			now = now.Add(gap)
+			w.readSome(now)
+		}
+		first := time.Duration(0)
+		if at := w.nextLook(now); !at.IsZero() {
+			first = at.Sub(now)
+		}
+		if first != test.first {
+			t.Errorf("%s: first look after %v, want %v", name, first, test.first)
+		}
+	}
+}
+
+// TestWhichRequestsAreWatched holds that the first requests to a target are watched, and later ones only after one that
+// needed it: from
+// a bit before the shortest of the last four waits on.
+func TestWhichRequestsAreWatched(t *testing.T) {
+	l := NewLookout()
+	const ms = time.Millisecond
+	next := func(quiet time.Duration) {
+		t.Helper()
+		watch := l.Watch()
+		if watch == nil || watch.quiet != quiet {
+			t.Errorf("%+v, want one that is quiet for %v", watch, quiet)
+		}
+	}
+	unwatched := func() {
+		t.Helper()
+		if watch := l.Watch(); watch != nil {
+			t.Errorf("%+v, want none", watch)
+		}
+	}
+	next(50 * ms)
+	for _, wait := range []time.Duration{2000 * ms, 1000 * ms, 1200 * ms} {
+		l.Answered(wait, false)
+	}
+	for range firstWatched - 1 {
+		next(850 * ms)
+	}
+	unwatched() // although none of them has ended
+	l.Answered(1200*ms, true)
+	next(850 * ms)
+	for range recentWaits {
+		l.Answered(1200*ms, false)
+	}
+	for range needWatched - 1 {
+		next(1020 * ms) // the 1,000 ms are forgotten
+	}
+	unwatched()
 }
