@@ -72,17 +72,17 @@ func framingOf(start []byte) (f framing, known bool) {
 type openBody struct {
 	io.ReadCloser
 	arrivals func(end int64) stream.Arrival // of the first end bytes of the body
-	ask      int                              // bytes to ask for at once
-	unread   []byte                           // what was looked at and not read yet
-	err      error                            // comes after unread
+	ask      int                            // bytes to ask for at once
+	unread   []byte                         // what was looked at and not read yet
+	err      error                          // comes after unread
 
 	// Where only the last arrival is known, those of the bytes that were looked at are kept.
 	onlyLast bool
-	looks    []look
+	reads    []readArrival
 }
 
-// A look is the arrival of the first end bytes of a body.
-type look struct {
+// A readArrival is the arrival of the first end bytes of a body.
+type readArrival struct {
 	end     int64
 	arrival stream.Arrival
 }
@@ -102,7 +102,7 @@ func (b *openBody) framing() framing {
 		b.unread = b.unread[:start+n]
 		if b.onlyLast {
 			end := int64(len(b.unread))
-			b.looks = append(b.looks, look{end, b.arrivals(end)})
+			b.reads = append(b.reads, readArrival{end, b.arrivals(end)})
 		}
 	}
 }
@@ -122,12 +122,12 @@ func (b *openBody) Read(p []byte) (int, error) {
 
 // arrival returns that of the first end bytes of the body, as [stream.NewSSE] wants it.
 func (b *openBody) arrival(end int64) stream.Arrival {
-	for _, look := range b.looks {
-		if end <= look.end {
-			return look.arrival
+	for _, read := range b.reads {
+		if end <= read.end {
+			return read.arrival
 		}
 	}
-	b.looks = nil
+	b.reads = nil
 	return b.arrivals(end)
 }
 

@@ -314,12 +314,12 @@ func TestLooksAtGaps(t *testing.T) {
 		gaps  []time.Duration
 		first time.Duration // look at the gap after them; 0: there is none
 	}{
-		"no gap is known":         {nil, 0},
-		"one gap is known":        {[]time.Duration{20 * ms}, 0},
-		"two gaps":                {[]time.Duration{20 * ms, 21 * ms}, 200 * ms},
-		"a pause":                 {[]time.Duration{20 * ms, 20 * ms, 2000 * ms, 20 * ms}, 200 * ms},
-		"two pauses":              {[]time.Duration{20 * ms, 2000 * ms, 3000 * ms, 20 * ms}, 20000 * ms},
-		"pauses long ago":         {append([]time.Duration{900 * ms, 900 * ms}, eight(5*ms)...), 50 * ms},
+		"no gap is known":  {nil, 0},
+		"one gap is known": {[]time.Duration{20 * ms}, 0},
+		"two gaps":         {[]time.Duration{20 * ms, 21 * ms}, 200 * ms},
+		"a pause":          {[]time.Duration{20 * ms, 20 * ms, 2000 * ms, 20 * ms}, 200 * ms},
+		"two pauses":       {[]time.Duration{20 * ms, 2000 * ms, 3000 * ms, 20 * ms}, 20000 * ms},
+		"pauses long ago":  {append([]time.Duration{900 * ms, 900 * ms}, eight(5*ms)...), 50 * ms},
 		"a pause after pauses long ago": {
 			slices.Concat(eight(900*ms), eight(5*ms), []time.Duration{2000 * ms, 5 * ms}), 50 * ms,
 		},
