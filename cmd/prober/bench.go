@@ -33,23 +33,19 @@ vLLM's benchmark_serving table. By default it sends ten at the configured rate.
 Several URLs, or several targets of one group, are compared: they answer the
 same prompts, and each difference from the first has its confidence interval.
 
-Warm-up requests are not counted. Exit code: 0 if the run was finished and some
-request succeeded; 1 if none did, a group did not answer, or after Ctrl-C, which
-prints the results so far; 2 for usage; 3 for what --fail-on names.`,
-		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8
-  prober bench http://localhost:8000 --ladder 1,2,4,8,16 --plot ladder.html
-  prober bench old=http://a:8000 new=http://b:8000 --fail-on regression`,
-		Annotations: map[string]string{
-			mostUsed: "requests duration concurrency ladder qps prompt-tokens objective fail-on format plot",
-			appendix: `
 With --qps, requests start on schedule even if earlier answers are late. As long
 as answers end before the next request, ten rounds at --qps 1 give the same
 result as ten at --qps 0.1, in a tenth of the time.
 With --qps, several targets are asked in rounds, one after another; otherwise
 one target has its whole step before the next. If OTEL_EXPORTER_OTLP_ENDPOINT is
 set, requests are exported as those of run are.
-`,
-		},
+
+Warm-up requests are not counted. Exit code: 0 if the run was finished and some
+request succeeded; 1 if none did, a group did not answer, or after Ctrl-C, which
+prints the results so far; 2 for usage; 3 for what --fail-on names.`,
+		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8
+  prober bench http://localhost:8000 --ladder 1,2,4,8,16 --plot ladder.html
+  prober bench old=http://a:8000 new=http://b:8000 --fail-on regression`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			f := files.New()
 			var gate report.Gate

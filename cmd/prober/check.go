@@ -38,9 +38,6 @@ configuration, 3 for what --fail-on names.`,
 		Example: `  prober check http://localhost:8000
   prober check --targets-file targets.yaml --quick --format json
   prober check http://localhost:8000 --objective 'ttft<5s' --fail-on objective`,
-		Annotations: map[string]string{
-			mostUsed: "targets-file quick verbose format qps prompt-tokens max-tokens model api-key-file objective fail-on",
-		},
 		RunE: c.run,
 	}
 	cmd.Flags().BoolVar(&c.quick, "quick", false, "send no probe of the configured length")

@@ -28,7 +28,6 @@ Exit code: 0, or 2 if the configuration is invalid.`,
 		Example: `  prober config show
   prober config show --targets-file targets.yaml
   PROBER_QPS=0.5 prober config show http://localhost:8000`,
-		Annotations: map[string]string{mostUsed: "targets-file"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			text, warnings, err := config.Effective(config.Options{
 				Environ:   env.ToMap(os.Environ()),

@@ -41,9 +41,6 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 		Example: `  prober demo
   prober demo --profile production-stack,ray-serve,tgi
   prober demo --prompt-tokens 1000 --fault itl=1.15`,
-		Annotations: map[string]string{
-			mostUsed: "profile fault seed qps prompt prompt-tokens max-tokens listen-address log-level log-format",
-		},
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGPIPE) // it serves on if nobody reads its output any more

@@ -33,7 +33,6 @@ func addConfigFlags(cmd *cobra.Command, name string) {
 		}
 		flag := cmd.Flags().VarPF(&setting{kind: key.Type}, key.Flag, "", key.Help)
 		flag.DefValue = key.Default
-		flag.Annotations = map[string][]string{"topic": {key.Topic}, "variable": {key.Variable}}
 		if key.Switch {
 			flag.NoOptDefVal = "on"
 		}

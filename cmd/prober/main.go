@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -52,9 +51,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if slices.Contains(args, "--help-all") {
-		root.SetArgs(append(args, "--help"))
-	}
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
@@ -81,6 +77,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
+// usageTemplate is cobra's, with lines that fit a terminal.
+const usageTemplate = `Usage:
+  {{.UseLine}}
+{{if .HasExample}}
+Examples:
+{{.Example}}
+{{end}}{{if .HasAvailableSubCommands}}
+Commands:
+{{range .Commands}}{{if .IsAvailableCommand}}  {{rpad .Name 12}}{{.Short}}
+{{end}}{{end}}
+The help of a command: {{.CommandPath}} COMMAND --help
+{{end}}{{if .HasAvailableLocalFlags}}
+Flags:
+{{.LocalFlags.FlagUsagesWrapped 80}}{{if .Flags.Lookup "listen-address"}}
+--max-tokens 50 is also PROBER_MAX_TOKENS=50, and max_tokens: 50 in a targets
+file. Settings by topic: docs/configuration.md.
+{{end}}{{end}}`
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "prober COMMAND",
@@ -101,13 +115,15 @@ as native histograms on /metrics and over OTLP.`,
 		build.Version, build.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(help)
-	root.PersistentFlags().Bool("help-all", false, "help with all flags")
+	root.SetUsageTemplate(usageTemplate)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newRun(), newOnce(), newBench(), newReport(), newCheck(), newConfig(),
 		newSimulate(), newDemo(), newDashboards(), newAlerts(), newDrain(), newVersion(),
 	)
+	for _, cmd := range root.Commands() {
+		cmd.Flags().SortFlags = false // help has them in the order in which they are declared
+	}
 	root.InitDefaultHelpCmd()
 	topics, _, _ := root.Find([]string{"help"}) // it is there by now
 	topics.Args = func(_ *cobra.Command, topic []string) error {

@@ -36,9 +36,6 @@ for what --fail-on names.`,
 		Example: `  prober once http://localhost:8000 --prompt-tokens 1000
   prober once https://api.example.com/v1 --model m --api-key-file key
   prober once http://canary:8000 --objective 'ttft<2s' --fail-on objective`,
-		Annotations: map[string]string{
-			mostUsed: "prompt prompt-tokens max-tokens model api api-key-file timeout objective fail-on format",
-		},
 		RunE: o.run,
 	}
 	cmd.Flags().StringVar(&o.format, "format", "text", "text, or json: one object a target and line")

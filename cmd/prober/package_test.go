@@ -15,7 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
-	"github.com/spf13/pflag"
+
+	"github.com/llm-prober/prober/internal/config"
 )
 
 var packageDir = flag.String("packages", "", "write the man pages and completions of packages into this `directory`")
@@ -59,8 +60,8 @@ func TestPackageFiles(t *testing.T) {
 // indented matches a block of text that help shows as it is. Markdown would need more than two spaces for that.
 var indented = regexp.MustCompile(`(?m)(^  .*\n?)+`)
 
-// forMan adds the list of commands, the variables of flags, and what --help-all shows to the texts that man pages are
-// made of. It returns the number of commands.
+// forMan adds the list of commands and the variables of flags to the texts that man pages are made of. It returns the
+// number of commands.
 func forMan(cmd *cobra.Command) (commands int) {
 	cmd.DisableAutoGenTag = true
 	commands = 1
@@ -75,15 +76,12 @@ func forMan(cmd *cobra.Command) (commands int) {
 		commands += forMan(c)
 	}
 	cmd.Long = indented.ReplaceAllString(cmd.Long, "```\n$0\n```\n")
-	if more := cmd.Annotations[appendix]; more != "" {
-		cmd.Long += "\n\n```" + more + "```\n"
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		f.Hidden = f.Name == "help-all" // the page shows everything
-		if variable := f.Annotations["variable"]; variable != nil {
-			f.Usage += " (" + variable[0] + ")"
+	for _, key := range config.Reference() {
+		f := cmd.Flags().Lookup(key.Flag)
+		if f != nil && strings.HasPrefix(f.Usage, key.Help) {
+			f.Usage += " (" + key.Variable + ")"
 		}
-	})
+	}
 	return commands
 }
 

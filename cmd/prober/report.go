@@ -32,9 +32,6 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Example: `  prober report --prometheus http://localhost:9090 --from 7d
   prober report --prometheus http://localhost:9090 --target vllm-a --vs 7d
   prober report before.json after.json`,
-		Annotations: map[string]string{
-			mostUsed: "prometheus from to target vs match budget-window format prometheus-token-file",
-		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 0 {
 				return reportFiles(cmd, files, layout)

@@ -47,9 +47,6 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 		Example: `  prober run http://localhost:8000
   prober run a=http://10.0.0.1:8000 b=http://10.0.0.2:8000 --qps 0.05
   PROBER_TARGETS_FILE=targets.yaml prober run`,
-		Annotations: map[string]string{
-			mostUsed: "targets-file qps prompt prompt-tokens max-tokens model api-key-file timeout listen-address log-level",
-		},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			signal.Ignore(syscall.SIGPIPE) // it serves on if nobody reads its output any more
 			load := func(f *files.Files) (*config.Config, error) {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -35,14 +37,15 @@ Faults are set at run time, for each endpoint on its own port:
   curl -X PUT    http://127.0.0.1:8801/sim/fault -d '{"itl":1.15}'    15% slower
   curl -X PUT    http://127.0.0.1:8801/sim/fault -d '{"status":503}'
   curl -X DELETE http://127.0.0.1:8801/sim/fault                      healthy
-  curl           http://127.0.0.1:8801/sim/sent     what was sent, and when`,
+  curl           http://127.0.0.1:8801/sim/sent     what was sent, and when
+
+Profiles:
+` + profilesHelp() + `
+Faults:
+` + strings.TrimRight(sim.FaultsHelp, "\n"),
 		Example: `  prober simulate
   prober simulate --profile tgi --listen 127.0.0.1:8900
   prober simulate --profile fast --fault itl=1.15,probability=0.5`,
-		Annotations: map[string]string{
-			mostUsed: "listen profile fault seed reasoning",
-			appendix: "\nProfiles:\n" + sim.ProfilesHelp() + "\nFaults:\n" + sim.FaultsHelp,
-		},
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endpoints, err := s.open(cmd.Context())
@@ -64,6 +67,15 @@ Faults are set at run time, for each endpoint on its own port:
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
 	flags.Uint64Var(&s.Seed, "seed", 1, "seed of all randomness: the same seed gives the same run")
 	return cmd
+}
+
+// profilesHelp returns the profiles with what they simulate.
+func profilesHelp() (lines string) {
+	const width = 80 // of a terminal
+	for _, p := range sim.Profiles() {
+		lines += format.Wrap(fmt.Sprintf("  %-18s", p.Name), p.Help, width)
+	}
+	return lines
 }
 
 // open returns the endpoints. If flags are wrong, the error has all their problems.

@@ -61,7 +61,7 @@ func readFault(r io.Reader) (Fault, error) {
 	err := strict.Decode(&f)
 	if err != nil {
 		text := strings.TrimPrefix(err.Error(), "json: ")
-		return Fault{}, fmt.Errorf("fault: %s: prober simulate --help-all lists the faults", text)
+		return Fault{}, fmt.Errorf("fault: %s: prober simulate --help lists the faults", text)
 	}
 	return f, f.validate()
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -124,15 +123,6 @@ func tgiLadder() Profile {
 		PrefillFixed: 90 * time.Millisecond, PrefillShare: 0.3, PrefillEvery: 20,
 		MaxRequests: 2537,
 	}
-}
-
-// ProfilesHelp returns a line for each profile, for users.
-func ProfilesHelp() string {
-	var b strings.Builder
-	for _, p := range Profiles() {
-		fmt.Fprintf(&b, "  %-18s%s\n", p.Name, p.Help)
-	}
-	return b.String()
 }
 
 // ProfileNames returns the names of [Profiles].
