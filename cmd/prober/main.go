@@ -90,7 +90,7 @@ Commands:
 The help of a command: {{.CommandPath}} COMMAND --help
 {{end}}{{if .HasAvailableLocalFlags}}
 Flags:
-{{.LocalFlags.FlagUsagesWrapped 80}}{{if .Flags.Lookup "listen-address"}}
+{{.LocalFlags.FlagUsagesWrapped 80}}{{if .Flags.Lookup "targets-file"}}
 --max-tokens 50 is also PROBER_MAX_TOKENS=50, and max_tokens: 50 in a targets
 file. Settings by topic: docs/configuration.md.
 {{end}}{{end}}`
