@@ -83,8 +83,7 @@ func (r *Report) rows() (all []row) {
 	for _, t := range r.rejected {
 		bad := row{name: t.Name, verdict: verdictMisconfigured, word: "bad setting", heading: t.Name}
 		for _, p := range t.Problems {
-			text := strings.TrimPrefix(p.Place+": "+p.Text, ": ")
-			bad.problems = append(bad.problems, problem{"SETTING", Finding{Text: text, Hint: p.Hint}})
+			bad.problems = append(bad.problems, problem{"SETTING", Finding{Text: p.Located(), Hint: p.Hint}})
 		}
 		all = append(all, bad)
 	}

@@ -26,7 +26,7 @@ func TestShards(t *testing.T) {
 		"3/3":          "the last of 3 shards is 2",
 	} {
 		var got Shard
-		if err := got.UnmarshalText([]byte(text)); err == nil || err.Error() != ": "+want {
+		if err := got.UnmarshalText([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%q: got %+v, %v, want %s", text, got, err, want)
 		}
 	}

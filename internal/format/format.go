@@ -1,18 +1,17 @@
 // Package format writes numbers, durations and texts as people read them.
 //
 // It takes values of the standard library and returns texts. All that people read goes through it, so that a duration
-// or a percentage reads the same in a log, in a table and on the page. percent.go has the percentages with their
-// rounding, and terminal.go the width of tables. [Clean] makes texts from servers and files safe to print.
+// or a percentage reads the same in a log, in a table and on the page. format.go and percent.go have the numbers, text.go
+// lists, lines and columns of texts, clean.go makes texts from servers and files safe to print, and terminal.go knows how
+// wide a terminal is.
 package format
 
 import (
 	"fmt"
-	"regexp"
+	"math"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 )
@@ -44,14 +43,13 @@ func Short(seconds float64) string {
 	return number + " " + unit
 }
 
-// Elapsed writes a time that has passed, rounded down to whole units: "3.2 s", "42 s", "12 min", "5 h 12 min" or
-// "2 d 2 h".
+// Elapsed writes a time that has passed, rounded down: "3.2 s", "42 s", "12 min", "5 h 12 min" or "2 d 2 h".
 func Elapsed(seconds float64) string {
 	minutes := int(seconds) / 60
 	hours, days := minutes/60, minutes/60/24
 	switch {
 	case seconds < 10:
-		return fmt.Sprintf("%.1f s", seconds)
+		return fmt.Sprintf("%.1f s", math.Floor(10*seconds)/10)
 	case minutes < 1:
 		return fmt.Sprintf("%d s", int(seconds))
 	case hours < 1:
@@ -83,74 +81,4 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return Grouped(n) + " " + noun + "s"
-}
-
-// List joins words: "a, b and c".
-func List(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
-// escapeSequences matches sequences that a terminal obeys instead of printing them (ECMA-48): colours and movements
-// (CSI), titles and links (OSC and others, up to their end), and short ones. Of a sequence without end it matches the
-// beginning.
-var escapeSequences = regexp.MustCompile(
-	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` + // CSI
-		`|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)` + // OSC, DCS, SOS, PM, APC
-		`|\x1b[ -/]?[0-~]?`)
-
-// Clean returns a text from elsewhere as it can be shown on a terminal or a page. It replaces white space by single
-// spaces and removes what does not print: escape sequences, control characters, marks that reverse the writing
-// direction.
-func Clean(s string) string {
-	withoutEscapes := escapeSequences.ReplaceAllString(s, "")
-	printed := strings.Map(printable, withoutEscapes)
-	return strings.Join(strings.Fields(printed), " ")
-}
-
-// printable returns r, a space if it is white space, or -1 if it does not print.
-func printable(r rune) rune {
-	switch {
-	case unicode.IsSpace(r):
-		return ' '
-	case !unicode.IsPrint(r):
-		return -1
-	}
-	return r
-}
-
-// Wrap returns a label and a text in lines of at most width columns. The lines of the text begin at the same column,
-// which is at least the third. A word that is longer than a line has a line of its own.
-func Wrap(label, text string, width int) string {
-	indent := strings.Repeat(" ", max(2, utf8.RuneCountInString(label)))
-	var b strings.Builder
-	line, isFirstWord := label, true
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case isFirstWord:
-			line += word
-			isFirstWord = false
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
-			line += " " + word
-		default:
-			b.WriteString(line + "\n")
-			line = indent + word
-		}
-	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
-	return b.String()
-}
-
-// Shorten returns at most n characters of s. If it leaves some out, the last one is an ellipsis.
-func Shorten(s string, n int) string {
-	runes := []rune(s)
-	switch {
-	case len(runes) <= n:
-		return s
-	case n <= 0:
-		return ""
-	}
-	return string(runes[:n-1]) + "…"
 }

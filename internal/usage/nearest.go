@@ -1,9 +1,6 @@
 package usage
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Unknown returns the problem of a word that is not among the known ones. An empty known word means that the word may
 // be left out.
@@ -27,36 +24,47 @@ func Suggestion(word string, known []string) string {
 // otherwise the first known word that begins with word, if that has three letters; otherwise nothing.
 func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
-	farthest := min(3, max(1, len(word)/3))
-	for distance := range farthest + 1 {
-		for _, k := range known {
-			if within(distance, word, strings.ToLower(k)) {
-				return k
+	nearest := ""
+	least := min(3, max(1, len(word)/3)) + 1
+	for _, k := range known {
+		d := distance(word, strings.ToLower(k))
+		if d < least {
+			nearest, least = k, d
+		}
+	}
+	if nearest != "" || len(word) < 3 {
+		return nearest
+	}
+	for _, k := range known {
+		if strings.HasPrefix(k, word) {
+			return k
+		}
+	}
+	return ""
+}
+
+// distance returns how many edits turn a into b. An edit inserts, deletes or replaces a letter, or swaps two neighbours
+// (https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance, optimal string alignment).
+func distance(a, b string) int {
+	edits := make([][]int, len(a)+1) // edits[i][j] turn a[:i] into b[:j]
+	for i := range edits {
+		edits[i] = make([]int, len(b)+1)
+		edits[i][0] = i
+	}
+	for j := range b {
+		edits[0][j+1] = j + 1
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replaced := edits[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			edits[i][j] = min(replaced, edits[i-1][j]+1, edits[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				edits[i][j] = min(edits[i][j], edits[i-2][j-2]+1)
 			}
 		}
 	}
-	begun := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, word) })
-	if len(word) < 3 || begun < 0 {
-		return ""
-	}
-	return known[begun]
-}
-
-// within reports whether at most n edits turn a into b. An edit inserts, deletes or replaces a letter, or swaps two
-// neighbours. The time grows exponentially with n.
-func within(n int, a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	switch {
-	case a == "" || b == "":
-		return len(a)+len(b) <= n
-	case n == 0:
-		return false
-	}
-	swapped := len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0]
-	if swapped && within(n-1, a[2:], b[2:]) {
-		return true
-	}
-	return within(n-1, a[1:], b) || within(n-1, a, b[1:]) || within(n-1, a[1:], b[1:])
+	return edits[len(a)][len(b)]
 }

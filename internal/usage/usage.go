@@ -28,7 +28,19 @@ func FlagPlace(flag string, value any) string {
 
 // Error returns the problem as a person reads it.
 func (p Problem) Error() string {
-	return strings.TrimSuffix(p.Place+": "+p.Text+"; "+p.Hint, "; ")
+	text := p.Located()
+	if p.Hint != "" {
+		text += "; " + p.Hint
+	}
+	return text
+}
+
+// Located returns what is wrong where, without the hint.
+func (p Problem) Located() string {
+	if p.Place == "" {
+		return p.Text
+	}
+	return p.Place + ": " + p.Text
 }
 
 // Problems are all problems that were found, so that a user can solve them at once. They are one error.

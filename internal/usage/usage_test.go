@@ -25,6 +25,18 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 }
 
+func TestProblem(t *testing.T) {
+	for want, p := range map[string]Problem{
+		"--qps: not a number; want 1": {Place: "--qps", Text: "not a number", Hint: "want 1"},
+		"--qps: not a number":         {Place: "--qps", Text: "not a number"},
+		"not a number; want 1":        {Text: "not a number", Hint: "want 1"},
+	} {
+		if got := p.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	known := []string{"model", "name", "timeout", "stall_timeout", "openai-chat"}
 	for word, want := range map[string]string{
