@@ -90,7 +90,9 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 			if n == 0 {
 				d.apply("", "QPS=0.01", "CONNECTION=reuse", "TARGETS_0_URL=dns+http://a")
 			}
-			d.runner.LookUp(t.Context())
+			for range droppedAfter {
+				d.runner.LookUp(t.Context())
+			}
 			time.Sleep(interval + time.Second)
 			want.Budgets = 2
 			d.expectHolding(fmt.Sprintf("with address %d", n), before, want)
@@ -196,8 +198,8 @@ func TestLookupsRestDuringADrain(t *testing.T) {
 		}
 		d.runner.SetDraining(false)
 		d.runner.LookUp(t.Context())
-		if d.runner.targets[0].Address != "10.0.0.2" {
-			t.Errorf("after the drain %s is probed", d.runner.targets[0].Address)
+		if targets := d.runner.targets; len(targets) != 2 || targets[1].Address != "10.0.0.2" {
+			t.Errorf("after the drain %+v are probed", targets)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"sync"
@@ -35,10 +36,10 @@ const (
 type Runner struct {
 	RunnerOptions
 
-	config  *config.Config // in force; nil before the first Apply
-	files   *files.Files   // that config names
-	owned   *ownedTargets
-	targets []config.Target // probed now: those of config in our shard, one for each address
+	config  *config.Config  // in force; nil before the first Apply
+	files   *files.Files    // that config names
+	names   directory       // addresses of the hosts of dns+ URLs
+	targets []config.Target // probed now: those of config in our shard, one for each address; nil before the first Apply
 
 	starts   context.Context // when it is done, no more probes begin
 	stop     context.CancelFunc
@@ -68,10 +69,13 @@ type RunnerOptions struct {
 func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	r := &Runner{
 		RunnerOptions: o,
-		owned:         newOwnedTargets(o.Lookup, o.Log),
+		names:         directory{},
 		book:          length.NewBook(),
 		counts:        semaphore.NewWeighted(countsAtOnce),
 		budgets:       Budgets{},
+	}
+	if r.Lookup == nil {
+		r.Lookup = systemLookup
 	}
 	r.starts, r.stop = context.WithCancel(ctx)
 	r.probes, r.drop = context.WithCancel(context.WithoutCancel(ctx))
@@ -80,20 +84,93 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 
 // Apply makes r run the jobs of c, with the files that c names. A drain goes on. If there is an error, nothing changes.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, f *files.Files) error {
-	before := r.owned.copy()
-	targets := r.find(ctx, c)
+	names := r.lookUpHosts(ctx, c)
+	all := expand(c.Targets, names)
+	targets := share(all, c.Shard)
 	jobs, err := Assemble(targets, f, r.book, r.Dial, r.Version)
 	if err != nil {
-		r.owned = before
 		return err
 	}
 	if r.config == nil {
 		r.logTargets(jobs)
 	}
 	f.Keep()
-	r.config, r.files, r.targets = c, f, targets
-	r.replace(jobs)
+	r.config, r.files = c, f
+	r.run(names, targets, len(all), jobs)
 	return nil
+}
+
+// LookUp looks up the hosts of dns+ URLs again and makes r run the jobs of their present addresses. It reads no file.
+func (r *Runner) LookUp(ctx context.Context) {
+	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
+		return
+	}
+	names := r.lookUpHosts(ctx, r.config)
+	all := expand(r.config.Targets, names)
+	targets := share(all, r.config.Shard)
+	if reflect.DeepEqual(targets, r.targets) {
+		r.names = names
+		r.markMissing()
+		return
+	}
+	jobs, err := Assemble(targets, r.files, r.book, r.Dial, r.Version)
+	if err != nil {
+		r.Log.Error("the new addresses cannot be probed; keeping the previous ones", zap.Error(err))
+		return
+	}
+	r.Log.Info("addresses changed", zap.Int("targets", len(targets)), zap.Int("before", len(r.targets)))
+	r.run(names, targets, len(all), jobs)
+}
+
+// lookUpHosts looks up the hosts of dns+ URLs. It logs what has changed, and counts failures.
+func (r *Runner) lookUpHosts(ctx context.Context, c *config.Config) directory {
+	names := r.names.next(ctx, r.Lookup, hostsOf(c.Targets), r.probesFail)
+	if ctx.Err() == nil { // else the prober is stopping
+		names.logChanges(r.names, r.Log)
+		r.Observers.Metrics.Add(telemetry.LookupFailures, float64(names.failed()))
+	}
+	return names
+}
+
+// probesFail reports whether the last probe of each target at an address of a host failed as if its server had ended.
+func (r *Runner) probesFail(host string, a netip.Addr) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fail := false
+	for _, j := range r.jobs {
+		for i, t := range j.Targets {
+			if !t.EachAddress || t.Host() != host || t.Address != a.String() {
+				continue
+			}
+			if !j.Members[i].Failing() {
+				return false
+			}
+			fail = true
+		}
+	}
+	return fail
+}
+
+// markMissing tells the members whether the last lookup lacked their address.
+func (r *Runner) markMissing() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, j := range r.jobs {
+		for i, t := range j.Targets {
+			j.Members[i].Missing.Store(t.EachAddress && r.names.isMissing(t.Host(), t.Address))
+		}
+	}
+}
+
+// run makes jobs the running set: those of targets, which are our share of all targets.
+func (r *Runner) run(names directory, targets []config.Target, all int, jobs []*Job) {
+	isLogged := r.targets != nil && len(targets) == len(r.targets)
+	if shard := r.config.Shard; shard.Of > 0 && !isLogged {
+		r.Log.Info("shard", zap.Stringer("shard", shard), zap.Int("owns", len(targets)), zap.Int("of", all))
+	}
+	r.names, r.targets = names, targets
+	r.replace(jobs)
+	r.markMissing()
 }
 
 // logTargets writes a line for each target of jobs.
@@ -111,32 +188,6 @@ func (r *Runner) logTargets(jobs []*Job) {
 				zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
 		}
 	}
-}
-
-// find looks up the hosts of dns+ URLs and returns the targets of c that belong to our shard.
-func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
-	failed := r.owned.refresh(ctx, c.Targets)
-	r.Observers.Metrics.Add(telemetry.LookupFailures, float64(failed))
-	return r.owned.expandAndShard(c)
-}
-
-// LookUp looks up the hosts of dns+ URLs again and makes r run the jobs of their present addresses. It reads no file.
-func (r *Runner) LookUp(ctx context.Context) {
-	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
-		return
-	}
-	targets := r.find(ctx, r.config)
-	if reflect.DeepEqual(targets, r.targets) {
-		return
-	}
-	jobs, err := Assemble(targets, r.files, r.book, r.Dial, r.Version)
-	if err != nil {
-		r.Log.Error("the new addresses cannot be probed; keeping the previous ones", zap.Error(err))
-		return
-	}
-	r.Log.Info("addresses changed", zap.Int("targets", len(targets)), zap.Int("before", len(r.targets)))
-	r.targets = targets
-	r.replace(jobs)
 }
 
 // Targets returns how many targets are probed.

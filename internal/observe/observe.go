@@ -136,12 +136,12 @@ func (o *Observers) NewRecorder(targets []Target, failures Failures) *Recorder {
 	return r
 }
 
-// Record shows a result. Canceled probes leave no trace, but for failures of the prober itself. Neither do connections
-// that are refused during a drain, because the server has been told to stop as well.
+// Record shows a result. Canceled probes leave no trace, but for failures of the prober itself. Neither do those that
+// failed because a server was taken out of service, see [Recorder.isTakenOut].
 func (r *Recorder) Record(result *probe.Result) {
 	defer r.failures.Survive("recording a result")
 	r.failures.NoteResult(result)
-	if result.Outcome == probe.Canceled || result.Outcome == probe.Connect && r.isDraining(result.Target) {
+	if result.Outcome == probe.Canceled || r.isTakenOut(result) {
 		return
 	}
 	r.Describe()
@@ -190,11 +190,17 @@ func (r *Recorder) End() {
 	r.ended = true
 }
 
-// isDraining reports whether the slots of a target are skipped because of a drain.
-func (r *Recorder) isDraining(target string) bool {
+// isTakenOut reports whether a probe failed because its server was taken out of service on purpose: its address is no
+// longer among those of its host, or it refuses connections during a drain, when it has been told to stop as well.
+func (r *Recorder) isTakenOut(result *probe.Result) bool {
 	r.observers.mu.Lock()
 	defer r.observers.mu.Unlock()
-	return slices.ContainsFunc(r.targets, func(t Target) bool {
-		return t.Config.Name == target && t.Member.Draining.Load()
-	})
+	i := slices.IndexFunc(r.targets, func(t Target) bool { return t.Config.Name == result.Target })
+	if i < 0 {
+		return false
+	}
+	member := r.targets[i].Member
+	hasLeft := member.Missing.Load() && result.Outcome.AsIfEnded()
+	isStopping := member.Draining.Load() && result.Outcome == probe.Connect
+	return hasLeft || isStopping
 }

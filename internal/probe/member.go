@@ -29,6 +29,8 @@ type Member struct {
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
 
+	Missing atomic.Bool // the last lookup of its host lacked its address
+
 	mu           sync.Mutex // guards all below
 	inFlight     []*flight  // oldest first
 	known        server.Knowledge
@@ -36,6 +38,7 @@ type Member struct {
 	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
 	pausedUntil  time.Time         // end of the pause that the server asked for; zero: none
 	ignoresPause bool
+	failing      bool // see [Member.Failing]
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the
@@ -137,13 +140,25 @@ func (m *Member) Skipping() Skip {
 	return ""
 }
 
-// pause notes the pause that a server asked for, up to the target's limit.
-func (m *Member) pause(r *Result) {
-	if !m.TakesPauses() {
-		return
-	}
+// Failing reports whether the last probe failed as if the server had ended.
+func (m *Member) Failing() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.failing
+}
+
+// noteResult notes whether a probe failed as if the server had ended, and the pause that the server asked for, up to the
+// target's limit.
+func (m *Member) noteResult(r *Result) {
+	takesPauses := m.TakesPauses()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.Outcome != Canceled {
+		m.failing = r.Outcome.AsIfEnded()
+	}
+	if !takesPauses {
+		return
+	}
 	pause := min(r.RetryAfter, m.target.Backoff)
 	until := r.Start.Add(r.Elapsed + pause)
 	if pause > 0 && until.After(m.pausedUntil) {
@@ -188,7 +203,7 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 // result.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
-	defer func() { m.pause(r) }()
+	defer func() { m.noteResult(r) }()
 	defer m.survive(&r, start)
 	err := m.identifyForRequest(ctx)
 	if err != nil {
@@ -266,13 +281,12 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 	isConfigured := m.target.Dialect != nil && m.model != ""
 	limits, _ := wire.TooLong(r.rejected)
 	staysOpen := r.closing == leftOpen || r.closing == endMissing
-	asIfEnded := []Outcome{DNS, Connect, TLS, Timeout, Stalled, Overloaded, ServerError, Truncated, Empty}
 	a := server.Answer{
 		OK:          r.Outcome == OK,
 		Refused:     isRefused(r),
 		NotFound:    r.Status == http.StatusNotFound && !isConfigured,
 		WrongLength: r.Outcome == WrongLength,
-		Ended:       slices.Contains(asIfEnded, r.Outcome),
+		Ended:       r.Outcome.AsIfEnded(),
 
 		MaxTokens:  asked.Ask.MaxTokens,
 		Words:      asked.Words,
@@ -358,7 +372,7 @@ func (m *Member) UnsentResult(start time.Time, err error) *Result {
 // FailedSlot does what [Member.UnsentResult] does for a probe that was due: a pause that the server asked for is taken.
 func (m *Member) FailedSlot(start time.Time, err error) *Result {
 	r := m.UnsentResult(start, err)
-	m.pause(r)
+	m.noteResult(r)
 	return r
 }
 

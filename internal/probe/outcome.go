@@ -41,5 +41,10 @@ func Outcomes() []Outcome {
 // [Objective.RefusalsAreBad].
 func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered} }
 
+// AsIfEnded reports whether a server that ends, or has ended, may make a probe end like this.
+func (o Outcome) AsIfEnded() bool {
+	return slices.Contains([]Outcome{DNS, Connect, TLS, Timeout, Stalled, Overloaded, ServerError, Truncated, Empty}, o)
+}
+
 // Refusal reports whether o is one of [Refusals].
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }

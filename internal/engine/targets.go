@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// Present returns the present targets of c, for commands that end. It looks up the hosts of dns+ URLs once.
+func Present(ctx context.Context, c *config.Config) []config.Target {
+	return present(ctx, c, systemLookup)
+}
+
+// present does what [Present] does, by a lookup. If that fails, the probe shows it: see [expand].
+func present(ctx context.Context, c *config.Config, lookup Lookup) []config.Target {
+	isNotProbed := func(string, netip.Addr) bool { return false }
+	names := directory{}.next(ctx, lookup, hostsOf(c.Targets), isNotProbed)
+	return share(expand(c.Targets, names), c.Shard)
+}
+
+// hostsOf returns the hosts of dns+ URLs, each once, sorted.
+func hostsOf(targets []config.Target) []string {
+	var hosts []string
+	for _, t := range targets {
+		if t.EachAddress {
+			hosts = append(hosts, t.Host())
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// expand replaces each target that stands for its addresses by one target for each address: each in a group of its own,
+// unless the user gave one. A host without addresses is probed by its name, so that the failure is seen.
+func expand(targets []config.Target, names directory) []config.Target {
+	var all []config.Target
+	for _, t := range targets {
+		first := len(all)
+		if t.EachAddress {
+			for _, a := range names.addresses(t.Host()) {
+				replica := t
+				replica.Name = t.Name + "/" + a.String()
+				replica.Address = a.String()
+				replica.Workload = t.Name
+				all = append(all, replica)
+			}
+		}
+		if len(all) == first {
+			all = append(all, t)
+		}
+		for i := first; i < len(all); i++ {
+			all[i].Group = cmp.Or(all[i].Group, all[i].Name)
+		}
+	}
+	return all
+}
+
+// share returns the targets that a shard owns. A group is never split.
+func share(targets []config.Target, s config.Shard) []config.Target {
+	isForeign := func(t config.Target) bool { return !owns(s, t.Group) }
+	return slices.DeleteFunc(slices.Clone(targets), isForeign)
+}
+
+// owns reports whether a shard owns a group: the one with the highest score does, so that a further shard moves nothing
+// between the others (rendezvous hashing). Scores are the same in every run and every version.
+func owns(s config.Shard, group string) bool {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(group)) // never fails
+	owner, highest := 0, uint64(0)
+	for i := range s.Of {
+		x := hash.Sum64() + (uint64(i)+1)*0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // SplitMix64: FNV alone spreads badly over short names
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		score := x ^ x>>31
+		if score > highest {
+			owner, highest = i, score
+		}
+	}
+	return owner == s.Index
+}
