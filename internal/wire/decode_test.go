@@ -134,3 +134,13 @@ func TestADeepFrameIsReadInLinearTime(t *testing.T) {
 		}
 	}
 }
+
+// TestAFrameOfManyPartsIsReadInLinearTime holds that the text of a part is not copied again for each part after it.
+func TestAFrameOfManyPartsIsReadInLinearTime(t *testing.T) {
+	const parts = 500_000
+	frame := `{"choices":[{"delta":{"content":[{"text":"x"}` + strings.Repeat(`,{"text":"x"}`, parts-1) + `]}}]}`
+	delta, err := chat.Decode([]byte(frame))
+	if err != nil || len(delta.Text) != parts {
+		t.Errorf("%d bytes of text, want %d (%v)", len(delta.Text), parts, err)
+	}
+}

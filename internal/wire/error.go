@@ -228,7 +228,7 @@ func findError(value gjson.Result) *ServerError {
 		return f.nested(f.fault, 0)
 	case f.exception != "": // Bedrock
 		own = cmp.Or(readError(f.exceptionBody, 0), own)
-		own.Type = f.exception
+		own.Type = shorten(f.exception)
 		return own
 	case f.saysFailure():
 		return own.orText(value)
@@ -309,7 +309,9 @@ func (f *errorFields) anyCode() string {
 
 // serverError returns the object itself as an error.
 func (f *errorFields) serverError() *ServerError {
-	title, detail, status := textIn(f.title), textIn(f.detail), textIn(f.status)
+	title := textIn(f.title)
+	detail := textIn(f.detail)
+	status := textIn(f.status)
 	e := &ServerError{
 		Type:    cmp.Or(textIn(f.kind), textIn(f.errorType), textIn(f.awsType)),
 		Code:    f.anyCode(),

@@ -29,7 +29,7 @@ type ModelList struct{ Method, Path string }
 func ParseVersion(reply []byte) string {
 	const longest = 60 // bytes
 	value, _ := parseJSON(reply)
-	version := member(value, "version").Str
+	version := strings.ToValidUTF8(member(value, "version").Str, "�")
 	if len(version) > longest {
 		return ""
 	}

@@ -18,8 +18,8 @@ var ollama = &Dialect{
 }
 
 // ollamaBody returns a request that always has truncate and shift, which are therefore not among the optional fields:
-// without them, Ollama would silently cut a prompt that is too long. It never has num_ctx: with another context than the
-// model was loaded with, Ollama would load it again, for everybody.
+// without them, Ollama would silently cut a prompt that is too long. It never has num_ctx: with another context than
+// the model was loaded with, Ollama would load it again, for everybody.
 func ollamaBody(a Ask) body {
 	return body{
 		"model":      a.Model,
