@@ -149,7 +149,8 @@ func (a *answer) settle() {
 			r.Timeline.Frames[i].N = 1
 		}
 	}
-	if r.Timeline.FirstAnswerAt > 0 && !r.ReasoningShown && !r.ReasoningHidden { // a token without text is one of the answer as well
+	hasReasoning := r.ReasoningShown || r.ReasoningHidden
+	if r.Timeline.FirstAnswerAt > 0 && !hasReasoning { // a token without text is one of the answer as well
 		r.Timeline.FirstAnswerAt = r.Timeline.Frames[0].At
 	}
 	r.Timeline.Open = a.openGap()

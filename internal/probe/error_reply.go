@@ -110,6 +110,28 @@ func reported(e *wire.ServerError, whole []byte, hasTokens bool) verdict {
 	return failure(outcome, statusReason(inReply, outcome, http.StatusOK, e.Error()), "%w", e)
 }
 
+// withMissingModel says in a verdict on a 404 what was not found, where that is certain: a server that has answered
+// before no longer serves the model, and one that lists no model serves none. Host, path and key are right then.
+func (x *exchange) withMissingModel(v verdict) verdict {
+	known, model := x.question.known, x.result.Model
+	switch {
+	case v.reason == ReasonModelNotFound && x.question.isListed && !known.Worked:
+		v.reason = ReasonListedModelNotServed
+		v.err = fmt.Errorf("model %s is the first that the server lists: %w", model, v.err)
+	case x.result.Status != http.StatusNotFound || v.reason == ReasonNoModelLoaded:
+	case known.Worked && model != "":
+		v.reason = ReasonModelGone
+		v.err = fmt.Errorf("the server no longer serves model %s: %w", model, v.err)
+	case known.Worked:
+		v.reason = ReasonModelGone
+		v.err = fmt.Errorf("the server no longer serves its model: %w", v.err)
+	case known.NoModel:
+		v.reason = ReasonNoModelLoaded
+		v.err = fmt.Errorf("the server serves no model: %w", v.err)
+	}
+	return v
+}
+
 // noServerText says that no model server can answer.
 func noServerText(why Reason) string {
 	if why == ReasonModelStillLoading {

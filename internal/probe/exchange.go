@@ -41,6 +41,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
 	r := t.newResult(q.Ask.Model)
+	r.Began = q.began
 	// So that no token frame waits for memory.
 	r.Timeline.Frames = make([]timing.Frame, 0, max(0, min(q.Ask.MaxTokens, maxExpected)))
 	x := &exchange{
@@ -134,6 +135,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	x.trace.watch.End()
 	r.Server = ask.Server.Name
 	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
+	v = x.withMissingModel(v)
 	v.err = x.target.scrub(v.err, ask)
 	r.end(v)
 	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))

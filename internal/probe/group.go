@@ -90,31 +90,19 @@ func (g *Group) Turn(ctx context.Context, i int, round uint64, due time.Time) (r
 	if m.Disabled.Load() {
 		return nil, ""
 	}
-	reason = m.Skipping()
+	probe, reason := m.take()
+	blocked := 0
 	if reason == "" {
-		r, reason = g.attempt(ctx, i, round)
+		r, reason = g.ask(ctx, i, round, probe)
+		blocked = m.release(probe)
 	}
 	if reason != "" {
 		g.Recorder.Skipped(m.Name(), reason)
 		return nil, reason
 	}
-	r.Due, r.Round = due, round
+	r.Due, r.Round, r.Blocked = due, round, blocked // what only the slot knows; from now on, r is only read
 	g.Recorder.Record(r)
 	return r, ""
-}
-
-// attempt asks member i the question of a round, if it may have one more probe in flight.
-func (g *Group) attempt(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
-	probe, ok := g.Members[i].take()
-	if !ok {
-		return nil, SkipOverlap
-	}
-	r, reason = g.ask(ctx, i, round, probe)
-	blocked := g.Members[i].release(probe)
-	if r != nil {
-		r.Blocked = blocked
-	}
-	return r, reason
 }
 
 // ask asks member i the question of a round, if there is one and tokens of the day are left.

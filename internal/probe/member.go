@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"runtime/debug"
@@ -80,17 +79,22 @@ type flight struct {
 	blocked  int         // slots that were skipped because of it; see [Result.Blocked]
 }
 
-// take takes a slot for a probe that starts now. ok is false if none is free: the oldest probe in flight blocks it.
-func (m *Member) take() (probe *flight, ok bool) {
+// take takes a slot for a probe that starts now, unless there is a reason to skip it. If none is free, the oldest probe
+// in flight blocks it.
+func (m *Member) take() (probe *flight, reason Skip) {
+	reason = m.Skipping()
+	if reason != "" {
+		return nil, reason
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.inFlight) == m.mostInFlight {
 		m.inFlight[0].blocked++
-		return nil, false
+		return nil, SkipOverlap
 	}
 	probe = &flight{start: time.Now()}
 	m.inFlight = append(m.inFlight, probe)
-	return probe, true
+	return probe, ""
 }
 
 // release gives back the slot of a probe that has ended, and returns how many others it blocked.
@@ -209,7 +213,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if err != nil {
 		return m.UnsentResult(start, err)
 	}
-	q.Expect.Again = m.sentBefore(q)
+	q.began, q.Expect.Again = start, m.sentBefore(q)
 
 	// A server may reject fields that it does not know. As long as it has answered nothing, the same slot asks again
 	// without them. Once it has, a rejection is one more contradiction, except for fields that another probe in flight has
@@ -231,9 +235,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		}
 		inVain = append(inVain, rejected...)
 	}
-	r.Began = start
 
-	m.explainNotFound(r)
 	answer := m.answerOf(r, asked)
 	answer.InVain = inVain
 	before := m.Knowledge()
@@ -254,6 +256,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 func (m *Member) fill(q Question) (Target, Question) {
 	t := m.target
 	q.known = m.Knowledge()
+	q.isListed = m.model == ""
 	t.Dialect = q.known.Dialect
 	q.Ask.Model = q.known.Model
 	q.Ask.Version = t.Version
@@ -308,27 +311,6 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 		a.Model = r.answeredBy
 	}
 	return a
-}
-
-// explainNotFound adds to a 404 what was not found, where that is certain: a server that has answered before no longer
-// serves the model, and one that lists no model serves none. Host, path and key are right then.
-func (m *Member) explainNotFound(r *Result) {
-	known := m.Knowledge()
-	switch {
-	case m.model == "" && r.Reason == ReasonModelNotFound && !known.Worked:
-		r.Reason = ReasonListedModelNotServed
-		r.Err = fmt.Errorf("model %s is the first that the server lists: %w", r.Model, r.Err)
-	case r.Status != http.StatusNotFound || r.Reason == ReasonNoModelLoaded:
-	case known.Worked && r.Model != "":
-		r.Reason = ReasonModelGone
-		r.Err = fmt.Errorf("the server no longer serves model %s: %w", r.Model, r.Err)
-	case known.Worked:
-		r.Reason = ReasonModelGone
-		r.Err = fmt.Errorf("the server no longer serves its model: %w", r.Err)
-	case known.NoModel:
-		r.Reason = ReasonNoModelLoaded
-		r.Err = fmt.Errorf("the server serves no model: %w", r.Err)
-	}
 }
 
 // sentBefore reports whether the server should find the beginning of q in its cache, because it had been sent it: as the

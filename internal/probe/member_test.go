@@ -141,13 +141,13 @@ func TestAPanicSaysNothingOfTheServer(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
-		s := NewMember(Target{}, "", 2)
+		s := NewMember(Target{Transport: new(Transport)}, "", 2)
 		first, _ := s.take()
 		start := first.start
 		time.Sleep(time.Second)
-		second, ok := s.take()
-		if _, third := s.take(); !ok || third {
-			t.Errorf("second %t, third %t", ok, third)
+		second, reason := s.take()
+		if _, third := s.take(); reason != "" || third != SkipOverlap {
+			t.Errorf("the second is skipped as %q, the third as %q", reason, third)
 		}
 		for _, step := range []struct {
 			ends    *flight

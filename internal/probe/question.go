@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"time"
+
 	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -13,8 +15,10 @@ type Question struct {
 
 	PromptTokens int // about how many the prompt has, for the budget; 0: not known
 
-	known  server.Knowledge // of the server when it is asked
-	flight *flight          // the slot in which it is asked; nil outside of a group's rounds
+	known    server.Knowledge // of the server when it is asked
+	isListed bool             // the model is one that the server lists; else the configured one
+	began    time.Time        // see [Result.Began]
+	flight   *flight          // the slot in which it is asked; nil outside of a group's rounds
 }
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.

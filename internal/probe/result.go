@@ -8,58 +8,59 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Result is everything one probe learned. It is made once and then only read.
+// A Result is everything one probe learned. It is made in its slot, and then only read.
 type Result struct {
+	// Who was asked what.
 	Target, Group, Model, API, Prompt string
 
-	Server string // its type, see [wire.Server]; empty if unknown
+	Server      string      // its type, see [wire.Server]; empty if unknown
+	Credentials Credentials // their kind, without the secret
+	TraceID     string      // 32 hex digits; also sent as traceparent
+	SpanID      string      // 16 hex digits; the span that traceparent names
 
 	// Round is the number of the prompt: results of one group with equal Round answered the same one. A group that a
 	// reload changes begins at 0 again, with other prompts.
 	Round uint64
 
-	Due   time.Time // when the probe should have started, or when its turn in the group came
-	Began time.Time // when it did: before the server was asked what it is and which fields it takes; zero: at Start
-
-	// Blocked is how many slots were skipped as [SkipOverlap] while this probe was the oldest in flight. If it failed, no
-	// answer would have come in them either.
-	Blocked int
-
+	// When.
+	Due      time.Time // when the probe should have started, or when its turn in the group came
+	Began    time.Time // when it did: before the server was asked what it is and which fields it takes; zero: at Start
 	Start    time.Time // when the request was handed to the transport
 	Timeline timing.Timeline
 	Elapsed  time.Duration // from Start to the end of the answer, whatever its outcome
-
-	Outcome Outcome
-	// NotSent says that a request for the server's type or models failed, so that no probe was sent.
-	NotSent     bool
-	Reason      Reason      // empty if and only if Outcome is OK or Canceled
-	Err         error       // the reason in words, with the server's own; wraps nothing; nil if and only if Outcome is OK
-	Status      int         // HTTP status; 0 if no header was read
-	Credentials Credentials // their kind, without the secret
-	Finish      string      // the server's finish reason; empty if none came
-
-	Usage  wire.Usage // merged over all frames
-	Source Source     // where the tokens of a frame came from
-
-	ReasoningShown  bool // some frame showed it
-	ReasoningHidden bool // generated tokens include reasoning that no frame showed: the first token seen is not the first
 
 	Timestamps TimestampSource // source of the arrival timestamps; empty if there was no token frame
 	// RejectedTimestamps is how many of the kernel's timestamps were not believed, because the wall clock had been set.
 	RejectedTimestamps int
 
+	// How it ended.
+	Outcome    Outcome
+	Reason     Reason        // empty if and only if Outcome is OK or Canceled
+	Err        error         // the reason in words, with the server's own; wraps nothing; nil if and only if Outcome is OK
+	Status     int           // HTTP status; 0 if no header was read
+	NotSent    bool          // no probe was sent, because a request for the server's type or models failed
+	RetryAfter time.Duration // pause that the server asked for; 0 if it did not
+	CertExpiry time.Time     // of the server's certificates, see [chainExpiry], [refusedExpiry]; zero without TLS
+	Stack      []byte        // where the prober itself failed, which says nothing about the server; nil if it did not
+
+	// Blocked is how many slots were skipped as [SkipOverlap] while this probe was the oldest in flight. If it failed, no
+	// answer would have come in them either.
+	Blocked int
+
+	// What the answer was.
+	Finish string     // the server's finish reason; empty if none came
+	Usage  wire.Usage // merged over all frames
+	Source Source     // where the tokens of a frame came from
+	Cache  CacheState // how much of the prompt the server's prefix cache had
+
+	ReasoningShown  bool // some frame showed it
+	ReasoningHidden bool // generated tokens include reasoning that no frame showed: the first token seen is not the first
+
 	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample:
 	// the probe is not what its labels say.
 	OtherLength bool
 
-	Cache      CacheState    // how much of the prompt the server's prefix cache had
-	RetryAfter time.Duration // pause that the server asked for; 0 if it did not
-
-	CertExpiry time.Time // when the server's certificates expire, see [chainExpiry], [refusedExpiry]; zero without TLS
-	TraceID    string    // 32 hex digits; also sent as traceparent
-	SpanID     string    // 16 hex digits; the span that traceparent names
-	Warnings   []Warning // what is unreliable about the numbers
-	Stack      []byte    // where the prober itself failed, which says nothing about the server; nil if it did not
+	Warnings []Warning // what is unreliable about the numbers
 
 	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.
 	rejected     []byte
