@@ -6,70 +6,151 @@ import (
 	"io"
 )
 
-// endEventLine takes a complete line of an event. It returns the event that the line completes: the pending one, if the
-// line is blank or begins another, or the line itself, if it is a JSON text outside of any field.
-func (s *Frames) endEventLine() (Frame, bool) {
-	if len(s.line) == 0 {
-		s.nameByLaterField()
-		return s.dispatch(s.arrival())
+// events puts lines together to server-sent events: see [NewSSE].
+type events struct {
+	name     []byte     // the pending event's name
+	data     []byte     // its data
+	hasData  bool       // it has a data field
+	extent   jsonExtent // of its data
+	bare     bool       // its data stood outside of any field
+	dataEnd  Arrival    // of its last data line
+	later    []byte     // a name that came after whole data: that of the next event if data follow it
+	hasLater bool
+	size     int    // bytes of its lines so far
+	returned []byte // memory of the last event, which is used again
+
+	any       bool   // there was an event
+	jsonFirst bool   // a JSON text outside of any field came before that
+	unfielded []byte // lines that belong to no field
+}
+
+// add takes a line and its arrival. It returns the event that the line completes: the pending one, if the line is blank
+// or begins another, or the line itself, if it is a JSON text outside of any field.
+func (e *events) add(line []byte, arrival Arrival) (Frame, bool) {
+	if len(line) == 0 {
+		e.nameByLaterField()
+		return e.dispatch(arrival)
 	}
-	name, value, _ := bytes.Cut(s.line, []byte(":"))
+	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	isBare := s.isBareJSON() && (!s.hasData || s.dataAreWhole())
+	isBare := isBareJSON(line) && (!e.hasData || e.dataAreWhole())
 	if isBare { // an error in place of an event, or a line of a body that is no event stream in spite of its type
-		name, value = []byte("data"), s.line
-		s.mislabeled = s.mislabeled || !s.framed
+		name, value = []byte("data"), line
+		e.jsonFirst = e.jsonFirst || !e.any
 	}
-	isNew := string(name) == "data" && s.startsNewEvent(value)
+	isNew := string(name) == "data" && e.startsNewEvent(value)
 	var before Frame
 	if isNew {
-		before, _ = s.dispatch(s.dataEnd)
-		s.nameByLaterField()
+		before, _ = e.dispatch(e.dataEnd)
+		e.nameByLaterField()
 	}
-	s.addField(string(name), value)
-	s.bare = s.bare || isBare
+	e.size += len(line)
+	switch string(name) {
+	case "":
+		e.addComment(value)
+	case "data":
+		e.addData(value, arrival)
+		e.bare = e.bare || isBare
+	case "event":
+		e.addName(value)
+	case "id", "retry":
+	default:
+		e.unfielded = appendBounded(e.unfielded, line)
+	}
 	if isBare && !isNew {
-		return s.dispatch(s.dataEnd)
+		return e.dispatch(e.dataEnd)
 	}
 	return before, isNew
 }
 
-// addField adds a field to the pending event.
-func (s *Frames) addField(name string, value []byte) {
-	switch name {
-	case "": // a comment
-		if !s.hasData {
-			s.addComment(value)
-		}
-	case "data":
-		if s.hasData {
-			s.data = append(s.data, '\n')
-		} else {
-			s.data = s.data[:0]
-		}
-		s.data = append(s.data, value...)
-		s.hasData = true
-		s.dataEnd = s.arrival()
-	case "event":
-		if s.hasData && s.dataAreWhole() { // it may name this event or the next: the next line tells
-			s.later = append(s.later[:0], value...)
-			s.hasLater = true
-			break
-		}
-		s.event = append(s.event[:0], value...)
-	case "id", "retry":
-	default:
-		s.unfielded = appendBounded(s.unfielded, s.line)
+// addComment takes a comment. One before any data does not count towards the size of a frame, so that a server may keep
+// a connection awake for ever. Dynamo writes the text of an error into such a comment.
+func (e *events) addComment(text []byte) {
+	if e.hasData {
+		return
 	}
-	s.line = s.line[:0]
+	if string(e.name) == "error" {
+		e.data = append(e.data[:0], text...)
+	}
+	e.size = 0
+}
+
+func (e *events) addData(value []byte, arrival Arrival) {
+	if e.hasData {
+		e.data = append(e.data, '\n')
+	} else {
+		e.data = e.data[:0]
+	}
+	e.data = append(e.data, value...)
+	e.hasData = true
+	e.dataEnd = arrival
+}
+
+// addName takes a name. After whole data it may be that of this event or of the next: the next line tells.
+func (e *events) addName(name []byte) {
+	if e.hasData && e.dataAreWhole() {
+		e.later = append(e.later[:0], name...)
+		e.hasLater = true
+		return
+	}
+	e.name = append(e.name[:0], name...)
 }
 
 // nameByLaterField gives the pending event the name that came after whole data.
-func (s *Frames) nameByLaterField() {
-	if s.hasLater {
-		s.event = append(s.event[:0], s.later...)
-		s.hasLater = false
+func (e *events) nameByLaterField() {
+	if e.hasLater {
+		e.name = append(e.name[:0], e.later...)
+		e.hasLater = false
 	}
+}
+
+// dispatch returns the pending event, if it has data or is an error, and begins the next one.
+func (e *events) dispatch(arrival Arrival) (Frame, bool) {
+	f := Frame{Event: string(e.name), Data: e.data, Bare: e.bare, Arrival: arrival}
+	ok := e.hasData || f.Event == "error"
+	e.any = e.any || ok
+	e.data, e.returned = e.returned[:0], e.data
+	e.name = e.name[:0]
+	e.hasData = false
+	e.bare = false
+	e.extent = jsonExtent{}
+	e.size = 0
+	return f, ok
+}
+
+// end returns the event that the body left without a blank line. JSON that is not whole is not an event: the error is
+// then [io.ErrUnexpectedEOF].
+func (e *events) end() (Frame, bool, error) {
+	e.nameByLaterField()
+	switch {
+	case !e.hasData:
+		return Frame{}, false, nil
+	case beginsAsJSON(e.data) && !isWhole(e.data):
+		return Frame{}, false, io.ErrUnexpectedEOF
+	}
+	f, ok := e.dispatch(e.dataEnd)
+	return f, ok, nil
+}
+
+// startsNewEvent reports whether a line of data begins a new event although no blank line came before: the pending data
+// are a JSON value, or [DONE], and either the line begins as JSON or a name came before it. A JSON text over several
+// lines stays one event, because its first lines alone are not valid JSON.
+func (e *events) startsNewEvent(value []byte) bool {
+	return e.hasData && (e.hasLater || beginsAsJSON(value)) && e.dataAreWhole()
+}
+
+// dataAreWhole reports whether the pending data are a JSON object or list, or [DONE]. However often it is asked, it
+// looks at each byte of the data only once or twice.
+func (e *events) dataAreWhole() bool {
+	if len(e.data) < 16 && isDone(e.data) {
+		return true
+	}
+	e.extent.scan(e.data)
+	if e.extent.ended && !e.extent.checked {
+		e.extent.checked = true
+		e.extent.wrong = e.extent.wrong || !isWhole(e.data)
+	}
+	return e.extent.ended && !e.extent.wrong
 }
 
 // appendBounded adds a line to those that belong to no field. What is longer than maxUnfielded is dropped.
@@ -81,16 +162,6 @@ func appendBounded(kept, line []byte) []byte {
 	}
 	kept = append(kept, line[:min(len(line), room)]...)
 	return append(kept, '\n')
-}
-
-// Unfielded returns the lines of an event stream so far that belong to no field of the standard, without JSON texts of
-// a single line, which are frames. Servers and proxies write the text of an error there, or a whole page. At most
-// 64 KiB are kept. The result is valid until the next call of [Frames.Next].
-func (s *Frames) Unfielded() []byte {
-	if s.lines || len(s.line) == 0 || isField(s.line) {
-		return s.unfielded
-	}
-	return appendBounded(s.unfielded, s.line)
 }
 
 // isField reports whether a line is a field of an event, or a comment.
@@ -105,40 +176,8 @@ func isField(line []byte) bool {
 	return false
 }
 
-// isBareJSON reports whether the complete line is a JSON object or list by itself.
-func (s *Frames) isBareJSON() bool {
-	return beginsAsJSON(s.line) && json.Valid(s.line)
-}
-
-// addComment takes a comment before any data of the pending event. It does not count towards the length of a frame, so
-// that a server may keep a connection awake for ever. Dynamo writes the text of an error into a comment.
-func (s *Frames) addComment(text []byte) {
-	if string(s.event) == "error" {
-		s.data = append(s.data[:0], text...)
-	}
-	s.size = 0
-}
-
-// startsNewEvent reports whether a line of data begins a new event although no blank line came before: the pending data
-// are a JSON value, or [DONE], and either the line begins as JSON or a name came before it. A JSON text over several
-// lines stays one event, because its first lines alone are not valid JSON.
-func (s *Frames) startsNewEvent(value []byte) bool {
-	return s.hasData && (s.hasLater || beginsAsJSON(value)) && s.dataAreWhole()
-}
-
-// dataAreWhole reports whether the pending data are a JSON object or list, or [DONE]. However often it is asked, it
-// looks at each byte of the data only once or twice.
-func (s *Frames) dataAreWhole() bool {
-	if len(s.data) < 16 && isDone(s.data) {
-		return true
-	}
-	s.extent.scan(s.data)
-	if s.extent.ended && !s.extent.checked {
-		s.extent.checked = true
-		s.extent.wrong = s.extent.wrong || !isWhole(s.data)
-	}
-	return s.extent.ended && !s.extent.wrong
-}
+// isBareJSON reports whether a line is a JSON object or list by itself.
+func isBareJSON(line []byte) bool { return beginsAsJSON(line) && json.Valid(line) }
 
 // A jsonExtent finds the end of the JSON object or list with which a growing text begins. It does not look whether that
 // is valid.
@@ -187,39 +226,4 @@ func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]"
 // beginsAsJSON reports whether data begins as a JSON object or list.
 func beginsAsJSON(data []byte) bool {
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
-}
-
-// dispatch returns the pending event, if it has data or is an error, and begins the next one.
-func (s *Frames) dispatch(arrival Arrival) (Frame, bool) {
-	f := Frame{Event: string(s.event), Data: s.data, Bare: s.bare, Arrival: arrival}
-	ok := s.hasData || f.Event == "error"
-	s.framed = s.framed || ok
-	s.data, s.returned = s.returned[:0], s.data
-	s.event = s.event[:0]
-	s.hasData = false
-	s.bare = false
-	s.extent = jsonExtent{}
-	s.size = len(s.line)
-	return f, ok
-}
-
-// flushEvent returns the event that the body left without a blank line, or without the end of its last line. JSON that
-// is not whole is not an event.
-func (s *Frames) flushEvent() (Frame, bool) {
-	if len(s.line) > 0 {
-		f, ok := s.endEventLine()
-		if ok {
-			return f, true
-		}
-		s.dataEnd = s.arrival()
-	}
-	s.nameByLaterField()
-	switch {
-	case !s.hasData:
-		return Frame{}, false
-	case beginsAsJSON(s.data) && !isWhole(s.data):
-		s.err = io.ErrUnexpectedEOF
-		return Frame{}, false
-	}
-	return s.dispatch(s.dataEnd)
 }

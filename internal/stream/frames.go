@@ -33,45 +33,21 @@ type Frame struct {
 // Frames cuts a body into frames. A body is either server-sent events (see [NewSSE]) or lines (see [NewLines]). One
 // goroutine uses it at a time.
 type Frames struct {
-	lines      bool // the body is lines
-	mislabeled bool // the body is not what its type says
+	reader     lineReader
+	lines      bool  // the body is lines
+	mislabeled bool  // the body is not what its type says
+	begun      bool  // a line that is not blank is complete: no byte order mark can follow
+	err        error // why there are no more frames
 
-	// Reading the body. No piece of it is asked for before it is needed.
-	body     io.Reader
-	arrivals func(end int64) Arrival // returns the arrival of the first end bytes of the body; end never decreases
-	ask      int                     // bytes to ask for at once
-	buf      []byte                  // holds what was read last
-	unread   []byte                  // the part of buf that was not consumed yet
-	total    int64                   // bytes read so far
-	bodyErr  error                   // the body's error, or its end: nothing comes after the bytes in buf
-	err      error                   // why there are no more frames
-
-	// Cutting lines.
-	line    []byte // the current line, as far as it was read
-	afterCR bool   // the line before ended with CR, so that a LF which comes next belongs to it
-	size    int    // bytes since the last frame
-
-	// Putting events together.
-	begun    bool       // a line that is not blank is complete: no byte order mark can follow
-	event    []byte     // the pending event's name
-	data     []byte     // its data
-	hasData  bool       // it has a data field
-	extent   jsonExtent // of its data
-	bare     bool       // its data stood outside of any field
-	dataEnd  Arrival    // arrival of its last data line
-	later    []byte     // a name that came after whole data: that of the next event if data follow it
-	hasLater bool
-	returned []byte // memory of the last frame, which is used again
-	framed   bool   // there was an event
-
-	unfielded []byte // lines that belong to no field
+	events   events // if the body is events
+	returned []byte // if it is lines: memory of the last frame, which is used again
 }
 
 // NewSSE returns a reader of server-sent events, by the WHATWG standard
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html). It differs from the standard in four ways:
 //
 //  1. JSON events that a server separates by a single line end, without a blank line, are separate events, and a name
-//     between two of them is that of the second: see [Frames.startsNewEvent].
+//     between two of them is that of the second: see [events.startsNewEvent].
 //  2. An event at the end of the body is returned although its blank line is missing.
 //  3. An event named error without data is returned. Its data are the comment that follows the name, if there is one.
 //  4. A line that is a JSON text is an event, and other lines without a field are kept: see [Frames.Unfielded].
@@ -80,8 +56,7 @@ type Frames struct {
 // once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for
 // a whole chunk.
 func NewSSE(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames {
-	const gathered = 512 // bytes of a line that are collected before they are parsed, where they are asked for singly
-	return &Frames{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, gathered))}
+	return &Frames{reader: newLineReader(body, arrivals, ask)}
 }
 
 // NewLines returns a reader of lines, each with a JSON text (NDJSON). It drops blank lines, and white space around the
@@ -89,24 +64,37 @@ func NewSSE(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames {
 func NewLines(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames {
 	s := NewSSE(body, arrivals, ask)
 	s.lines = true
+	s.reader.onlyLF = true
 	return s
 }
 
 // Mislabeled reports whether the body begins with another framing than the reader was made for: with a line of JSON
 // instead of an event, or with an event instead of a line.
-func (s *Frames) Mislabeled() bool { return s.mislabeled }
+func (s *Frames) Mislabeled() bool { return s.mislabeled || s.events.jsonFirst }
+
+// Unfielded returns the lines of an event stream so far that belong to no field of the standard, without JSON texts of
+// a single line, which are frames. Servers and proxies write the text of an error there, or a whole page. At most
+// 64 KiB are kept. The result is valid until the next call of [Frames.Next].
+func (s *Frames) Unfielded() []byte {
+	line := s.reader.line
+	if s.lines || len(line) == 0 || isField(line) {
+		return s.events.unfielded
+	}
+	return appendBounded(s.events.unfielded, line)
+}
 
 // Next returns the next event that has data, or the next line. At the end of the body it returns [io.EOF], or
 // [io.ErrUnexpectedEOF] if the body ends inside an event or a line. It returns [ErrTooLong] for a frame that is too
 // long, and the body's own error. After an error, it returns the same error for ever.
 func (s *Frames) Next() (Frame, error) {
 	for s.err == nil {
-		f, ok := s.scan()
+		s.err = s.reader.readLine(MaxFrame - s.events.size)
+		if s.err != nil {
+			break
+		}
+		f, ok := s.endLine()
 		if ok {
 			return f, nil
-		}
-		if s.err == nil {
-			s.fill()
 		}
 	}
 	f, ok := s.flush()
@@ -116,160 +104,85 @@ func (s *Frames) Next() (Frame, error) {
 	return Frame{}, s.err
 }
 
-// arrival returns that of the bytes that were consumed so far.
-func (s *Frames) arrival() Arrival {
-	return s.arrivals(s.total - int64(len(s.unread)))
-}
-
-// fill asks the body for more bytes. Where they are asked for singly, it collects them up to the end of a line.
-func (s *Frames) fill() {
-	s.arrival() // lets the tracker forget old arrivals, also if no frame is ever complete
-	n := 0
-	for s.bodyErr == nil && s.wantsMore(n) {
-		var more int
-		more, s.bodyErr = s.body.Read(s.buf[n:min(n+s.ask, len(s.buf))])
-		n += more
-	}
-	s.total += int64(n)
-	s.unread = s.buf[:n]
-	if n == 0 {
-		s.err = s.bodyErr
-	}
-}
-
-// wantsMore reports whether fill goes on reading when it has read n bytes.
-func (s *Frames) wantsMore(n int) bool {
-	if n == 0 {
-		return true
-	}
-	if s.ask > 1 || n == len(s.buf) {
-		return false
-	}
-	last := s.buf[n-1]
-	return last != '\n' && last != '\r'
-}
-
-// scan consumes bytes that were read, until a frame is complete.
-func (s *Frames) scan() (Frame, bool) {
-	for len(s.unread) > 0 {
-		if s.afterCR {
-			s.afterCR = false
-			if s.unread[0] == '\n' {
-				s.unread = s.unread[1:]
-				continue
-			}
-		}
-		end := s.lineEnd()
-		if end < 0 {
-			s.addToLine(s.unread)
-			s.unread = nil
-			return Frame{}, false
-		}
-		s.addToLine(s.unread[:end])
-		if s.err != nil {
-			return Frame{}, false
-		}
-		s.afterCR = s.unread[end] == '\r'
-		s.unread = s.unread[end+1:]
-		f, ok := s.endLine()
-		if ok {
-			return f, true
-		}
-	}
-	return Frame{}, false
-}
-
-// lineEnd returns the index in unread of the first byte that ends a line; −1 if there is none. CR ends lines of
-// events only. Looking for LF and then for CR is quicker than looking for both at once.
-func (s *Frames) lineEnd() int {
-	lf := bytes.IndexByte(s.unread, '\n')
-	if s.lines {
-		return lf
-	}
-	before := s.unread
-	if lf >= 0 {
-		before = s.unread[:lf]
-	}
-	cr := bytes.IndexByte(before, '\r')
-	if cr >= 0 {
-		return cr
-	}
-	return lf
-}
-
-func (s *Frames) addToLine(b []byte) {
-	s.size += len(b)
-	if s.size > MaxFrame {
-		s.err = ErrTooLong
-		return
-	}
-	s.line = append(s.line, b...)
-}
-
 // endLine takes the complete line. It returns the frame that the line completes, if it does.
 func (s *Frames) endLine() (Frame, bool) {
-	if !s.begun {
-		s.begin()
-	}
+	s.begin()
 	if s.lines {
 		return s.lineFrame()
 	}
-	return s.endEventLine()
+	f, ok := s.events.add(s.reader.line, s.reader.arrival())
+	s.reader.line = s.reader.line[:0]
+	return f, ok
 }
 
-// begin looks at a line with which a body may begin: a body of lines that begins with a field is an event stream.
+// begin looks at a line with which the body may begin: a body of lines that begins with a field is an event stream.
 func (s *Frames) begin() {
-	s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf")) // byte order mark
-	s.begun = len(bytes.TrimSpace(s.line)) > 0
-	if s.lines && isField(s.line) {
-		s.lines = false
-		s.mislabeled = true
-		s.line = bytes.TrimSuffix(s.line, []byte("\r"))
+	if s.begun {
+		return
 	}
+	line := bytes.TrimPrefix(s.reader.line, []byte("\xef\xbb\xbf")) // byte order mark
+	s.begun = len(bytes.TrimSpace(line)) > 0
+	if s.lines && isField(line) {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		s.lines = false
+		s.reader.onlyLF = false
+		s.mislabeled = true
+	}
+	s.reader.line = line
 }
 
 // lineFrame returns the complete line as a frame; false if it is blank.
 func (s *Frames) lineFrame() (Frame, bool) {
-	s.line, s.returned = s.returned[:0], s.line
-	s.size = 0
+	s.reader.line, s.returned = s.returned[:0], s.reader.line
 	data := bytes.TrimSpace(s.returned)
-	return Frame{Data: data, Arrival: s.arrival()}, len(data) > 0
+	return Frame{Data: data, Arrival: s.reader.arrival()}, len(data) > 0
 }
 
 // flush returns what the body left without its end, once. If it is incomplete, the error becomes
 // [io.ErrUnexpectedEOF]. Of a body that broke off it returns only what is whole without doubt: a JSON text, or [DONE].
 func (s *Frames) flush() (Frame, bool) {
-	switch {
-	case errors.Is(s.err, io.EOF):
-	case s.bodyErr == nil || !s.endsWhole():
+	isEnd := errors.Is(s.err, io.EOF)
+	isBroken := s.reader.bodyErr != nil
+	if !isEnd && !(isBroken && s.endsWhole()) {
 		return Frame{}, false
 	}
-	if !s.begun {
-		s.begin()
-	}
+	s.begin()
 	if s.lines {
 		return s.flushLine()
 	}
-	return s.flushEvent()
-}
-
-// endsWhole reports whether the body ends with a JSON text, or [DONE], that only lacks its line end or its blank line.
-func (s *Frames) endsWhole() bool {
-	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
-	switch {
-	case !s.lines && s.hasData:
-		return len(s.line) == 0 && isWhole(s.data)
-	case !s.lines && isData:
-		return isWhole(value)
+	if len(s.reader.line) > 0 {
+		f, ok := s.endLine()
+		if ok {
+			return f, true
+		}
+		s.events.dataEnd = s.reader.arrival()
 	}
-	return isWhole(s.line)
+	f, ok, err := s.events.end()
+	if err != nil {
+		s.err = err
+	}
+	return f, ok
 }
 
 // flushLine returns the last line if it is a whole JSON text.
 func (s *Frames) flushLine() (Frame, bool) {
-	if isWhole(s.line) || len(bytes.TrimSpace(s.line)) == 0 {
+	line := s.reader.line
+	if isWhole(line) || len(bytes.TrimSpace(line)) == 0 {
 		return s.lineFrame()
 	}
 	s.err = io.ErrUnexpectedEOF
 	return Frame{}, false
+}
+
+// endsWhole reports whether the body ends with a JSON text, or [DONE], that only lacks its line end or its blank line.
+func (s *Frames) endsWhole() bool {
+	line := s.reader.line
+	value, isData := bytes.CutPrefix(line, []byte("data:"))
+	switch {
+	case !s.lines && s.events.hasData:
+		return len(line) == 0 && isWhole(s.events.data)
+	case !s.lines && isData:
+		return isWhole(value)
+	}
+	return isWhole(line)
 }

@@ -172,7 +172,7 @@ func TestTrackerKeepsLittle(t *testing.T) {
 	})
 	frames := NewSSE(comments, tracker.Arrival, 4096)
 	for range 10_000 {
-		frames.fill()
+		frames.reader.fill()
 	}
 	if got := tracker.Arrival(10_000).Read; got != 10_000 || cap(tracker.parts) > 256 {
 		t.Errorf("the last byte is of read %d, %d arrivals are kept", got, cap(tracker.parts))
