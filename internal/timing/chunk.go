@@ -23,7 +23,8 @@ type Chunk struct {
 	at     time.Duration // arrival of its last token frame
 	since  time.Duration // from the chunk before, or from the earliest moment at which the first can have arrived
 	tokens int           // 0 if they cannot be attributed
-	late   bool          // its last token frame, too, may have arrived before its timestamp
+
+	blurredEnd bool // its last token frame, too, may have arrived before its timestamp
 }
 
 // last returns the index of the chunk's last token frame.
@@ -45,12 +46,13 @@ func (a *analysis) chunksOf(t *Timeline, burst time.Duration) (all []Chunk) {
 		c.at = f.At
 		c.since = f.At - before
 		c.tokens += f.N
-		c.late = a.mayBeEarlier(t, i, a.isLate(f))
+		// Only a frame's own late read joins it with others: a burst that was read on time stays one.
+		c.blurredEnd = a.mayBeEarlier(t, i, a.isLate(f))
 		attributed = attributed && f.N > 0
 		if i+1 < len(t.Frames) {
-			c.Joined = c.Joined || c.late
+			c.Joined = c.Joined || c.blurredEnd
 			isBurst := t.readWithNext(i) || t.Frames[i+1].At-f.At <= burst
-			if c.late || isBurst {
+			if c.blurredEnd || isBurst {
 				continue // the next frame belongs to c, too
 			}
 		}
@@ -99,8 +101,7 @@ func (a *analysis) judgePace(t *Timeline) {
 	}
 	leastTime := func(gaps int) time.Duration { return time.Duration(gaps) * quickestFrame }
 	first := a.chunks[0]
-	latest, _ := t.MaxReadDelay()
-	isBlurred := first.Joined && latest >= leastTime(last)
+	isBlurred := first.Joined && a.latest >= leastTime(last)
 	from := 0
 	if isBlurred && len(a.chunks) > 1 {
 		from = first.last()

@@ -17,7 +17,7 @@ const Late = 250 * time.Microsecond
 // and which frames count as one chunk. A probe makes it once, when its answer has ended.
 type analysis struct {
 	late     time.Duration // a read is late if its bytes lay unread for longer
-	anyLate  bool          // some read was late
+	latest   time.Duration // the longest that bytes lay unread
 	windows  []window      // of each token frame
 	chunks   []Chunk
 	atOnce   bool // the frames came closer together than any engine makes them
@@ -28,8 +28,7 @@ type analysis struct {
 // than burst are one chunk.
 func analyse(t *Timeline, burst time.Duration) *analysis {
 	a := &analysis{late: max(Late, t.meanReadGap()/MaxUncertainty)}
-	latest, _ := t.MaxReadDelay()
-	a.anyLate = latest > a.late
+	a.latest, _ = t.MaxReadDelay()
 	a.windows = a.windowsOf(t)
 	a.chunks = a.chunksOf(t, burst)
 	a.judgePace(t)
@@ -38,8 +37,8 @@ func analyse(t *Timeline, burst time.Duration) *analysis {
 
 // A window is the time in which a token frame arrived.
 //
-// The socket is empty at 1460 ms: a read that began then had to wait. Then the reader loses its processor, and finds
-// three tokens at 1515 ms, the last of which came at 1510 ms. Each arrived between 1460 and 1510 ms:
+// The socket is known to be empty at 1460 ms. Then the reader loses its processor, and finds three tokens at 1515 ms,
+// the last of which came at 1510 ms. Each arrived between 1460 and 1510 ms:
 //
 //	request     header        empty          tokens  read
 //	   0           5           1460   [ ? ? ? ]1510  1515
@@ -57,9 +56,9 @@ func (a *analysis) windowsOf(t *Timeline) []window {
 	list := make([]window, 0, len(t.Frames))
 	earliest := earliestToken(t)
 	for i, f := range t.Frames {
-		// If some read was late, so may one have been that looks on time: it came just after the last of several
+		// Once some read was late, one that looks on time may have been late as well: just after the last of several
 		// packets.
-		w := window{from: f.At, until: f.At, known: !a.mayBeEarlier(t, i, a.anyLate)}
+		w := window{from: f.At, until: f.At, known: !a.mayBeEarlier(t, i, a.anyLate())}
 		if !w.known {
 			w.from = min(max(earliest, f.NotBefore), f.At)
 		}
@@ -95,7 +94,7 @@ func (a *analysis) mayBeEarlier(t *Timeline, i int, late bool) bool {
 	case !f.Kernel:
 		// The timestamp is the moment of the read. How late that was is not known; other reads tell how late they are.
 		isRejected := f.NotBefore > 0
-		return isRejected || a.anyLate
+		return isRejected || a.anyLate()
 	case f.NotBefore == f.At: // all that the read found came in one packet
 		return false
 	}
@@ -103,6 +102,9 @@ func (a *analysis) mayBeEarlier(t *Timeline, i int, late bool) bool {
 	isShared := f.MoreInRead || t.readWithNext(i)
 	return isShared && late
 }
+
+// anyLate reports whether some read was late.
+func (a *analysis) anyLate() bool { return a.latest > a.late }
 
 // isLate reports whether the read that completed a frame was late.
 func (a *analysis) isLate(f Frame) bool { return f.Kernel && f.Delay > a.late }
@@ -122,7 +124,7 @@ func (a *analysis) uncertainty(i int) time.Duration {
 		switch {
 		case c.first <= i && i <= c.last():
 			later = c.last() - i
-			if c.late {
+			if c.blurredEnd {
 				later++
 			}
 		case c.first > 0:
