@@ -257,8 +257,9 @@ func TestAChangedTargetInheritsFromItself(t *testing.T) {
 }
 
 // TestARotatedKeyMakesNoOtherServer holds that what is known of a server survives that a target asks it with another
-// key or another credential in a header: a field that it rejects is not sent again. Only its models are asked for once
-// more, and a pause that it asked the former client for is over. With another destination all is asked anew.
+// key or another credential in a header: a field that it rejects is not sent again, and the prompts are not counted
+// again. Only its models are asked for once more, and a pause that it asked the former client for is over. With another
+// destination all is asked anew.
 func TestARotatedKeyMakesNoOtherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)
@@ -279,14 +280,17 @@ func TestARotatedKeyMakesNoOtherServer(t *testing.T) {
 			}
 		}
 		type state struct {
-			rejections, lists int
-			paused            bool
+			rejections, lists, counts int
+			paused                    bool
 		}
 		look := func() (s state) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			d.servers.change(func(servers *servers) {
-				s = state{rejections, servers.requests["a/v1/models"], d.runner.jobs[0].Members[0].Skipping() == probe.SkipBackoff}
+				s = state{
+					rejections: rejections, lists: servers.requests["a/v1/models"], counts: servers.requests["a/tokenize"],
+					paused: d.runner.jobs[0].Members[0].Skipping() == probe.SkipBackoff,
+				}
 			})
 			return s
 		}
@@ -296,11 +300,11 @@ func TestARotatedKeyMakesNoOtherServer(t *testing.T) {
 			isBusy        bool
 			want          state
 		}{
-			{"at first", "API_KEY=one", true, state{rejections: 1, lists: 1, paused: true}},
-			{"another timeout", "TIMEOUT=50s", false, state{rejections: 1, lists: 1, paused: true}},
-			{"another key", "API_KEY=two", false, state{rejections: 1, lists: 2}},
-			{"a credential in a header", "TARGETS_0_HEADERS=Authorization=Basic YTpi", false, state{rejections: 1, lists: 3}},
-			{"another header", "TARGETS_0_HEADERS=X-Cluster=b", false, state{rejections: 2, lists: 4}},
+			{"at first", "API_KEY=one", true, state{rejections: 1, lists: 1, counts: 3, paused: true}},
+			{"another timeout", "TIMEOUT=50s", false, state{rejections: 1, lists: 1, counts: 3, paused: true}},
+			{"another key", "API_KEY=two", false, state{rejections: 1, lists: 2, counts: 3}},
+			{"a credential in a header", "TARGETS_0_HEADERS=Authorization=Basic YTpi", false, state{rejections: 1, lists: 3, counts: 3}},
+			{"another header", "TARGETS_0_HEADERS=X-Cluster=b", false, state{rejections: 2, lists: 4, counts: 6}},
 		} {
 			isBusy = step.isBusy
 			config = append(config, step.setting)

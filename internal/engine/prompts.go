@@ -30,10 +30,11 @@ func promptOptions(t config.Target, f *files.Files, seed uint64) (prompt.Options
 }
 
 // kindsOf returns for each target what decides how its server counts, beside the model. The replicas of a name are of a
-// kind, and a new key, timeout or rate changes nothing.
+// kind, and a new key, other credentials, a timeout or a rate change nothing.
 func kindsOf(targets []config.Target) []string {
 	kinds := make([]string, len(targets))
-	for i, t := range targets {
+	for i := range targets {
+		t := targets[i].Destination()
 		settings := []string{t.URL, t.Path, t.API, t.APIVersion, t.Server}
 		for _, name := range slices.Sorted(maps.Keys(t.Headers)) { // they may choose a server behind a gateway
 			settings = append(settings, name, t.Headers[name].Reveal())

@@ -53,7 +53,7 @@ func (q *Questions) Prepare(ctx context.Context, members []int) {
 		asking.Go(func() {
 			defer q.survive("asking what a server is")
 			_, err := q.Members[i].Identify(ctx, probe.AnyAge)
-			answers[i] = err == nil || probe.MayAnswer(err)
+			answers[i] = probe.MayAnswer(err)
 		})
 	}
 	asking.Wait()
@@ -156,7 +156,7 @@ func (q *Questions) Count(ctx context.Context, i int) (failed *probe.Result) {
 // [ErrNoTokenizer] if the server has none.
 func (q *Questions) CountByTokenizer(ctx context.Context, i int) error {
 	_, err := q.Members[i].Identify(ctx, probe.AnyAge)
-	if err != nil && !probe.MayAnswer(err) {
+	if !probe.MayAnswer(err) {
 		return err
 	}
 	return q.countByTokenizer(ctx, i)
@@ -178,7 +178,7 @@ func (q *Questions) count(
 	defer q.release(i)
 	start, m := time.Now(), q.Members[i]
 	_, err := m.Identify(ctx, probe.AnyAge)
-	if err != nil && !probe.MayAnswer(err) {
+	if !probe.MayAnswer(err) {
 		failed = m.FailedSlot(start, err)
 		q.noteFailed(failed)
 		return failed, "", nil

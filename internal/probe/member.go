@@ -27,17 +27,16 @@ type Member struct {
 	Disabled          atomic.Bool // it has no slots: nothing is sent, and nothing is skipped
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
+	Missing           atomic.Bool // the last lookup of its host lacked its address
 
-	Missing atomic.Bool // the last lookup of its host lacked its address
-
-	mu           sync.Mutex // guards all below
-	inFlight     []*flight  // oldest first
-	known        server.Knowledge
-	asked        time.Time         // when the server was asked last what it is; zero: never
-	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
-	pausedUntil  time.Time         // end of the pause that the server asked for; zero: none
-	ignoresPause bool
-	failing      bool // see [Member.Failing]
+	mu            sync.Mutex // guards all below
+	inFlight      []*flight  // oldest first
+	known         server.Knowledge
+	askedAt       time.Time         // when the server was asked last what it is; zero: never
+	warmed        [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
+	pausedUntil   time.Time         // end of the pause that the server asked for; zero: none
+	ignoresPauses bool
+	failing       bool // see [Member.Failing]
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the
@@ -53,13 +52,13 @@ func NewMember(t Target, model string, inFlight int) *Member {
 // taken over only if both ask with the same credentials.
 func (m *Member) Inherit(old *Member, sameClient bool) {
 	old.mu.Lock()
-	known, asked, pausedUntil := old.known, old.asked, old.pausedUntil
+	known, askedAt, pausedUntil := old.known, old.askedAt, old.pausedUntil
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known = known
 	if sameClient {
-		m.asked, m.pausedUntil = asked, pausedUntil // another client is asked for its models: it may use others
+		m.askedAt, m.pausedUntil = askedAt, pausedUntil // another client is asked for its models: it may use others
 	}
 	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
@@ -154,18 +153,14 @@ func (m *Member) Failing() bool {
 // noteResult notes whether a probe failed as if the server had ended, and the pause that the server asked for, up to the
 // target's limit.
 func (m *Member) noteResult(r *Result) {
-	takesPauses := m.TakesPauses()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Outcome != Canceled {
 		m.failing = r.Outcome.AsIfEnded()
 	}
-	if !takesPauses {
-		return
-	}
 	pause := min(r.RetryAfter, m.target.Backoff)
 	until := r.Start.Add(r.Elapsed + pause)
-	if pause > 0 && until.After(m.pausedUntil) {
+	if pause > 0 && !m.ignoresPauses && until.After(m.pausedUntil) {
 		m.pausedUntil = until
 	}
 }
@@ -175,14 +170,14 @@ func (m *Member) noteResult(r *Result) {
 func (m *Member) IgnorePauses() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ignoresPause = true
+	m.ignoresPauses = true
 }
 
 // TakesPauses reports whether m takes the pauses that the server asks for.
 func (m *Member) TakesPauses() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.target.Backoff > 0 && !m.ignoresPause
+	return m.target.Backoff > 0 && !m.ignoresPauses
 }
 
 // Probes.
@@ -426,9 +421,9 @@ const AnyAge time.Duration = math.MaxInt64
 func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
 	m.mu.Lock()
 	known := m.known
-	isDue := !known.Identified || !known.Suffices() || time.Since(m.asked) >= maxAge
+	isDue := !known.Identified || !known.Suffices() || time.Since(m.askedAt) >= maxAge
 	if isDue {
-		m.asked = time.Now() // now, so that nobody asks meanwhile only for the age
+		m.askedAt = time.Now() // now, so that nobody asks meanwhile only for the age
 	}
 	m.mu.Unlock()
 	if !isDue {
@@ -440,16 +435,19 @@ func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Mod
 	}
 	found, models, err := m.target.identify(ctx, m.model, before)
 	found.Assumed = err != nil
-	if err == nil || MayAnswer(err) {
+	if MayAnswer(err) {
 		m.learn(found)
 	}
 	return models, err
 }
 
-// MayAnswer reports whether a server may answer probes although [Member.Identify] failed: it refuses to say what it is,
-// or has no list of models, and some servers need no model. It will not if it has said that it has no model, or if the
-// request failed for how it reached the port.
+// MayAnswer reports whether a server may answer probes after [Member.Identify] returned err: there was no error, or the
+// server refuses to say what it is, or has no list of models. Some servers need no model. It will not answer if it has
+// said that it has no model, or if the request failed for how it reached the port.
 func MayAnswer(err error) bool {
+	if err == nil {
+		return true
+	}
 	v, _ := errors.AsType[verdict](err)
 	isRefusal := v.outcome == Rejected || v.reason.isLogin()
 	return isRefusal && !v.reason.isOfPort() && v.reason != ReasonNoModelLoaded
