@@ -146,7 +146,7 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 		if i < len(r.previousJobs) {
 			j.Inherit(r.previousJobs[i])
 		}
-		r.budgets.Give(j)
+		r.budgets.AssignTo(j)
 	}
 	r.previousJobs = jobs
 	stepsOfJob := len(r.Plan.Lengths) * len(r.Plan.Loads(schedule.Plan{}))

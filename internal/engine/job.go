@@ -1,18 +1,19 @@
-// Package engine owns the running targets. A configuration comes in; results go out to the page, the metrics and the
-// log. The engine looks up addresses, makes a job of each group of
-// targets, makes prompts as long as configured, runs the jobs, and replaces them when configuration or addresses
-// change. It knows nothing about HTTP serving. Start reading at [Runner.Apply], which runs jobs, and [Assemble], which
-// makes them.
+// Package engine owns the running targets. A configuration comes in; results go out to the observers. The engine makes a
+// job of each group of targets, runs the jobs, and replaces them when the configuration changes, or the addresses behind
+// the names of replicas. It knows nothing about HTTP serving. Start reading at [Assemble], which makes jobs, and at
+// [Runner.Apply], which runs them.
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
-	"reflect"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -49,8 +51,7 @@ type Job struct {
 }
 
 // Assemble makes a job of each group, in the order of the targets. A nil dial connects over the network; version goes
-// into the User-Agent.
-// What the book says of how servers count need not be asked.
+// into the User-Agent. What the book says of how servers count is not asked again.
 func Assemble(
 	targets []config.Target, f *files.Files, book *length.Book, dial probe.Dial, version string,
 ) ([]*Job, error) {
@@ -64,13 +65,23 @@ func Assemble(
 			if err != nil {
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
-			j = newJob(t, prompts)
+			j = &Job{
+				Plan:       schedule.Plan{Interval: t.Interval(), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
+				Prompts:    prompts,
+				meanPrompt: prompts.Mean(),
+				log:        zap.NewNop(),
+				failures:   observe.Failures{Log: zap.NewNop()},
+			}
 			byGroup[t.Group] = j
 			jobs = append(jobs, j)
 		}
-		if err := j.add(t, f, dial, version); err != nil {
+		target, err := probeTarget(t, f, dial, version)
+		if err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
+		j.Targets = append(j.Targets, t)
+		j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
+		j.hashes = append(j.hashes, f.Hashes(t)...)
 	}
 	for _, j := range jobs {
 		j.Length = length.New(length.Options{
@@ -80,22 +91,11 @@ func Assemble(
 	return jobs, nil
 }
 
-// newJob returns a job for the group of t, without members.
-func newJob(t config.Target, prompts prompt.Options) *Job {
-	return &Job{
-		Plan:       schedule.Plan{Interval: t.Interval(), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
-		Prompts:    prompts,
-		meanPrompt: prompts.Mean(),
-		log:        zap.NewNop(),
-		failures:   observe.Failures{Log: zap.NewNop()},
-	}
-}
-
-// add makes t a member of j.
-func (j *Job) add(t config.Target, f *files.Files, dial probe.Dial, version string) error {
+// probeTarget returns what is asked for t, with the files that t names.
+func probeTarget(t config.Target, f *files.Files, dial probe.Dial, version string) (probe.Target, error) {
 	security, err := f.TLS(t)
 	if err != nil {
-		return err
+		return probe.Target{}, err
 	}
 	target := probe.Target{
 		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
@@ -113,19 +113,18 @@ func (j *Job) add(t config.Target, f *files.Files, dial probe.Dial, version stri
 		target.Header.Set(name, value.Reveal())
 	}
 	if t.API != wire.Auto {
-		if target.Dialect, err = wire.Lookup(t.API); err != nil {
-			return err
+		target.Dialect, err = wire.Lookup(t.API)
+		if err != nil {
+			return probe.Target{}, err
 		}
 	}
 	if t.Server != wire.Auto {
-		if target.Server, err = wire.LookupServer(t.Server); err != nil {
-			return err
+		target.Server, err = wire.LookupServer(t.Server)
+		if err != nil {
+			return probe.Target{}, err
 		}
 	}
-	j.hashes = append(j.hashes, f.Hashes(t)...)
-	j.Targets = append(j.Targets, t)
-	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
-	return nil
+	return target, nil
 }
 
 // Group returns a group of the members of j, which is asked round by round. Its results go to a recorder.
@@ -152,17 +151,6 @@ func (j *Job) IgnorePauses() {
 	}
 }
 
-// setEnabled disables and enables the members of j as targets say, which are those of j. A probe in flight goes on.
-// Servers are restarted while their target is disabled, so that one which is to be waited for is not ready any more.
-func (j *Job) setEnabled(targets []config.Target) {
-	for i, t := range targets {
-		j.Members[i].Disabled.Store(!t.Enabled)
-		if !t.Enabled && t.WaitForReady > 0 {
-			j.Members[i].Waiting.Store(true)
-		}
-	}
-}
-
 // Close closes idle connections.
 func (j *Job) Close() {
 	for _, m := range j.Members {
@@ -178,83 +166,25 @@ func (j *Job) Place(target string) int {
 // has reports whether a target is a member of j.
 func (j *Job) has(target string) bool { return j.Place(target) >= 0 }
 
-// same reports whether o probes the same targets in the same way, with files of the same contents.
-func (j *Job) same(o *Job) bool {
-	return reflect.DeepEqual(probed(j.Targets), probed(o.Targets)) && slices.Equal(j.hashes, o.hashes)
+// Lengths returns the lengths of the prompts and answers of t, which is a target of j.
+func (j *Job) Lengths(t config.Target) report.Lengths {
+	return report.Lengths{Prompt: t.PromptTokens, Longest: j.Prompts.Longest(), Answer: t.MaxTokens}
 }
 
-// probed returns a copy of targets without the settings that no probe depends on. A target that is disabled or enabled
-// stays the same, unless its server is waited for: then it begins anew, with waiting.
-func probed(targets []config.Target) []config.Target {
-	targets = slices.Clone(targets)
-	for i := range targets {
-		targets[i].Labels, targets[i].Objectives, targets[i].GivenObjectives, targets[i].Places = nil, nil, nil, nil
-		targets[i].Refusals = ""
-		if targets[i].WaitForReady == 0 {
-			targets[i].Enabled = false
-		}
+// TokensPerDay returns how many tokens t costs a day if a probe takes so long. Skipped slots cost nothing; if took is
+// 0, it is not known, and no slot is assumed to be skipped. Prompts of a data set are assumed to have one token per
+// word.
+func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
+	perProbe := float64(cmp.Or(j.meanPrompt, j.Prompts.Mean()) + t.MaxTokens)
+	perDay := int(math.Round(t.QPS * 86400 * probedShare(t, took) * perProbe))
+	if t.TokenBudgetPerDay > 0 {
+		return min(perDay, t.TokenBudgetPerDay)
 	}
-	return targets
+	return perDay
 }
 
-// measuresAs reports whether member i of j measures what member k of o measures: results of either may stand in the
-// same series. What only decides when a probe starts and ends, or what is made of it, does not matter.
-func (j *Job) measuresAs(i int, o *Job, k int) bool {
-	what := func(t config.Target) config.Target {
-		t = probed([]config.Target{t})[0]
-		t.QPS, t.Arrival, t.MaxInFlight = 0, "", 0
-		t.Timeout, t.StallTimeout, t.BackoffLimit, t.WaitForReady = 0, 0, 0, 0
-		t.TokenBudgetPerDay, t.Enabled = 0, false
-		if t.APIKeyFile != "" { // a new key in the same file belongs to the same client
-			t.APIKey = config.Secret{}
-		}
-		return t
-	}
-	mine, others := j.Prompts.Dataset, o.Prompts.Dataset // equal files have the same data set, see [files.Files.DataSet]
-	sameSet := len(mine) == len(others) && (len(mine) == 0 || &mine[0] == &others[0])
-	return sameSet && reflect.DeepEqual(what(j.Targets[i]), what(o.Targets[k]))
-}
-
-// Inherit takes over what the members of an earlier job know of their servers, also if they asked with other
-// credentials: a key that is rotated makes no other server. Addresses of one name share nothing: while they are upgraded
-// one by one, what one of them shows is wrong for another, and to ask each what it is costs little.
-func (j *Job) Inherit(old *Job) {
-	for i, t := range j.Targets {
-		var like *probe.Member // asks the same server; if possible that of the same name, else of the same client
-		likeness := 0
-		sameClient := false
-		for k, other := range old.Targets {
-			if !reflect.DeepEqual(other.Destination(), t.Destination()) {
-				continue
-			}
-			rank := 1
-			isSameClient := reflect.DeepEqual(other.Identity(), t.Identity())
-			if isSameClient {
-				rank++
-			}
-			if other.Name == t.Name {
-				rank += 2
-			}
-			if rank > likeness {
-				like, likeness, sameClient = old.Members[k], rank, isSameClient
-			}
-		}
-		if like != nil {
-			j.Members[i].Inherit(like, sameClient)
-		}
-	}
-}
-
-// Budgets are the token budgets of targets, by name. What a target has spent today stays spent, whatever changes about
-// it.
-type Budgets map[string]*probe.Budget
-
-// Give gives each member of j the budget of its name.
-func (b Budgets) Give(j *Job) {
-	for i, t := range j.Targets {
-		if b[t.Name] == nil {
-			b[t.Name] = new(probe.Budget)
-		}
-		j.Members[i].Budget = b[t.Name]
-	}
+// probedShare returns the share of the slots that are probed if a probe takes so long. The other slots are skipped,
+// because too many probes are in flight.
+func probedShare(t config.Target, took time.Duration) float64 {
+	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(t.Interval())))
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -190,8 +189,106 @@ func (r *Runner) logTargets(jobs []*Job) {
 	}
 }
 
-// Targets returns how many targets are probed.
-func (r *Runner) Targets() int { return len(r.targets) }
+// probe probes one job as planned until starts is done. A member whose server is not ready yet joins later.
+func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
+	var joining sync.WaitGroup
+	defer joining.Wait()
+	for i, m := range j.Members {
+		if m.Waiting.Load() && !m.Disabled.Load() {
+			joining.Go(func() { r.awaitReady(starts, j, i) })
+		}
+	}
+	r.prepare(starts, j, j.Length.Active())
+	j.recorder.Describe()
+	schedule.Run(starts, j.Plan, j.Plan.Epoch(time.Now()), schedule.Work{
+		Do: func(n uint64, due time.Time) {
+			group.Round(starts, r.probes, n, due)
+			r.betweenRounds(starts, j)
+		},
+		Late: func(uint64) { group.Late() },
+	})
+}
+
+// prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other
+// groups do the same. A server that hangs delays the first slot by twice countWait at most; the slots then try again.
+func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
+	defer j.failures.Survive("writing prompts")
+	wait, cancel := context.WithTimeout(ctx, countWait)
+	defer cancel()
+	if r.counts.Acquire(wait, 1) == nil {
+		defer r.counts.Release(1)
+	}
+	limited, stop := context.WithTimeout(ctx, countWait)
+	defer stop()
+	j.Length.Prepare(limited, members)
+}
+
+// identifyEvery is how often a server is asked for its type, version and model.
+const identifyEvery = 24 * time.Hour
+
+// betweenRounds does what would delay the next round: it makes the next prompt exact, if a server has answered since the
+// last time, and asks the servers once a day what they are.
+func (r *Runner) betweenRounds(ctx context.Context, j *Job) {
+	defer j.failures.Survive("writing prompts")
+	limited, stop := context.WithTimeout(ctx, countWait)
+	defer stop()
+	j.Length.Ahead(limited)
+	var identifying sync.WaitGroup
+	for _, i := range j.Length.Active() {
+		identifying.Go(func() {
+			defer j.failures.Survive("asking what a server is")
+			m := j.Members[i]
+			known := m.Knowledge()
+			if known.Answered && known.Suffices() { // else the next probe asks, or an answer after a failure makes m ask
+				_, _ = m.Identify(limited, identifyEvery)
+			}
+		})
+	}
+	identifying.Wait()
+	j.recorder.Describe()
+}
+
+// awaitReady waits for the server of member i of j, and then lets it be probed like the others.
+func (r *Runner) awaitReady(ctx context.Context, j *Job, i int) {
+	defer j.failures.Survive("waiting for a server")
+	m, since := j.Members[i], time.Now()
+	limit := j.Targets[i].WaitForReady
+	log := r.Log.With(zap.String("target", m.Name()))
+	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
+	err := m.Await(ctx, limit)
+	waited := zap.Duration("waited", time.Since(since))
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		log.Warn("the server is not ready in time; probing it anyway", waited)
+	default:
+		log.Info("the server is ready", waited)
+	}
+	r.prepare(ctx, j, []int{i})
+	m.Waiting.Store(false)
+	j.recorder.Describe()
+}
+
+// SetDraining begins or ends a drain, during which every slot is skipped. It reports whether anything changed.
+func (r *Runner) SetDraining(draining bool) (changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Draining() == draining {
+		return false
+	}
+	r.draining.Store(draining)
+	for _, j := range slices.Concat(r.jobs, r.ending) {
+		for _, m := range j.Members {
+			m.Draining.Store(draining)
+		}
+		j.recorder.Describe()
+	}
+	return true
+}
+
+// Draining reports whether every slot is skipped because of [Runner.SetDraining].
+func (r *Runner) Draining() bool { return r.draining.Load() }
 
 // Stop ends all probing. No more probes begin. It waits for those under way, cancels them after limit, and leaves
 // behind what has not ended five seconds later.
@@ -215,220 +312,5 @@ func (r *Runner) Stop(limit time.Duration) {
 	}
 }
 
-// replace makes jobs the running set. A job that is the same as a running one is dropped in favor of that, which goes
-// on with its series, phase and calibration. A changed job inherits what was learned about its servers, and begins when
-// the probes of its targets have ended. Targets that are left out are forgotten.
-func (r *Runner) replace(jobs []*Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.jobs // in the end, those that do not go on
-	r.jobs = nil
-	var changed []*Job
-	for _, j := range jobs {
-		i := slices.IndexFunc(before, func(old *Job) bool { return old.same(j) })
-		if i < 0 {
-			changed = append(changed, j)
-			continue
-		}
-		before[i].setEnabled(j.Targets)
-		before[i].recorder.Reconfigure(j.Targets)
-		r.jobs = append(r.jobs, before[i])
-		before = slices.Delete(before, i, i+1)
-	}
-	for _, old := range before {
-		old.recorder.End()
-		old.stop()
-		r.running.Go(func() { r.forget(old) })
-	}
-	r.ending = append(r.ending, before...)
-	r.disown(jobs)
-	for _, j := range changed {
-		r.jobs = append(r.jobs, j)
-		r.begin(j)
-	}
-	r.keepLengths()
-	r.Observers.Reject(r.config.Rejected, r.runs)
-	r.dropBudgets()
-}
-
-// disown makes the ending jobs give no more results of targets that are asked something else by jobs. The lock is held.
-func (r *Runner) disown(jobs []*Job) {
-	for _, old := range r.ending {
-		for i, t := range old.Targets {
-			for _, j := range jobs {
-				k := j.Place(t.Name)
-				if k >= 0 && !old.measuresAs(i, j, k) {
-					old.recorder.DropResults(t.Name)
-				}
-			}
-		}
-	}
-}
-
-// keepLengths forgets how servers count that are not probed any more. The lock is held.
-func (r *Runner) keepLengths() {
-	var groups []*length.Questions
-	for _, j := range r.jobs {
-		groups = append(groups, j.Length)
-	}
-	r.book.Keep(groups)
-}
-
-// dropBudgets drops the budgets of targets that are gone and have spent nothing today. Others are kept, because a
-// target that comes back on the same day must not spend its budget twice. The lock is held.
-func (r *Runner) dropBudgets() {
-	now := time.Now()
-	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool {
-		return spent.IsUnused(now) && !r.runs(target)
-	})
-}
-
-// runs reports whether a target is probed. The lock is held.
-func (r *Runner) runs(target string) bool {
-	return slices.ContainsFunc(r.jobs, func(j *Job) bool { return j.has(target) })
-}
-
-// begin starts a job as soon as all ending jobs that share a target with it have ended. The job inherits from all
-// ending jobs. The lock is held.
-func (r *Runner) begin(j *Job) {
-	starts, stop := context.WithCancel(r.starts)
-	j.stop, j.done = stop, make(chan struct{})
-	j.log = r.Log.With(zap.String("group", j.Plan.Name))
-	j.failures = observe.Failures{Log: j.log, Metrics: r.Observers.Metrics}
-	for i, m := range j.Members {
-		m.Draining.Store(r.Draining())
-		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
-	}
-	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *Job) bool {
-		return !slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) })
-	})
-	for _, old := range slices.Concat(r.ending, shared) { // those of the same targets last: they count most
-		j.Inherit(old)
-	}
-	j.setEnabled(j.Targets)
-	r.budgets.Give(j)
-	j.recorder = j.RecorderFor(r.Observers)
-	group := j.Group(j.recorder)
-	r.running.Go(func() {
-		defer close(j.done)
-		for _, old := range shared {
-			<-old.done
-		}
-		r.probe(starts, j, group)
-	})
-}
-
-// forget waits for the end of a job, and makes the observers forget the targets that no other job probes.
-func (r *Runner) forget(old *Job) {
-	<-old.done
-	old.Close()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ending = slices.DeleteFunc(r.ending, func(j *Job) bool { return j == old })
-	for _, t := range old.Targets {
-		if !r.runs(t.Name) {
-			r.Observers.Forget(t.Name)
-		}
-	}
-}
-
-// SetDraining begins or ends a drain, during which every slot is skipped. It reports whether anything changed.
-func (r *Runner) SetDraining(draining bool) (changed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.Draining() == draining {
-		return false
-	}
-	r.draining.Store(draining)
-	for _, j := range slices.Concat(r.jobs, r.ending) {
-		for _, m := range j.Members {
-			m.Draining.Store(draining)
-		}
-		j.recorder.Describe()
-	}
-	return true
-}
-
-// Draining reports whether every slot is skipped because of [Runner.SetDraining].
-func (r *Runner) Draining() bool { return r.draining.Load() }
-
-// probe probes one job as planned until starts is done. A member whose server is not ready yet joins later.
-func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
-	var joining sync.WaitGroup
-	defer joining.Wait()
-	for i, m := range j.Members {
-		if m.Waiting.Load() && !m.Disabled.Load() {
-			joining.Go(func() { r.admit(starts, j, i) })
-		}
-	}
-	r.prepare(starts, j, j.Length.Active())
-	j.recorder.Describe()
-	schedule.Run(starts, j.Plan, j.Plan.Epoch(time.Now()), schedule.Work{
-		Do: func(n uint64, due time.Time) {
-			group.Round(starts, r.probes, n, due)
-			r.between(starts, j)
-		},
-		Late: func(uint64) { group.Late() },
-	})
-}
-
-// prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other
-// groups do the same. A server that hangs delays the first slot by twice countWait at most; the slots then try again.
-func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
-	defer j.failures.Survive("writing prompts")
-	wait, cancel := context.WithTimeout(ctx, countWait)
-	defer cancel()
-	if r.counts.Acquire(wait, 1) == nil {
-		defer r.counts.Release(1)
-	}
-	limited, stop := context.WithTimeout(ctx, countWait)
-	defer stop()
-	j.Length.Prepare(limited, members)
-}
-
-// identifyEvery is how often a server is asked for its type, version and model.
-const identifyEvery = 24 * time.Hour
-
-// between does what would delay the next round: it makes the next prompt exact, if a server has answered since the last
-// time, and asks the servers once a day what they are.
-func (r *Runner) between(ctx context.Context, j *Job) {
-	defer j.failures.Survive("writing prompts")
-	limited, stop := context.WithTimeout(ctx, countWait)
-	defer stop()
-	j.Length.Ahead(limited)
-	var looking sync.WaitGroup
-	for _, i := range j.Length.Active() {
-		looking.Go(func() {
-			defer j.failures.Survive("asking what a server is")
-			m := j.Members[i]
-			known := m.Knowledge()
-			if known.Answered && known.Suffices() { // else the next probe asks, or an answer after a failure makes m ask
-				_, _ = m.Identify(limited, identifyEvery)
-			}
-		})
-	}
-	looking.Wait()
-	j.recorder.Describe()
-}
-
-// admit waits for the server of member i of j, and then lets it be probed like the others.
-func (r *Runner) admit(ctx context.Context, j *Job, i int) {
-	defer j.failures.Survive("waiting for a server")
-	m, since := j.Members[i], time.Now()
-	limit := j.Targets[i].WaitForReady
-	log := r.Log.With(zap.String("target", m.Name()))
-	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
-	err := m.Await(ctx, limit)
-	waited := zap.Duration("waited", time.Since(since))
-	switch {
-	case ctx.Err() != nil:
-		return
-	case err != nil:
-		log.Warn("the server is not ready in time; probing it anyway", waited)
-	default:
-		log.Info("the server is ready", waited)
-	}
-	r.prepare(ctx, j, []int{i})
-	m.Waiting.Store(false)
-	j.recorder.Describe()
-}
+// Targets returns how many targets are probed.
+func (r *Runner) Targets() int { return len(r.targets) }

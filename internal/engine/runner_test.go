@@ -235,6 +235,22 @@ func TestRunner(t *testing.T) {
 	}
 }
 
+// TestVantagesTakeTurns holds that probers of one target do not start in the same millisecond if they stand in different
+// places.
+func TestVantagesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts := map[time.Duration]bool{}
+		for _, vantage := range []string{"", "eu", "us"} {
+			d := newDiary(t)
+			d.apply("", "VANTAGE="+vantage, "TARGETS_0_URL=http://a")
+			starts[d.runner.jobs[0].Plan.First()] = true
+		}
+		if len(starts) != 3 {
+			t.Errorf("the first probes start at %v", starts)
+		}
+	})
+}
+
 // A standstill is a context whose Err stands still for a while at its first call, as a process without a processor.
 type standstill struct {
 	context.Context
