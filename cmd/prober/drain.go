@@ -34,7 +34,7 @@ prober with passwords: --password-file FILE http://user@127.0.0.1:9464.`,
 			if len(urls) == 1 {
 				request.URL = urls[0]
 			} else {
-				c, ok := daemon.WithoutTargets(env.ToMap(os.Environ()), nil)
+				c, ok := daemon.LoadWithoutTargets(env.ToMap(os.Environ()), nil)
 				if !ok {
 					return usage.Problems{{Place: "PROBER_DRAIN_ENDPOINT", Text: "neither on nor off", Hint: "want on or off"}}
 				}

@@ -62,29 +62,12 @@ var inPlaceOfSecrets = map[string]string{
 
 // flagError returns an error of a flag as a problem, or with the flag that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		near := usage.Nearest(word, known)
-		instead, secret := inPlaceOfSecrets[word]
-		isOfOthers := slices.ContainsFunc(config.Reference(), func(k config.Key) bool {
-			return k.Flag == word && len(k.For) > 0
-		})
-		switch {
-		case secret && cmd.Flags().Lookup("api-key-file") != nil:
-			return usage.Problems{{
-				Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
-			}}
-		case word == "interval" && cmd.Flags().Lookup("qps") != nil:
-			err = fmt.Errorf("%w (did you mean --qps? --qps 0.1 is a probe every 10 s)", err)
-		case isOfOthers:
-			err = fmt.Errorf("%w (%s does not accept it)", err, cmd.Name())
-		case near != "":
-			err = fmt.Errorf("%w (did you mean --%s?)", err, near)
-		}
-	}
-	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+	unknown, isUnknown := errors.AsType[*pflag.NotExistError](err)
+	invalid, isInvalid := errors.AsType[*pflag.InvalidValueError](err)
+	switch {
+	case isUnknown:
+		return unknownFlag(cmd, unknown)
+	case isInvalid:
 		problem := unreadable[invalid.GetFlag().Value.Type()]
 		problem.Place = usage.FlagPlace(invalid.GetFlag().Name, invalid.GetValue())
 		return usage.Problems{problem}
@@ -92,7 +75,35 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// overrides returns the flags that were given, spelled as the names of variables.
+// unknownFlag returns an error that says what to use in place of a flag that the command does not have.
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
+	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+	instead, isSecret := inPlaceOfSecrets[word]
+	isOfOthers := slices.ContainsFunc(config.Reference(), func(k config.Key) bool {
+		return k.Flag == word && len(k.For) > 0
+	})
+	switch {
+	case isSecret && has("api-key-file"):
+		return usage.Problems{{
+			Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
+		}}
+	case word == "interval" && has("qps"):
+		return fmt.Errorf("%w (did you mean --qps? --qps 0.1 is a probe every 10 s)", unknown)
+	case isOfOthers:
+		return fmt.Errorf("%w (%s does not accept it)", unknown, cmd.Name())
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	near := usage.Nearest(word, known)
+	if near == "" {
+		return unknown
+	}
+	return fmt.Errorf("%w (did you mean --%s?)", unknown, near)
+}
+
+// overrides returns the values of the flags that were given, by the names of their settings as in [config.Options]:
+// that of --prompt-tokens is PROMPT_TOKENS. It has flags that are no settings as well, which nobody looks up.
 func overrides(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {

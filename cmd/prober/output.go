@@ -12,7 +12,9 @@ import (
 // checkFormat returns a problem if the value of --format is none of the known ones.
 func checkFormat(value string, known ...string) (problems usage.Problems) {
 	if !slices.Contains(known, value) {
-		problems.Add(usage.FlagPlace("format", value), "unknown", "want "+strings.Join(known[:len(known)-1], ", ")+" or "+known[len(known)-1])
+		last := len(known) - 1
+		hint := "want " + strings.Join(known[:last], ", ") + " or " + known[last]
+		problems.Add(usage.FlagPlace("format", value), "unknown", hint)
 	}
 	return problems
 }

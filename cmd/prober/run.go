@@ -56,7 +56,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			c, refused := load(f)
 			if refused != nil {
 				var ok bool
-				if c, ok = daemon.Idle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {
+				if c, ok = daemon.LoadIdle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {
 					return refused
 				}
 			}

@@ -33,10 +33,10 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestLoadOwn holds that an invalid setting has its default and is named, that the others are as they were given, and
+// TestLoadWithoutTargets holds that an invalid setting has its default and is named, that the others are as they were given, and
 // that neither targets nor the settings that a reload reads again are looked at.
-func TestLoadOwn(t *testing.T) {
-	got, invalid := LoadOwn(Options{
+func TestLoadWithoutTargets(t *testing.T) {
+	got, invalid := LoadWithoutTargets(Options{
 		Environ: withTarget("LOG_LEVEL=loud\nLOG_FORMAT=console\nDNS_INTERVAL=2m\nQPS=fast",
 			"SHARD=0/3\nTARGETS_FILE=no\nWEB_CONFIG_FILE=no\nOBJECTIVES_0_GOAL=5\nUNKNOWN=1"),
 		Overrides: map[string]string{"LISTEN_ADDRESS": ":1", "DRAIN_ENDPOINT": "on"},

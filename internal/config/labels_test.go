@@ -90,7 +90,7 @@ func TestNamesOfLabelsWithoutTargets(t *testing.T) {
 		t.Errorf("%s is read", name)
 		return nil, nil
 	}
-	c, _ := LoadOwn(o)
+	c, _ := LoadWithoutTargets(o)
 	if diff := cmp.Diff([]string{"team", "tier"}, c.LabelNames); diff != "" {
 		t.Errorf("of a refused configuration: -want +got\n%s", diff)
 	}

@@ -69,7 +69,7 @@ func start(t *testing.T, d *Daemon, options config.Options) *instance {
 	d.Config, d.Refused = d.Load(d.Files)
 	if d.Refused != nil {
 		var ok bool
-		d.Config, ok = Idle(d.Refused, options.Environ, nil)
+		d.Config, ok = LoadIdle(d.Refused, options.Environ, nil)
 		if !ok {
 			t.Fatal(d.Refused)
 		}

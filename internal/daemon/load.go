@@ -53,23 +53,23 @@ func checkWebConfig(path string) usage.Problems {
 	return usage.Problems{problem}
 }
 
-// Idle returns what a sidecar runs with if its configuration is invalid: no targets, and every valid setting of the
+// LoadIdle returns what a sidecar runs with if its configuration is invalid: no targets, and every valid setting of the
 // prober itself. If the sidecar ended instead, its pod would not be ready, and a typing error would take the server
 // beside it out of rotation. ok is false if wrong is not a problem of the configuration, or if the prober is not a
 // sidecar.
-func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
+func LoadIdle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
 	if _, refused := errors.AsType[usage.Problems](wrong); !refused {
 		return nil, false
 	}
-	c, ok = WithoutTargets(environ, flags)
+	c, ok = LoadWithoutTargets(environ, flags)
 	return c, ok && c.Sidecar()
 }
 
-// WithoutTargets returns a configuration with the settings of the prober itself and no targets. A setting that is
+// LoadWithoutTargets returns a configuration with the settings of the prober itself and no targets. A setting that is
 // invalid has its default; but if LISTEN_ADDRESS or WEB_CONFIG_FILE is invalid, the prober listens on loopback only. ok
 // is false if DRAIN_ENDPOINT is invalid: then nobody knows whether this is a sidecar.
-func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
-	c, invalid := config.LoadOwn(config.Options{Environ: environ, Overrides: flags})
+func LoadWithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
+	c, invalid := config.LoadWithoutTargets(config.Options{Environ: environ, Overrides: flags})
 	if checkWebConfig(c.WebConfigFile) != nil {
 		c.WebConfigFile = ""
 		invalid = append(invalid, "WEB_CONFIG_FILE")

@@ -92,7 +92,7 @@ func TestIdle(t *testing.T) {
 		},
 	} {
 		environ := map[string]string{"PROBER_DRAIN_ENDPOINT": test.sidecar, test.name: test.value}
-		c, ok := Idle(test.err, environ, nil)
+		c, ok := LoadIdle(test.err, environ, nil)
 		switch {
 		case ok != (test.address != ""):
 			t.Errorf("%s: stays: %v", name, ok)
@@ -125,7 +125,7 @@ func TestFilesThatCannotBeParsed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") != 1 {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if _, ok := Idle(err, environ, nil); !ok {
+		if _, ok := LoadIdle(err, environ, nil); !ok {
 			t.Errorf("%s: a sidecar ends", want)
 		}
 	}
