@@ -92,45 +92,27 @@ const sideBySide = 4
 
 // Run checks every target of jobs that is enabled, until ctx is done. A target whose check was interrupted is not among
 // the results, because nothing failed there.
-//
-// Servers are checked side by side. The targets of one server, and the members of a job, are checked one after another:
-// else they would make each other slow, and a member would not get the prompts that the one before it has counted.
 func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
-	r := &Report{Passed: len(o.Problems) == 0, Problems: o.Problems, rejected: o.Rejected, timed: true}
 	var checkers []*checker // of all targets, in their order
-	var queues [][]*checker // of one server each
-	queueOf := map[string]int{}
+	enabled := 0
 	for _, j := range jobs {
 		j.IgnorePauses()
-		queue := len(queues)
-		for _, t := range j.Targets {
-			n, ok := queueOf[serverOf(t)]
-			if ok {
-				queue = min(queue, n)
-			}
-		}
-		if queue == len(queues) {
-			queues = append(queues, nil)
-		}
 		for i, t := range j.Targets {
-			c := &checker{
+			checkers = append(checkers, &checker{
 				quick: o.Quick, found: &Target{Name: t.Name, URL: t.URL},
 				job: j, place: i, target: t, member: j.Members[i],
-			}
-			checkers = append(checkers, c)
-			queues[queue] = append(queues[queue], c)
-			queueOf[serverOf(t)] = queue
+			})
 			if t.Enabled {
-				r.enabled++
+				enabled++
 			}
 		}
 	}
 
 	lines := newListing(o.Lines, checkers)
-	shown := &progress{out: o.Progress, total: r.enabled}
+	shown := &progress{out: o.Progress, total: enabled}
 	var running errgroup.Group
 	running.SetLimit(sideBySide)
-	for _, queue := range queues {
+	for _, queue := range queues(checkers) {
 		running.Go(func() error {
 			for _, c := range queue {
 				c.check(ctx, shown)
@@ -142,6 +124,10 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 	_ = running.Wait() // there are no errors: what fails is a finding
 	shown.clear()
 
+	r := &Report{
+		Passed: len(o.Problems) == 0, Problems: o.Problems, rejected: o.Rejected,
+		enabled: enabled, timed: true,
+	}
 	for _, c := range checkers {
 		switch {
 		case !c.target.Enabled:
@@ -153,11 +139,34 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 			r.timed = r.timed && c.probeTime > 0
 		}
 	}
-	if len(r.Targets) < r.enabled {
-		r.Interrupted, r.Passed = true, false
+	if len(r.Targets) < enabled {
+		r.Interrupted = true
+		r.Passed = false
 	}
 	lines.write(r.total())
 	return r
+}
+
+// queues divides targets into those that are checked one after another. The targets of one server would make each other
+// slow. A member of a job gets the prompts that the member before it has counted.
+func queues(checkers []*checker) (all [][]*checker) {
+	ofJob := map[*engine.Job]int{} // the queue
+	ofServer := map[string]int{}
+	for _, c := range checkers {
+		server := serverOf(c.target)
+		queue, ok := ofJob[c.job]
+		if !ok {
+			queue, ok = ofServer[server]
+		}
+		if !ok {
+			queue = len(all)
+			all = append(all, nil)
+		}
+		all[queue] = append(all[queue], c)
+		ofJob[c.job] = queue
+		ofServer[server] = queue
+	}
+	return all
 }
 
 // serverOf returns what tells the server of t from others: host and port, and for one of several addresses that one.

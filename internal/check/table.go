@@ -142,13 +142,14 @@ func blocks(rows []row, width int) (all []string) {
 	var texts []string // of the problems, in the order of the first target that has them
 	headings := map[string][]string{}
 	for _, r := range rows {
-		text := ""
-		for _, p := range r.problems {
-			text += p.finding.lines(p.label, width)
-		}
-		if text == "" {
+		if r.problems == nil {
 			continue
 		}
+		var lines strings.Builder
+		for _, p := range r.problems {
+			lines.WriteString(p.finding.lines(p.label, width))
+		}
+		text := lines.String()
 		if headings[text] == nil {
 			texts = append(texts, text)
 		}
