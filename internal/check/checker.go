@@ -154,7 +154,7 @@ func listOfModels(models []wire.Model) string {
 
 // checkLengths compares the configured lengths with the server's context, as far as that is known.
 func (c *checker) checkLengths() (passed bool) {
-	misfit := c.job.Lengths(c.target).Misfit(c.member.Knowledge().Limits)
+	misfit := c.job.Lengths(c.target).Misfit(c.member.Knowledge().Limits, c.target.Places)
 	c.addText(Failed, "%s", misfit)
 	if misfit != "" {
 		c.failure = "too long"
@@ -164,7 +164,7 @@ func (c *checker) checkLengths() (passed bool) {
 
 // warnOfPieces warns if the server generates answers of the configured length in pieces.
 func (c *checker) warnOfPieces() {
-	text, hint := report.Pieces(c.target.MaxTokens, c.member.Knowledge().Type)
+	text, hint := report.Pieces(c.target.MaxTokens, c.member.Knowledge().Type, c.target.Places)
 	c.add(Finding{Step: Warning, Text: text, Hint: hint})
 }
 
@@ -253,7 +253,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 		}
 		c.add(Finding{Step: Supports, Name: a.Name, Text: string(a.Claim) + source})
 	}
-	for _, note := range report.ServerNotes(known) {
+	for _, note := range report.ServerNotes(known, c.target.Places) {
 		c.addText(Note, "%s", note)
 	}
 	if known.ExactOutput {
@@ -289,7 +289,8 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 	for _, warning := range r.Warnings {
 		c.addText(Warning, "%s", report.Warning(warning))
 	}
-	c.addText(Warning, "%s", report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight))
+	tooSlow := report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight, c.target.Places)
+	c.addText(Warning, "%s", tooSlow)
 	return true
 }
 

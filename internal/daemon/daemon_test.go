@@ -138,7 +138,7 @@ func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 		prober := servers.start(&Daemon{}, "PROBER_PROMPT_TOKENS", "200000", "PROBER_MAX_TOKENS_PER_DAY", "none")
 		time.Sleep(time.Minute)
 		prober.expectLogged(1, "a prompt of 200,000 tokens and an answer of 5 do not fit the server's context of 131,072: "+
-			"--prompt-tokens 131067 is the longest that fits (PROBER_PROMPT_TOKENS)")
+			"one of 131067 is the longest that fits (PROBER_PROMPT_TOKENS)")
 		prober.expectShown("/api/v1/targets", "131,072")
 		prober.expectSlots("a:80", "rejected=6")
 	})

@@ -111,8 +111,8 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 			if err != nil || results[0].Outcome != probe.Rejected {
 				t.Errorf("counts tokens: %t: %s (%v)", counts, results[0].Outcome, err)
 			}
-			text := j.Lengths(j.Targets[0]).Misfit(j.Members[0].Knowledge().Limits)
-			if !strings.Contains(text, "context of 5,000: --prompt-tokens 4980 ") {
+			text := j.Lengths(j.Targets[0]).Misfit(j.Members[0].Knowledge().Limits, nil)
+			if !strings.Contains(text, "context of 5,000: one of 4980 ") {
 				t.Errorf("counts tokens: %t: %q", counts, text)
 			}
 			if longest := server.longest.Load(); longest < 7500 || longest > 8000 {

@@ -23,9 +23,9 @@ func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 			}
 		}
 		_, err := f.DataSet(t)
-		add(err, "see PROBER_DATASET_FILE")
+		add(err, "see "+t.Places["dataset_file"])
 		_, err = f.TLS(t)
-		add(err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
+		add(err, "see "+strings.Join([]string{t.Places["ca_file"], t.Places["cert_file"], t.Places["key_file"]}, ", "))
 		if problems != nil {
 			rejected = append(rejected, config.Rejected{Name: t.Name, Labels: t.Labels, Problems: problems})
 		}

@@ -59,7 +59,7 @@ func (t Target) describe() description {
 	c, known := t.Config, t.Member.Knowledge()
 	state := report.TargetState{
 		Lengths: t.Lengths, Server: known, Length: t.Length(),
-		Disabled: t.Member.Disabled.Load(), Skipping: t.Member.Skipping(),
+		Disabled: t.Member.Disabled.Load(), Skipping: t.Member.Skipping(), Places: c.Places,
 	}
 	d := probe.Description{
 		Name: c.Name, Group: c.Group, Workload: c.Workload, URL: c.URL, Prompt: c.Prompt,
@@ -75,7 +75,7 @@ func (t Target) describe() description {
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name
 	}
-	return description{shown: d, misfit: t.Lengths.Misfit(known.Limits), member: t.Member}
+	return description{shown: d, misfit: t.Lengths.Misfit(known.Limits, c.Places), member: t.Member}
 }
 
 // A change is what something of a server was before, and what it is now.

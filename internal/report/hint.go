@@ -47,7 +47,7 @@ func askedToWait(r *probe.Result) string {
 // for the file of the key as well. A setting without a place is named as the documentation does.
 type Places map[string]string
 
-// documented are the names that the documentation gives the settings of hints. The map is only read.
+// documented are the names that the documentation gives the settings of hints and notes. The map is only read.
 var documented = Places{
 	"api":             "PROBER_TARGETS_n_API, --api",
 	"api_key":         "PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY",
@@ -55,6 +55,7 @@ var documented = Places{
 	"cert_file":       "PROBER_TARGETS_n_CERT_FILE, --cert-file",
 	"headers":         "PROBER_TARGETS_n_HEADERS",
 	"http_version":    "PROBER_HTTP_VERSION, --http-version",
+	"max_in_flight":   "PROBER_MAX_IN_FLIGHT, --max-in-flight",
 	"max_tokens":      "PROBER_MAX_TOKENS, --max-tokens",
 	"model":           "PROBER_TARGETS_n_MODEL, --model",
 	"path":            "PROBER_TARGETS_n_PATH, --path",
@@ -67,7 +68,7 @@ var documented = Places{
 	"tls_server_name": "PROBER_TARGETS_n_TLS_SERVER_NAME, --tls-server-name",
 }
 
-// Of returns the place of a setting that hints name.
+// Of returns the place of a setting that hints or notes name.
 func (p Places) Of(setting string) string { return cmp.Or(p[setting], documented[setting]) }
 
 // fill returns a text with the place of each setting that stands in it in braces: "the model ({model})".

@@ -18,6 +18,7 @@ type TargetState struct {
 	Server   server.Knowledge
 	Disabled bool       // in the configuration
 	Skipping probe.Skip // why its slots are skipped now; empty if they are not
+	Places   Places     // of its settings
 	Length   length.Snapshot
 }
 
@@ -31,8 +32,8 @@ type Lengths struct {
 // Notes returns what a reader should know of a target, one sentence each: what is unusual about its server, what does
 // not fit, and why nothing is measured.
 func (s TargetState) Notes() []string {
-	notes := ServerNotes(s.Server)
-	for _, note := range []string{s.Lengths.Misfit(s.Server.Limits), s.whyNotProbed()} {
+	notes := ServerNotes(s.Server, s.Places)
+	for _, note := range []string{s.Lengths.Misfit(s.Server.Limits, s.Places), s.whyNotProbed()} {
 		if note != "" {
 			notes = append(notes, note)
 		}
@@ -58,7 +59,7 @@ func (s TargetState) whyNotProbed() string {
 
 // ServerNotes returns what is unusual about a server, one sentence each. What is as it should be is among its
 // abilities.
-func ServerNotes(k server.Knowledge) []string {
+func ServerNotes(k server.Knowledge, places Places) []string {
 	var notes []string
 	if k.Type.Note != "" {
 		notes = append(notes, k.Type.Note)
@@ -69,7 +70,7 @@ func ServerNotes(k server.Knowledge) []string {
 	}
 	if k.Model == server.UnnamedModel {
 		notes = append(notes, "lists its model as \""+server.UnnamedModel+"\", which its workers may not accept: name it "+
-			"(PROBER_TARGETS_n_MODEL, --model)")
+			"("+places.Of("model")+")")
 	}
 	for _, f := range k.Omit {
 		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
@@ -90,7 +91,7 @@ const LeavesOpen = "keeps its connections open after the end of answers: none of
 
 // Misfit returns a sentence if prompt and answer do not fit a server's limits, with the length that does. It is empty
 // if they fit, or if the limits are not known.
-func (l Lengths) Misfit(limits wire.Limits) string {
+func (l Lengths) Misfit(limits wire.Limits, places Places) string {
 	const leastPrompt = 16  // tokens: the shortest that can be configured
 	together, alone := 0, 0 // tokens above the limits
 	if limits.Context > 0 {
@@ -110,14 +111,14 @@ func (l Lengths) Misfit(limits wire.Limits) string {
 	}
 	fits := l.Prompt - max(together, alone)
 	if fits >= leastPrompt {
-		return text + fmt.Sprintf("--prompt-tokens %d is the longest that fits (PROBER_PROMPT_TOKENS)", fits)
+		return text + fmt.Sprintf("one of %d is the longest that fits (%s)", fits, places.Of("prompt_tokens"))
 	}
-	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
+	return text + fmt.Sprintf("the answer leaves no room for a prompt (%s)", places.Of("max_tokens"))
 }
 
 // Pieces returns what happens to answers of so many tokens if the server generates long answers in pieces, and what to
 // do about it. Both are empty if the server does not do so, or if the answers are short.
-func Pieces(answer int, s wire.Server) (text, hint string) {
+func Pieces(answer int, s wire.Server, places Places) (text, hint string) {
 	piece := s.PieceTokens
 	if piece == 0 || answer <= piece {
 		return "", ""
@@ -133,13 +134,13 @@ func Pieces(answer int, s wire.Server) (text, hint string) {
 	longer := shorter + piece
 	text = fmt.Sprintf("%san answer of %s would become %s, and is wrong_length; %s",
 		pieces, format.Grouped(answer), format.Grouped(longer), gap)
-	hint = fmt.Sprintf("--max-tokens %d and %d are lengths that it can be held to (PROBER_MAX_TOKENS)", shorter, longer)
+	hint = fmt.Sprintf("it can be held to answers of %d and %d tokens (%s)", shorter, longer, places.Of("max_tokens"))
 	return text, hint
 }
 
 // SkippedSlots returns a sentence on how many slots are skipped if a probe takes so long, and which rate would skip
 // none. It is empty if none is skipped.
-func SkippedSlots(took, interval time.Duration, maxInFlight int) string {
+func SkippedSlots(took, interval time.Duration, maxInFlight int, places Places) string {
 	needed := math.Ceil(float64(took) / float64(interval)) // in flight at the same time
 	if needed <= float64(maxInFlight) {
 		return ""
@@ -147,7 +148,7 @@ func SkippedSlots(took, interval time.Duration, maxInFlight int) string {
 	skipped := 1 - float64(maxInFlight)/needed
 	rate := math.Floor(1000*float64(maxInFlight)/took.Seconds()) / 1000
 	return fmt.Sprintf("a probe took %s and one is due every %s, with at most %d at a time: "+
-		"about %.0f%% of the slots are skipped; --qps %v is the highest rate that skips none (PROBER_QPS), "+
-		"or --max-in-flight %.0f (PROBER_MAX_IN_FLIGHT)",
-		format.Duration(took), format.Short(interval.Seconds()), maxInFlight, 100*skipped, rate, needed)
+		"about %.0f%% of the slots are skipped; %v is the highest rate that skips none (%s), or allow %.0f at a time (%s)",
+		format.Duration(took), format.Short(interval.Seconds()), maxInFlight, 100*skipped,
+		rate, places.Of("qps"), needed, places.Of("max_in_flight"))
 }

@@ -42,7 +42,7 @@ func TestNotes(t *testing.T) {
 				"ignores the limit of an answer's length: probes are canceled once more tokens than asked have arrived",
 				"keeps its connections open after the end of answers: none of them can be used again (connection: reuse)",
 				"a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 110: " +
-					"--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)",
+					"the answer leaves no room for a prompt (PROBER_MAX_TOKENS, --max-tokens)",
 				"disabled in the configuration (enabled: off): no probes start",
 			},
 		},
@@ -82,25 +82,25 @@ func TestMisfit(t *testing.T) {
 		{1000, wire.Limits{Context: 1100}, ""},
 		{1000, wire.Limits{Context: 1099},
 			"a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,099: " +
-				"--prompt-tokens 999 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+				"one of 999 is the longest that fits (PROBER_PROMPT_TOKENS, --prompt-tokens)"},
 		{1000, wire.Limits{Context: 110},
 			"a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 110: " +
-				"--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"},
+				"the answer leaves no room for a prompt (PROBER_MAX_TOKENS, --max-tokens)"},
 		{1000, wire.Limits{Context: 1100, Input: 1000}, ""},
 		{1000, wire.Limits{Context: 1100, Input: 900},
 			"a prompt of 1,000 tokens is longer than the 900 that the server takes: " +
-				"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+				"one of 900 is the longest that fits (PROBER_PROMPT_TOKENS, --prompt-tokens)"},
 		{1000, wire.Limits{Context: 1050, Input: 900},
 			"a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,050: " +
-				"--prompt-tokens 900 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+				"one of 900 is the longest that fits (PROBER_PROMPT_TOKENS, --prompt-tokens)"},
 		{1328, wire.Limits{Context: 1428}, ""},
 		{1328, wire.Limits{Context: 1400}, "a prompt of 1,328 tokens and an answer of 100 do not fit the " +
 			"server's context of 1,400: " +
-			"--prompt-tokens 972 is the longest that fits (PROBER_PROMPT_TOKENS)"},
+			"one of 972 is the longest that fits (PROBER_PROMPT_TOKENS, --prompt-tokens)"},
 		{0, wire.Limits{Context: 500}, ""},
 	} {
 		l := Lengths{Prompt: 1000, Longest: test.longest, Answer: 100}
-		if got := l.Misfit(test.limits); got != test.want {
+		if got := l.Misfit(test.limits, nil); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.limits, got, test.want)
 		}
 	}
@@ -119,10 +119,10 @@ func TestPieces(t *testing.T) {
 		{wire.Server{}, 1100, "", ""},
 		{tgi, 1024, "", ""},
 		{tgi, 1100, strings.Replace(whole, ": ", ": an answer of 1,100 would become 2,048, and is wrong_length; ", 1),
-			"--max-tokens 1024 and 2048 are lengths that it can be held to (PROBER_MAX_TOKENS)"},
+			"it can be held to answers of 1024 and 2048 tokens (PROBER_MAX_TOKENS, --max-tokens)"},
 		{tgi, 2048, whole, ""},
 	} {
-		text, hint := Pieces(test.tokens, test.server)
+		text, hint := Pieces(test.tokens, test.server, nil)
 		if text != test.text || hint != test.hint {
 			t.Errorf("answers of %d: %q, %q", test.tokens, text, hint)
 		}
@@ -132,7 +132,7 @@ func TestPieces(t *testing.T) {
 // TestSkippedSlots holds which share of the slots goes without a probe because the one before takes too long, and which
 // rate and which number at a time skip none.
 func TestSkippedSlots(t *testing.T) {
-	numbers := regexp.MustCompile(`about \d+%|--[a-z-]+ [\d.]+`)
+	numbers := regexp.MustCompile(`about \d+%|[\d.]+ is the highest rate|allow \d+`)
 	for _, test := range []struct {
 		qps    float64
 		atOnce int
@@ -142,14 +142,14 @@ func TestSkippedSlots(t *testing.T) {
 		{0.1, 1, 0, ""}, // it is not known how long a probe takes
 		{0.1, 1, 9900 * time.Millisecond, ""},
 		{0.1, 1, 10 * time.Second, ""},
-		{0.1, 1, 11400 * time.Millisecond, "about 50% --qps 0.087 --max-in-flight 2"},
+		{0.1, 1, 11400 * time.Millisecond, "about 50% 0.087 is the highest rate allow 2"},
 		{0.1, 2, 11400 * time.Millisecond, ""},
-		{100, 1, 796 * time.Millisecond, "about 99% --qps 1.256 --max-in-flight 80"},
+		{100, 1, 796 * time.Millisecond, "about 99% 1.256 is the highest rate allow 80"},
 		{100, 8, 20 * time.Millisecond, ""},
-		{1000, 1, 5 * time.Millisecond, "about 80% --qps 200 --max-in-flight 5"},
+		{1000, 1, 5 * time.Millisecond, "about 80% 200 is the highest rate allow 5"},
 	} {
 		interval := time.Duration(float64(time.Second) / test.qps)
-		text := SkippedSlots(test.took, interval, test.atOnce)
+		text := SkippedSlots(test.took, interval, test.atOnce, nil)
 		if got := strings.Join(numbers.FindAllString(text, -1), " "); got != test.want {
 			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.want)
 		}
