@@ -62,7 +62,7 @@ func (g *testGroup) Next(_ context.Context, _ int, round uint64) (probe.Question
 		g.tooEarly = append(g.tooEarly, round)
 	}
 	prompt := fmt.Sprintf("Words of round %d", round)
-	return probe.Question{Ask: wire.Ask{Prompt: prompt, MaxTokens: 10}, PromptTokens: 20}, nil, ""
+	return probe.Question{Ask: wire.Ask{Prompt: prompt, MaxTokens: 10}, Tokens: 20}, nil, ""
 }
 
 // Answered implements [probe.Questions].

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -101,7 +100,7 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 		counting.Go(func() {
 			defer close(ended)
 			defer q.survive("writing prompts")
-			failed := q.countInTurn(ctx, i)
+			failed := q.Count(ctx, i)
 			if failed != nil && failed.Stack != nil {
 				q.Events(Event{Kind: Panicked, Member: i, Doing: "probing", Err: failed.Err, Stack: failed.Stack})
 			}
@@ -112,23 +111,6 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 		select {
 		case <-ended:
 		case <-time.After(hedge):
-		}
-	}
-}
-
-// countInTurn has the prompts counted by member i, after another one of its kind that is at it. It returns a request
-// that failed.
-func (q *Questions) countInTurn(ctx context.Context, i int) (failed *probe.Result) {
-	for {
-		failed, _, others := q.count(ctx, i)
-		if others == nil {
-			return failed
-		}
-		select {
-		case <-others:
-		case <-time.After(hedge):
-		case <-ctx.Done():
-			return nil
 		}
 	}
 }
@@ -146,10 +128,18 @@ func (q *Questions) hasCount() bool {
 
 // Count has the prompts counted by member i, unless their length is known. It returns a request that failed.
 func (q *Questions) Count(ctx context.Context, i int) (failed *probe.Result) {
-	if q.Ready(i) {
-		return nil
+	for {
+		failed, _, others := q.count(ctx, i)
+		if others == nil {
+			return failed
+		}
+		select {
+		case <-others:
+		case <-time.After(hedge):
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return q.countInTurn(ctx, i)
 }
 
 // CountByTokenizer has the prompts counted by the tokenizer of member i, and asks for nothing else. The error is
@@ -162,7 +152,8 @@ func (q *Questions) CountByTokenizer(ctx context.Context, i int) error {
 	return q.countByTokenizer(ctx, i)
 }
 
-// count has the prompts counted by member i, unless their length is known by now. failed is a request that failed; it is
+// count has the prompts counted by member i, unless their length is known by now: by its tokenizer or, if that does not
+// help, by the usage of short answers. If neither counts, the length is estimated. failed is a request that failed; it is
 // to be recorded as the result of the slot. Otherwise skip says why the slot is skipped. others is not nil if another
 // member of the same kind is counting, and is closed when that is over: then this one was not asked.
 func (q *Questions) count(
@@ -179,44 +170,37 @@ func (q *Questions) count(
 	start, m := time.Now(), q.Members[i]
 	_, err := m.Identify(ctx, probe.AnyAge)
 	if !probe.MayAnswer(err) {
-		failed = m.FailedSlot(start, err)
-		q.noteFailed(failed)
-		return failed, "", nil
+		return q.noteFailed(m.FailedSlot(start, err)), "", nil
 	}
-	end, others, ok := q.book.begin(q.keyOf(i))
+	counted, known := q.recordOf(i)
+	end, others, ok := q.book.begin(counted)
 	if !ok {
 		return nil, probe.SkipWaiting, others
 	}
 	defer end()
 
-	var broken error // why the tokenizer did not count; nil: there is none
-	if !q.isDistrusted(i) {
-		err = q.countByTokenizer(ctx, i)
-		if err == nil {
+	broken := ErrNoTokenizer // why the tokenizer did not count
+	if !known.distrusted {
+		broken = q.countByTokenizer(ctx, i)
+		if broken == nil {
 			return nil, probe.SkipWaiting, nil
 		}
-		refused := m.UnsentResult(start, err)
+		refused := m.UnsentResult(start, broken)
 		if refused.Outcome == probe.RateLimited && m.TakesPauses() {
-			failed = m.FailedSlot(start, err)
-			q.noteFailed(failed)
-			return failed, "", nil
-		}
-		if !errors.Is(err, ErrNoTokenizer) {
-			broken = err
+			return q.noteFailed(m.FailedSlot(start, broken)), "", nil
 		}
 	}
 
-	err = q.countByUsage(ctx, i)
+	err = q.countByUsage(ctx, i, known.trials)
 	none, isUnanswered := errors.AsType[unanswered](err)
 	switch {
 	case err == nil:
 	case isUnanswered:
-		q.noteFailed(none.result)
-		return none.result, "", nil
+		return q.noteFailed(none.result), "", nil
 	case errors.Is(err, ErrBudget):
 		q.noteSkipped(i, err)
 		return nil, probe.SkipBudget, nil
-	case broken == nil || q.hasFailedTooOften(i):
+	case errors.Is(broken, ErrNoTokenizer) || q.tokenizerFailed(i) >= mostFailures:
 		q.noteCount(i, nothingCounted, ByEstimate, 0, finding{})
 	default:
 		q.noteSkipped(i, broken)
@@ -246,22 +230,15 @@ func (q *Questions) release(i int) {
 	m.record.state = m.record.state.after(countBreaksOff)
 }
 
-// isDistrusted reports whether answers of member i have contradicted its tokenizer.
-func (q *Questions) isDistrusted(i int) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.memberNow(i).record.distrusted
-}
-
-// hasFailedTooOften notes that the tokenizer of member i failed while answers reported no usage. It reports whether that
-// has happened so often that the length is to be estimated.
-func (q *Questions) hasFailedTooOften(i int) bool {
+// tokenizerFailed notes that the tokenizer of member i failed while answers reported no usage. It returns how often that
+// has happened.
+func (q *Questions) tokenizerFailed(i int) (times int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	m := q.memberNow(i)
 	m.record.failures++
 	q.book.write(m.key, m.record)
-	return m.record.failures >= mostFailures
+	return m.record.failures
 }
 
 // countByTokenizer finds the size of the prompts by the tokenizer of member i. The error is [ErrNoTokenizer] if the
@@ -292,7 +269,7 @@ func (q *Questions) trial(size prompt.Size) probe.Question {
 	q.mu.Unlock()
 	question := questionOf(prompt.Trial(q.Prompts, number, size))
 	question.Expect = probe.Expectation{}
-	question.PromptTokens = 0 // its size is not that of the prompts
+	question.Tokens = 0 // its size is not that of the prompts
 	return question
 }
 
@@ -302,19 +279,19 @@ type unanswered struct{ result *probe.Result }
 // Error implements error.
 func (u unanswered) Error() string { return fmt.Sprintf("%s: %v", u.result.Outcome, u.result.Err) }
 
-// countByUsage finds the size of the prompts by requests with short answers, which are recorded nowhere. It goes on
-// where an earlier count broke off. The error is errUncounted if answers report no usage.
-func (q *Questions) countByUsage(ctx context.Context, i int) error {
+// countByUsage finds the size of the prompts by requests with short answers, which are recorded nowhere. Trials of an
+// earlier count are not sent again. The error is errUncounted if answers report no usage.
+func (q *Questions) countByUsage(ctx context.Context, i int, trials map[prompt.Size]int) error {
 	requests := 0
 	found, err := find(q.Prompts, func(size prompt.Size) (int, error) {
 		requests++
-		tokens, ok := q.tryOf(i, size)
-		if ok {
+		tokens, isCounted := trials[size]
+		if isCounted {
 			return tokens, nil
 		}
 		tokens, err := q.usage(ctx, i, size)
 		if tokens > 0 {
-			q.noteTry(i, size, tokens)
+			q.noteTrial(i, size, tokens)
 		}
 		return tokens, err
 	})
@@ -343,91 +320,4 @@ func (q *Questions) usage(ctx context.Context, i int, size prompt.Size) (int, er
 		return 0, nil
 	}
 	return 0, unanswered{r}
-}
-
-// tryOf returns how many tokens member i counted in a prompt of a size in a count that broke off.
-func (q *Questions) tryOf(i int, size prompt.Size) (tokens int, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	tokens, ok = q.members[i].record.tries[size]
-	return tokens, ok
-}
-
-// noteTry notes how many tokens member i counted in a prompt of a size.
-func (q *Questions) noteTry(i int, size prompt.Size, tokens int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	m := q.memberNow(i)
-	if m.record.tries == nil {
-		m.record.tries = map[prompt.Size]int{}
-	}
-	m.record.tries[size] = tokens
-	q.book.write(m.key, m.record)
-}
-
-// noteCount notes what came of a count by member i, unless another one was faster.
-func (q *Questions) noteCount(i int, e event, method Method, requests int, found finding) {
-	q.mu.Lock()
-	m := q.memberNow(i)
-	if !m.record.state.Exact() {
-		m.record.state = m.record.state.after(e)
-		m.record.method, m.record.requests, m.record.found = method, requests, found
-		m.record.failures = 0
-		m.record.tries = nil
-		q.book.write(m.key, m.record)
-	}
-	_, isExact := q.countedBy()
-	if method != ByEstimate || !isExact {
-		q.by = i
-		q.failure = nil
-		q.stopWaiting()
-	}
-	q.mu.Unlock()
-	known := Event{Kind: Known, Member: i, Method: method, Requests: requests, Off: found.tokens - q.Prompts.Tokens}
-	q.Events(known)
-}
-
-// noteFailed notes a request that failed. The request is recorded and logged as a probe, so the slot is not skipped.
-func (q *Questions) noteFailed(r *probe.Result) {
-	if r.Outcome == probe.Canceled {
-		return
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stopWaiting()
-	q.failure = unanswered{r}
-}
-
-// stopWaiting ends a row of skipped slots. The lock is held.
-func (q *Questions) stopWaiting() {
-	q.skippedSince = time.Time{}
-	q.warned = false
-}
-
-// noteSkipped notes that a slot of member i is skipped although no request failed. The first of a row is an event, and
-// the first after longWait.
-func (q *Questions) noteSkipped(i int, why error) {
-	q.mu.Lock()
-	first := q.skippedSince.IsZero()
-	if first {
-		q.skippedSince = time.Now()
-	}
-	lasts := !q.warned && time.Since(q.skippedSince) > longWait*q.Every
-	q.warned = q.warned || lasts
-	q.failure = why
-	q.mu.Unlock()
-	switch {
-	case lasts:
-		q.Events(Event{Kind: StillWaiting, Member: i, Err: why})
-	case first:
-		q.Events(Event{Kind: Waiting, Member: i, Err: why})
-	}
-}
-
-// survive makes an event of a panic of the prober, so that everything else goes on. It is deferred.
-func (q *Questions) survive(doing string) {
-	p := recover()
-	if p != nil {
-		q.Events(Event{Kind: Panicked, Doing: doing, Err: fmt.Errorf("%v", p), Stack: debug.Stack()})
-	}
 }

@@ -24,7 +24,7 @@ type Options struct {
 	Servers []string      // of each member, what its server is: those of equal texts count alike
 	Every   time.Duration // between two rounds: slots that are skipped for longer than two of them are worth a warning
 
-	Events func(Event) // takes what happens; it is safe for concurrent use. Nil: nobody wants to know
+	Events func(Event) // takes what happens. It is called with a lock held: it must not ask anything of the questions
 }
 
 // Questions are what the members of a group are asked, round by round, with prompts as long as configured. They
@@ -40,7 +40,7 @@ type Questions struct {
 	by       int        // the member whose count is, or was last, the length of the prompts
 	sizes    []roundSize
 	next     uint64 // the round after the latest one that was asked
-	trials   uint64 // prompts that were only counted
+	trials   uint64 // prompts that were only sent to be counted
 	answered bool   // the member of by has answered since the last [Questions.Ahead]
 
 	failure      error     // why the length is not known; nil before the end of the first count
@@ -146,11 +146,12 @@ func (q *Questions) memberNow(i int) *member {
 	return m
 }
 
-// keyOf returns the key of what member i counts.
-func (q *Questions) keyOf(i int) key {
+// recordOf returns a copy of what is known of member i, and what it is about.
+func (q *Questions) recordOf(i int) (key, record) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.memberNow(i).key
+	m := q.memberNow(i)
+	return m.key, m.record.clone()
 }
 
 // sizeOf returns the size of a round's prompt. ok is false if member i cannot be asked. A round that was asked keeps
@@ -223,7 +224,7 @@ func (q *Questions) question(i int, round uint64, sized roundSize) probe.Questio
 		question.Expect.Counted = q.Prompts.Tokens
 	}
 	if q.isConfirmed(sized) {
-		question.Expect.PromptTokens = wire.Tokens(question.Expect.Counted)
+		question.Expect.Confirmed = wire.Tokens(question.Expect.Counted)
 	}
 	return question
 }
@@ -231,9 +232,9 @@ func (q *Questions) question(i int, round uint64, sized roundSize) probe.Questio
 // questionOf returns the question for a prompt, without what depends on how its length is known.
 func questionOf(p prompt.Prompt) probe.Question {
 	return probe.Question{
-		Ask:          wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
-		Expect:       probe.Expectation{Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
-		PromptTokens: p.About,
+		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
+		Expect: probe.Expectation{Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
+		Tokens: p.About,
 	}
 }
 
@@ -247,48 +248,40 @@ func (q *Questions) isConfirmed(sized roundSize) bool {
 	return sized.found.cut || confirmed && r.found == sized.found
 }
 
-// Answered implements [probe.Questions]. It compares the usage of an answer with the count. Usage that is far too small
-// counts something else, and is ignored; and so is that of an answer to a prompt from before the latest count.
+// Answered implements [probe.Questions]. It compares the usage of an answer with the count. An answer that contradicts it
+// makes the length unknown. Usage that is far too small counts something else, and is ignored; and so is that of an
+// answer to a prompt from before the latest count.
 func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 	if r.Outcome != probe.OK && r.Outcome != probe.WrongLength {
 		return
 	}
-	contradiction, isContradicted := q.compare(i, round, r.Usage.Prompt.N)
-	if isContradicted {
-		q.Events(contradiction)
-	}
-}
-
-// compare compares the tokens that an answer's usage counts in a prompt with what is known, and returns a contradiction
-// that makes the length unknown.
-func (q *Questions) compare(i int, round uint64, tokens int) (contradiction Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	sized, m := q.sizeBefore(round), &q.members[i]
 	q.answered = q.answered || i == q.by
 	if !q.Prompts.Exact(round) {
-		return Event{}, false
+		return
 	}
-	isEstimate := sized.found.tokens == 0 && m.record.state == Estimated
-	isCount := i == sized.by && m.record.state.Exact() && m.record.found == sized.found
-	if !isEstimate && !isCount {
-		return Event{}, false
+	asked, m := q.sizeBefore(round), &q.members[i]
+	isEstimate := asked.found.tokens == 0 && m.record.state == Estimated
+	isCount := i == asked.by && m.record.state.Exact() && m.record.found == asked.found
+	tokens := r.Usage.Prompt.N
+	isOfPrompt := tokens > asked.found.size.Words/maxWordsPerToken
+	if !isOfPrompt || !isEstimate && !isCount {
+		return
 	}
-	if tokens <= sized.found.size.Words/maxWordsPerToken {
-		return Event{}, false
-	}
-	method := m.record.method
-	happened := answerDiffers
+
 	if m.record.agrees(tokens, q.Prompts.Tokens) {
-		happened = answerAgrees
+		m.record.state = m.record.state.after(answerAgrees)
+	} else {
+		m.record.state = m.record.state.after(answerDiffers)
 	}
-	m.record.state = m.record.state.after(happened)
-	isContradicted := m.record.state == Unknown
-	if isContradicted {
+	if m.record.state == Unknown {
 		m.contradicted = true
-		m.record.distrusted = m.record.distrusted || method == ByTokenizer
-		m.record.tries = nil
+		m.record.distrusted = m.record.distrusted || m.record.method == ByTokenizer
+		m.record.trials = nil
+		q.Events(Event{
+			Kind: Contradicted, Member: i, Method: m.record.method, Tokens: tokens, Asked: q.Prompts.Tokens,
+		})
 	}
 	q.book.write(m.key, m.record)
-	return Event{Kind: Contradicted, Member: i, Method: method, Tokens: tokens, Asked: q.Prompts.Tokens}, isContradicted
 }

@@ -115,7 +115,7 @@ func TestWhatAnswersTeach(t *testing.T) {
 			unknown := 0
 			for n, tokens := range test.answers {
 				question := ask(t, q, 0, uint64(n))
-				isConfirmed := question.Expect.PromptTokens.Known
+				isConfirmed := question.Expect.Confirmed.Known
 				if want := test.method == ByUsage || n > 0 && test.answers[0] == 1000; isConfirmed != want {
 					t.Errorf("answer %d: confirmed %t, want %t", n+1, isConfirmed, want)
 				}
@@ -145,14 +145,14 @@ func TestLaterQuestionsOfASession(t *testing.T) {
 	q := newQuestions(NewBook(), o, "a")
 	q.counts(0, 950)
 	first, later := ask(t, q, 0, 0), ask(t, q, 0, 3)
-	if first.Expect.Length != 1000 || first.Expect.Counted != 1000 || !first.Expect.PromptTokens.Known {
+	if first.Expect.Length != 1000 || first.Expect.Counted != 1000 || !first.Expect.Confirmed.Known {
 		t.Errorf("the first question: %+v", first.Expect)
 	}
-	if later.Expect.Length != 0 || later.Expect.Counted != 0 || later.Expect.PromptTokens.Known || later.Words != 0 {
+	if later.Expect.Length != 0 || later.Expect.Counted != 0 || later.Expect.Confirmed.Known || later.Words != 0 {
 		t.Errorf("a later question: %+v", later.Expect)
 	}
-	if want := 1000 + 3*(100+prompt.QuestionTokens); later.PromptTokens != want || first.PromptTokens != 1000 {
-		t.Errorf("the budget counts %d and %d tokens, want 1000 and %d", first.PromptTokens, later.PromptTokens, want)
+	if want := 1000 + 3*(100+prompt.QuestionTokens); later.Tokens != want || first.Tokens != 1000 {
+		t.Errorf("the budget counts %d and %d tokens, want 1000 and %d", first.Tokens, later.Tokens, want)
 	}
 	for range 3 {
 		q.Answered(0, 3, answer(1500))

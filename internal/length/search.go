@@ -9,13 +9,13 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The limits of a search. A try is one prompt that the server counts.
+// The limits of a search. A trial is one prompt that the server counts.
 const (
-	maxWordTries = 8   // tries with other numbers of words, before pads fill the rest
-	maxPadTries  = 6   // tries with other numbers of pads, after those
-	maxPads      = 48  // pads of a prompt
-	padReserve   = 4   // tokens left to pads where a word is not exactly a token
-	firstWords   = 256 // words of the first try at most
+	maxWordTrials = 8   // trials with other numbers of words, before pads fill the rest
+	maxPadTrials  = 6   // trials with other numbers of pads, after those
+	maxPads       = 48  // pads of a prompt
+	padReserve    = 4   // tokens left to pads where a word is not exactly a token
+	firstWords    = 256 // words of the first trial at most
 
 	maxWordsPerToken = 4 // no tokenizer joins more words into one token: such a server counts something else
 	minWordGrowth    = 4 // words by which a prompt must grow for its count to grow, even if several are one token
@@ -59,9 +59,9 @@ func find(o prompt.Options, ask func(prompt.Size) (tokens int, err error)) (find
 //
 // It starts with a short prompt and grows, since what was asked for may be all that the server's context holds. Most
 // tokenizers count one token for each word of the list, and the server adds a chat template and the prompt's last
-// sentence. So the count is a straight line, base + slope · words, and three tries are enough. For 1,000 tokens:
+// sentence. So the count is a straight line, base + slope · words, and three trials are enough. For 1,000 tokens:
 //
-//	try   words  pads  counted
+//	trial words  pads  counted
 //	  1     125     0      165   a word costs at most 165/125 tokens: too uncertain to jump, so twice the words
 //	  2     250     0      290   slope (290 − 165)/(250 − 125) = 1, and 710 tokens are missing
 //	  3     960     0    1,000   done
@@ -69,7 +69,7 @@ func find(o prompt.Options, ask func(prompt.Size) (tokens int, err error)) (find
 // Where some words are two tokens, as with 1.25 tokens a word here, a jump may go too far. It approaches from below,
 // and pads (the word "a", one token nearly everywhere) fill the rest:
 //
-//	try   words  pads  counted
+//	trial words  pads  counted
 //	  1     125     0      196
 //	  2     250     0      352   slope 1.25, and 648 tokens are missing, of which 29 are left for later
 //	  3     745     0      971   29 are missing, of which 6 are left for pads
@@ -80,11 +80,11 @@ func find(o prompt.Options, ask func(prompt.Size) (tokens int, err error)) (find
 // A server that cuts long prompts is recognized: more words no longer count more tokens, or far fewer than before.
 type search struct {
 	want  int // tokens asked for
-	first int // words to try first: few, because the tokenizer is unknown
+	first int // words of the first trial: few, because the tokenizer is unknown
 	least int // words at least, 1 or more
 	most  int // words at most, so that no odd count makes a prompt much longer than asked
 
-	counts   []count // of the tries; while pads are tried, the unpadded prompt and those with pads
+	counts   []count // of the trials; while pads are tried, the unpadded prompt and those with pads
 	padding  bool    // the words are found; pads are being tried
 	wordCost float64 // tokens of a word, once pads are tried
 	done     bool
@@ -92,7 +92,7 @@ type search struct {
 	best     count
 }
 
-// newSearch returns a search that has not asked anything. The first try has an eighth of the words that the whole prompt
+// newSearch returns a search that has not asked anything. The first trial has an eighth of the words that the whole prompt
 // may have: even where a word is eight tokens, that is not too long.
 func newSearch(o prompt.Options) *search {
 	least := o.LeastWords()
@@ -123,12 +123,12 @@ func (s *search) observe(c count) {
 	case missing == 0:
 		s.done = true
 	case s.padding:
-		s.done = len(s.counts) >= maxWordTries+maxPadTries || s.tried(s.guess())
+		s.done = len(s.counts) >= maxWordTrials+maxPadTrials || s.tried(s.guess())
 	case s.isCut():
 		s.best = c
 		s.cut = true
 		s.done = true
-	case len(s.counts) >= maxWordTries || s.padsReach(missing) || s.tried(s.guess()):
+	case len(s.counts) >= maxWordTrials || s.padsReach(missing) || s.tried(s.guess()):
 		s.pad()
 	}
 }

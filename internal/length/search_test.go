@@ -150,7 +150,7 @@ func TestEveryWorkloadIsExact(t *testing.T) {
 				t.Run(fmt.Sprintf("%s of %d by %s", o.Workload, o.Tokens, s.name), func(t *testing.T) {
 					got := s.search(t, o)
 					s.expectExact(t, o, got.finding)
-					if most := maxWordTries + maxPadTries; got.counts > most {
+					if most := maxWordTrials + maxPadTrials; got.counts > most {
 						t.Errorf("%d counts, want at most %d", got.counts, most)
 					}
 					if o.Tokens >= 700 && o.Workload != prompt.Canary && got.longest > o.Tokens {

@@ -7,34 +7,6 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Kind is what an [Event] is about.
-type Kind string
-
-// The kinds.
-const (
-	Known        Kind = "known"         // a member has counted, or counts nothing: Method says which
-	Contradicted Kind = "contradicted"  // an answer counts the prompt otherwise, and the length is unknown again
-	Waiting      Kind = "waiting"       // a slot is skipped, the first of a row
-	StillWaiting Kind = "still waiting" // so many slots were skipped that this is worth a warning
-	Panicked     Kind = "panicked"      // the prober itself failed
-)
-
-// An Event is something that happened to the length of prompts, for the log.
-type Event struct {
-	Kind   Kind
-	Member int
-
-	Method   Method // Known: how; Contradicted: how it had been counted
-	Requests int    // Known: with short answers, that it took
-	Off      int    // Known: tokens above those that were asked for
-
-	Tokens, Asked int // Contradicted: the tokens of the answer's usage, and those asked for
-
-	Err   error  // Waiting, StillWaiting: why; Panicked: the panic
-	Doing string // Panicked: what was being done
-	Stack []byte // Panicked
-}
-
 // A Snapshot is what is known of the length of a member's prompts at one moment.
 type Snapshot struct {
 	Asked int // tokens; 0: each prompt has a length of its own, and nothing else is set

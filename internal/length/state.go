@@ -97,14 +97,14 @@ type record struct {
 	distrusted bool // the server's answers have contradicted its tokenizer
 	failures   int  // counts in a row in which the tokenizer failed and answers had no usage
 
-	// tries are the tokens that the usage of short answers had in a count that broke off. The next one goes on from
+	// trials are the tokens that the usage of short answers had in a count that broke off. The next one goes on from
 	// there, because a quota of tokens per minute or day may be less than a whole count takes.
-	tries map[prompt.Size]int
+	trials map[prompt.Size]int
 }
 
 // clone returns a copy that shares nothing with r.
 func (r record) clone() record {
-	r.tries = maps.Clone(r.tries)
+	r.trials = maps.Clone(r.trials)
 	return r
 }
 

@@ -19,7 +19,7 @@ func TestBudgetPaysForWhatWasSent(t *testing.T) {
 		target.DayLimit = 100
 		m := NewMember(target, "m", 1)
 		for range 3 {
-			r, ok := m.ProbeWithinBudget(t.Context(), Question{Ask: wire.Ask{MaxTokens: 20}, PromptTokens: 80})
+			r, ok := m.ProbeWithinBudget(t.Context(), Question{Ask: wire.Ask{MaxTokens: 20}, Tokens: 80})
 			if !ok || r.Outcome != Connect {
 				t.Fatalf("within the budget: %t, %v", ok, r)
 			}

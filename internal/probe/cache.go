@@ -47,7 +47,7 @@ func (q Question) cacheState(u wire.Usage) CacheState {
 // cached tokens are counted apart from the others: see [server.Knowledge.WholePrompt].
 func (q Question) wholePrompt(u wire.Usage) (prompt wire.Count, apart wire.Claim) {
 	expect := q.Expect
-	mayBeCached := expect.Again || q.warm() && expect.PromptTokens.Known
+	mayBeCached := expect.Again || q.warm() && expect.Confirmed.Known
 	saysNone := u.Cached.Known && q.known.CountsCached(expect.Again)
 	isUncounted := u.Cached.N+u.Written.N == 0 && !saysNone
 	if mayBeCached && isUncounted && !expect.Truncated && expect.isCut(u.Prompt) {
@@ -63,8 +63,8 @@ func (q Question) promptBounds() (least, most int) {
 	switch {
 	case q.Expect.Counted > 0:
 		return q.Expect.Counted, q.Expect.Counted
-	case q.Expect.PromptTokens.Known:
-		return q.Expect.PromptTokens.N, q.Expect.PromptTokens.N
+	case q.Expect.Confirmed.Known:
+		return q.Expect.Confirmed.N, q.Expect.Confirmed.N
 	}
 	least, most, ok := q.known.PromptLength(q.Words)
 	if ok {

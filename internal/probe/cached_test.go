@@ -100,7 +100,7 @@ func TestWholePrompt(t *testing.T) {
 	believing.known.CacheApart = wire.Always
 	again := exactly(2000)
 	again.Expect.Again = true
-	again.Expect.PromptTokens = wire.Tokens(2000)
+	again.Expect.Confirmed = wire.Tokens(2000)
 	againCounting := again
 	againCounting.known.CacheHit = true
 

@@ -63,9 +63,9 @@ func (q *questions) Next(_ context.Context, member int, round uint64) (Question,
 		q.written[round] = true
 		q.log.write("prompt %d", round)
 	}
-	next := Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}, PromptTokens: 80}
+	next := Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}, Tokens: 80}
 	if member == 0 {
-		next.Expect = Expectation{PromptTokens: wire.Tokens(80), Length: 80}
+		next.Expect = Expectation{Confirmed: wire.Tokens(80), Length: 80}
 	}
 	return next, nil, ""
 }

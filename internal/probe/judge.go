@@ -72,7 +72,7 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		return failure(WrongLength, ReasonPromptOrAnswerCut, text, prompt.N, asked, output.N, maxTokens)
 	}
 	if expect.isCut(prompt) {
-		asked := cmp.Or(expect.Length, expect.PromptTokens.N, expect.Words)
+		asked := cmp.Or(expect.Length, expect.Confirmed.N, expect.Words)
 		return failure(WrongLength, ReasonPromptOrAnswerCut, "prompt of %d tokens, asked %d: the server cut its %d words",
 			prompt.N, asked, expect.Words)
 	}

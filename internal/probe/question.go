@@ -11,9 +11,8 @@ import (
 type Question struct {
 	Ask    wire.Ask
 	Expect Expectation
+	Tokens int // about how many the prompt has, for the budget; 0: not known
 	Words  int // words of the list in the prompt, of whatever length it is expected; 0: it has other words
-
-	PromptTokens int // about how many the prompt has, for the budget; 0: not known
 
 	known    server.Knowledge // of the server when it is asked
 	isListed bool             // the model is one that the server lists; else the configured one
@@ -23,14 +22,14 @@ type Question struct {
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
 type Expectation struct {
-	Length       int        // prompt tokens asked for; 0: any
-	Counted      int        // tokens it was calibrated to: Length, or as near as it gets; 0: not known
-	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
-	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
-	PromptTokens wire.Count // that an answer's usage confirmed; unknown: none did
-	Truncated    bool       // the server is known to cut prompts of this length: fewer than PromptTokens are its fault
-	Again        bool       // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
-	Answer       string     // words that the answer must contain; empty: any answer is right
+	Length    int        // prompt tokens asked for; 0: any
+	Counted   int        // tokens that the server counted in such prompts: Length, or as near as it gets; 0: not known
+	Confirmed wire.Count // these tokens, once the usage of an answer had them; unknown: none had
+	Words     int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
+	Fresh     int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
+	Truncated bool       // the server is known to cut prompts of this length: fewer tokens than Confirmed are its fault
+	Again     bool       // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
+	Answer    string     // words that the answer must contain; empty: any answer is right
 }
 
 // warm reports whether a cache is meant to know the whole prompt. Prompts that only make another one exact, or only ask
@@ -55,7 +54,7 @@ func (e Expectation) otherLength(prompt wire.Count) bool {
 // to cut, these are fewer than were confirmed before; of others, fewer than nine tenths of that. If nothing was
 // confirmed, these are fewer than nine tenths of the words: no tokenizer joins more than that of words in random order.
 func (e Expectation) isCut(prompt wire.Count) bool {
-	want := e.PromptTokens
+	want := e.Confirmed
 	switch {
 	case !prompt.Known:
 		return false
@@ -69,8 +68,8 @@ func (e Expectation) isCut(prompt wire.Count) bool {
 
 // cost returns the number of tokens in the prompt, estimated at four bytes a token where it is unknown.
 func (q Question) cost() int {
-	if q.PromptTokens > 0 {
-		return q.PromptTokens
+	if q.Tokens > 0 {
+		return q.Tokens
 	}
 	bytes := len(q.Ask.Prompt)
 	for _, t := range q.Ask.Turns {

@@ -229,8 +229,8 @@ func TestExpectations(t *testing.T) {
 		want   Outcome
 		says   string
 	}{
-		{"as asked", answer(limit, 80, 5), Expectation{PromptTokens: wire.Tokens(80)}, OK, ""},
-		{"a truncated prompt", answer(limit, 40, 5), Expectation{PromptTokens: wire.Tokens(80)}, WrongLength,
+		{"as asked", answer(limit, 80, 5), Expectation{Confirmed: wire.Tokens(80)}, OK, ""},
+		{"a truncated prompt", answer(limit, 40, 5), Expectation{Confirmed: wire.Tokens(80)}, WrongLength,
 			"prompt of 40 tokens, asked 80"},
 		{"a prompt that is not judged", answer(limit, 40, 5), Expectation{}, OK, ""},
 		{"a first answer that ends for its length before it", answer(limit, 80, 3), Expectation{}, WrongLength,
