@@ -93,7 +93,7 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 	var counting sync.WaitGroup
 	defer counting.Wait() // before the cancel, because the last members may still count
 	for _, i := range members {
-		if q.hasCount() || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return
 		}
 		ended := make(chan struct{})
