@@ -85,7 +85,7 @@ func Assemble(
 	}
 	for _, j := range jobs {
 		j.Length = length.New(length.Options{
-			Prompts: j.Prompts, Members: j.Members, Servers: kindsOf(j.Targets), Every: j.Plan.Interval, Events: j.noteLength,
+			Prompts: j.Prompts, Members: j.Members, Kinds: kindsOf(j.Targets), Every: j.Plan.Interval, Events: j.noteLength,
 		}, book)
 	}
 	return jobs, nil

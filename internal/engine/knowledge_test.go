@@ -19,6 +19,7 @@ func TestWhatAReloadKeeps(t *testing.T) {
 	for setting, again := range map[string]bool{
 		"API_KEY=another": false, "TIMEOUT=99s": false, "QPS=0.2": false, "MAX_TOKENS=30": false, "CONNECTION=reuse": false,
 		"TOKEN_BUDGET_PER_DAY=1000000": false, "TARGETS_0_NAME=another": false,
+		"TARGETS_0_HEADERS=Authorization=Bearer another": false, "TARGETS_0_HEADERS=X-Route=another": true,
 		"PROMPT_TOKENS=900": true, "PROMPT=warm": true, "TARGETS_0_URL=http://b": true, "TARGETS_0_MODEL=another": true,
 	} {
 		t.Run(setting, func(t *testing.T) {

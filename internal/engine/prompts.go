@@ -33,11 +33,11 @@ func promptOptions(t config.Target, f *files.Files, seed uint64) (prompt.Options
 // kind, and a new key, other credentials, a timeout or a rate change nothing.
 func kindsOf(targets []config.Target) []string {
 	kinds := make([]string, len(targets))
-	for i := range targets {
-		t := targets[i].Destination()
-		settings := []string{t.URL, t.Path, t.API, t.APIVersion, t.Server}
-		for _, name := range slices.Sorted(maps.Keys(t.Headers)) { // they may choose a server behind a gateway
-			settings = append(settings, name, t.Headers[name].Reveal())
+	for i, t := range targets {
+		d := t.Destination()
+		settings := []string{d.URL, d.Path, d.API, d.APIVersion, d.Server, d.TLSServerName} // without the address
+		for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+			settings = append(settings, name, d.Headers[name].Reveal())
 		}
 		kinds[i] = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", settings)))
 	}

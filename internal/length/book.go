@@ -14,20 +14,20 @@ import (
 type Book struct {
 	mu       sync.Mutex
 	records  map[key]record
-	counting map[key]inProgress // the latest count of each
+	attempts map[key]attempt // the latest of each that has not ended
 }
 
-// An inProgress is a count that somebody is at.
-type inProgress struct {
+// An attempt is a count that somebody is at.
+type attempt struct {
 	began time.Time
 	ended chan struct{} // closed at its end
 }
 
 // A key is which prompts of which server are counted.
 type key struct {
-	text   text
-	server string
-	model  string
+	text  text
+	kind  string // of server
+	model string
 }
 
 // A text is what decides how prompts are counted, beside the server: the seed only orders their words.
@@ -39,7 +39,7 @@ type text struct {
 }
 
 // NewBook returns a book of nothing.
-func NewBook() *Book { return &Book{records: map[key]record{}, counting: map[key]inProgress{}} }
+func NewBook() *Book { return &Book{records: map[key]record{}, attempts: map[key]attempt{}} }
 
 // read returns what was last noted of a key; Unknown if nothing was.
 func (b *Book) read(k key) record {
@@ -71,38 +71,38 @@ func (b *Book) drop(k key) {
 func (b *Book) begin(k key) (end func(), others <-chan struct{}, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	other, isBusy := b.counting[k]
+	other, isBusy := b.attempts[k]
 	if isBusy && time.Since(other.began) < hedge {
 		return nil, other.ended, false
 	}
-	mine := inProgress{began: time.Now(), ended: make(chan struct{})}
-	b.counting[k] = mine
+	mine := attempt{began: time.Now(), ended: make(chan struct{})}
+	b.attempts[k] = mine
 	return func() { b.end(k, mine) }, nil, true
 }
 
 // end notes that a count is over.
-func (b *Book) end(k key, over inProgress) {
+func (b *Book) end(k key, over attempt) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(over.ended)
-	if b.counting[k] == over {
-		delete(b.counting, k)
+	if b.attempts[k] == over {
+		delete(b.attempts, k)
 	}
 }
 
 // Keep forgets all that no group of a configuration asks.
 func (b *Book) Keep(groups []*Questions) {
 	type asked struct {
-		text   text
-		server string
+		text text
+		kind string
 	}
 	kept := map[asked]bool{}
 	for _, q := range groups {
-		for _, server := range q.Servers {
-			kept[asked{q.text, server}] = true
+		for _, kind := range q.Kinds {
+			kept[asked{q.text, kind}] = true
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	maps.DeleteFunc(b.records, func(k key, _ record) bool { return !kept[asked{k.text, k.server}] })
+	maps.DeleteFunc(b.records, func(k key, _ record) bool { return !kept[asked{k.text, k.kind}] })
 }

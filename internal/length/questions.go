@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Prompts prompt.Options
 	Members []*probe.Member
-	Servers []string      // of each member, what its server is: those of equal texts count alike
+	Kinds   []string      // of each member, the kind of its server: those of a kind count alike
 	Every   time.Duration // between two rounds: slots that are skipped for longer than two of them are worth a warning
 
 	Events func(Event) // takes what happens. It is called with a lock held: it must not ask anything of the questions
@@ -36,8 +36,8 @@ type Questions struct {
 	text text
 
 	mu       sync.Mutex // guards all below
-	members  []member   // by index
-	by       int        // the member whose count is, or was last, the length of the prompts
+	members  []memberState
+	by       int // the member whose count is, or was last, the length of the prompts
 	sizes    []roundSize
 	next     uint64 // the round after the latest one that was asked
 	trials   uint64 // prompts that were only sent to be counted
@@ -48,8 +48,8 @@ type Questions struct {
 	warned       bool      // that slots are still skipped
 }
 
-// A member is what is known of how a member's server counts.
-type member struct {
+// A memberState is what is known of how a member's server counts.
+type memberState struct {
 	key    key
 	record record
 	busy   bool // it is being asked
@@ -67,7 +67,7 @@ type roundSize struct {
 
 // New returns the questions of a group. Until a member has counted their prompts, there are none but of a data set.
 func New(o Options, book *Book) *Questions {
-	q := &Questions{Options: o, book: book, members: make([]member, len(o.Members))}
+	q := &Questions{Options: o, book: book, members: make([]memberState, len(o.Members))}
 	q.text = text{
 		workload: o.Prompts.Workload, tokens: o.Prompts.Tokens, system: o.Prompts.System, depth: o.Prompts.Depth,
 	}
@@ -128,15 +128,15 @@ func (q *Questions) countedBy() (i int, ok bool) {
 // memberNow returns what is known of member i, brought up to date. If its server has another model than before, that is
 // what is known of this model. Until the member has counted itself, it is what others of its kind have found. The lock is
 // held.
-func (q *Questions) memberNow(i int) *member {
+func (q *Questions) memberNow(i int) *memberState {
 	m := &q.members[i]
-	now := key{text: q.text, server: q.Servers[i], model: q.Members[i].Knowledge().Model}
+	now := key{text: q.text, kind: q.Kinds[i], model: q.Members[i].Knowledge().Model}
 	if m.key != now {
 		isOther := m.key.model != "" && now.model != ""
 		if isOther { // if the former one comes back, the server may count it otherwise
 			q.book.drop(m.key)
 		}
-		*m = member{key: now, record: q.book.read(now), busy: m.busy}
+		*m = memberState{key: now, record: q.book.read(now), busy: m.busy}
 		return m
 	}
 	isOpen := !m.record.state.Exact() && m.record.state != Counting

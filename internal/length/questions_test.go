@@ -18,7 +18,7 @@ func newQuestions(book *Book, o prompt.Options, models ...string) *Questions {
 	for _, model := range models {
 		target := probe.Target{Name: model, Transport: probe.NewTransport(probe.Route{})}
 		options.Members = append(options.Members, probe.NewMember(target, model, 1))
-		options.Servers = append(options.Servers, "kind")
+		options.Kinds = append(options.Kinds, "kind")
 	}
 	return New(options, book)
 }
@@ -209,7 +209,7 @@ func TestTheBook(t *testing.T) {
 // TestCountsInProgress holds that others wait for a count of the same, for ten seconds at most: it may hang.
 func TestCountsInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		book, k := NewBook(), key{server: "kind"}
+		book, k := NewBook(), key{kind: "kind"}
 		hangs, _, ok := book.begin(k)
 		if !ok {
 			t.Fatal("nobody else counts")
