@@ -47,8 +47,8 @@ func TestWhatAReloadKeeps(t *testing.T) {
 	}
 }
 
-// TestAnotherModelIsCalibratedAnew holds that the length of prompts is that of a model: with another one on the server it
-// is found out again, and with the first one, too, once it is back.
+// TestAnotherModelIsCalibratedAnew holds that the length of prompts is that of a model: with another one on the
+// server it is found out again, and with the first one, too, once it is back.
 func TestAnotherModelIsCalibratedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, server := newDiary(t), &counting{}
@@ -60,7 +60,7 @@ func TestAnotherModelIsCalibratedAnew(t *testing.T) {
 			before := server.short.Load()
 			time.Sleep(time.Minute)
 			if server.short.Load() != before {
-				t.Fatalf("calibrated again although the server still has the model %s", d.runner.jobs[0].Members[0].Knowledge().Model)
+				t.Fatalf("calibrated again with the same model, before it is %s", model)
 			}
 			server.model.Store(model)
 			time.Sleep(time.Minute)

@@ -112,8 +112,8 @@ func TestUsageThatDrifts(t *testing.T) {
 	})
 }
 
-// TestOnceAsksAgain holds that a command which sends one round sends another one if the answer shows that the prompt was
-// not as long as expected.
+// TestOnceAsksAgain holds that a command which sends one round sends another one if the answer shows that the prompt
+// was not as long as expected.
 func TestOnceAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &counting{}

@@ -85,8 +85,8 @@ func (q *Questions) Active() (members []int) {
 	return members
 }
 
-// countByAny has the prompts counted by the first of members that counts. It asks them in their order, each when the one
-// before has ended or has taken ten seconds. If all fail, the slots try again.
+// countByAny has the prompts counted by the first of members that counts. It asks them in their order, each when the
+// one before has ended or has taken ten seconds. If all fail, the slots try again.
 func (q *Questions) countByAny(ctx context.Context, members []int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -152,10 +152,10 @@ func (q *Questions) CountByTokenizer(ctx context.Context, i int) error {
 	return q.countByTokenizer(ctx, i)
 }
 
-// count has the prompts counted by member i, unless their length is known by now: by its tokenizer or, if that does not
-// help, by the usage of short answers. If neither counts, the length is estimated. failed is a request that failed; it is
-// to be recorded as the result of the slot. Otherwise skip says why the slot is skipped. others is not nil if another
-// member of the same kind is counting, and is closed when that is over: then this one was not asked.
+// count has the prompts counted by member i, unless their length is known by now: by its tokenizer or, if that does
+// not help, by the usage of short answers. If neither counts, the length is estimated. failed is a request that
+// failed; it is to be recorded as the result of the slot. Otherwise skip says why the slot is skipped. others is not
+// nil if another member of the same kind is counting, and is closed when that is over: then this one was not asked.
 func (q *Questions) count(
 	ctx context.Context, i int,
 ) (failed *probe.Result, skip probe.Skip, others <-chan struct{}) {
@@ -230,8 +230,8 @@ func (q *Questions) release(i int) {
 	m.record.state = m.record.state.after(countBreaksOff)
 }
 
-// tokenizerFailed notes that the tokenizer of member i failed while answers reported no usage. It returns how often that
-// has happened.
+// tokenizerFailed notes that the tokenizer of member i failed while answers reported no usage. It returns how often
+// that has happened.
 func (q *Questions) tokenizerFailed(i int) (times int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -2,8 +2,9 @@
 // A server's tokenizer counts prompts or, where it has none, the usage of requests with short answers does; where
 // nothing counts, the length is estimated. The usage of each answer then confirms the length or casts doubt on it.
 //
-// Read [Questions.Next] first: it is what every slot of a group begins with. A [State] says how certain a length is, and
-// its transitions are one table. The search for the size of a prompt is pure and has two worked examples (search.go).
+// Read [Questions.Next] first: it is what every slot of a group begins with. A [State] says how certain a length is,
+// and its transitions are one table. The search for the size of a prompt is pure and has two worked examples
+// (search.go).
 package length
 
 import (
@@ -125,9 +126,9 @@ func (q *Questions) countedBy() (i int, ok bool) {
 	return q.by, false
 }
 
-// memberNow returns what is known of member i, brought up to date. If its server has another model than before, that is
-// what is known of this model. Until the member has counted itself, it is what others of its kind have found. The lock is
-// held.
+// memberNow returns what is known of member i, brought up to date. If its server has another model than before, that
+// is what is known of this model. Until the member has counted itself, it is what others of its kind have found. The
+// lock is held.
 func (q *Questions) memberNow(i int) *memberState {
 	m := &q.members[i]
 	now := key{text: q.text, kind: q.Kinds[i], model: q.Members[i].Knowledge().Model}
@@ -248,9 +249,9 @@ func (q *Questions) isConfirmed(sized roundSize) bool {
 	return sized.found.cut || confirmed && r.found == sized.found
 }
 
-// Answered implements [probe.Questions]. It compares the usage of an answer with the count. An answer that contradicts it
-// makes the length unknown. Usage that is far too small counts something else, and is ignored; and so is that of an
-// answer to a prompt from before the latest count.
+// Answered implements [probe.Questions]. It compares the usage of an answer with the count. An answer that
+// contradicts it makes the length unknown. Usage that is far too small counts something else, and is ignored; and so
+// is that of an answer to a prompt from before the latest count.
 func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 	if r.Outcome != probe.OK && r.Outcome != probe.WrongLength {
 		return

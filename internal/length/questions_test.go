@@ -78,8 +78,8 @@ func TestARoundIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// TestWhatAnswersTeach holds which answers make a length unknown again. An odd count of something else, one alone, one to
-// a prompt from before the latest count, and that of a member that did not count throw nothing away.
+// TestWhatAnswersTeach holds which answers make a length unknown again. An odd count of something else, one alone,
+// one to a prompt from before the latest count, and that of a member that did not count throw nothing away.
 func TestWhatAnswersTeach(t *testing.T) {
 	for name, test := range map[string]struct {
 		method  Method
@@ -89,7 +89,7 @@ func TestWhatAnswersTeach(t *testing.T) {
 	}{
 		"the tokenizer is right":                            {method: ByTokenizer, answers: []int{1000, 1000}},
 		"the tokenizer leaves out the chat template":        {method: ByTokenizer, answers: []int{1028}, unknown: 1},
-		"the tokenizer was right, and is another one now":   {method: ByTokenizer, answers: []int{1000, 1100, 1100}, unknown: 3},
+		"the tokenizer was right and changed":               {method: ByTokenizer, answers: []int{1000, 1100, 1100}, unknown: 3},
 		"the usage becomes another one":                     {method: ByUsage, answers: []int{1000, 1100, 1100}, unknown: 3},
 		"two counts differ from each other and from before": {method: ByUsage, answers: []int{1001, 990}, unknown: 2},
 		"odd counts are not in a row":                       {method: ByUsage, answers: []int{1000, 1100, 1000, 1100}},
@@ -97,7 +97,7 @@ func TestWhatAnswersTeach(t *testing.T) {
 		"counts of something else":                          {method: ByTokenizer, answers: []int{10, 10, 10}},
 		"a server that counted nothing begins to count":     {method: ByEstimate, answers: []int{0, 990}, unknown: 2},
 		"it still cuts":                                     {method: ByUsage, cut: true, answers: []int{512, 640, 640}},
-		"it does not cut any more":                          {method: ByUsage, cut: true, answers: []int{1000, 1000}, unknown: 2},
+		"it cuts no more":                                   {method: ByUsage, cut: true, answers: []int{1000, 1000}, unknown: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newQuestions(NewBook(), cold, "a", "b")

@@ -92,8 +92,8 @@ type search struct {
 	best     count
 }
 
-// newSearch returns a search that has not asked anything. The first trial has an eighth of the words that the whole prompt
-// may have: even where a word is eight tokens, that is not too long.
+// newSearch returns a search that has not asked anything. The first trial has an eighth of the words that the whole
+// prompt may have: even where a word is eight tokens, that is not too long.
 func newSearch(o prompt.Options) *search {
 	least := o.LeastWords()
 	return &search{
@@ -153,8 +153,8 @@ func (s *search) pad() {
 	s.done = s.tried(s.guess())
 }
 
-// isCut reports whether the server cuts prompts: more words counted no more tokens than before, or less than half of what shorter prompts
-// predict.
+// isCut reports whether the server cuts prompts: more words counted no more tokens than before, or less than half of
+// what shorter prompts predict.
 func (s *search) isCut() bool {
 	n := len(s.counts)
 	if n < 2 {

@@ -17,9 +17,9 @@ const (
 		" Then count upwards from one in English words, separated by single spaces, and do not stop."
 )
 
-// canaryPrompt writes a cold prompt with three code words in it that the answer must repeat: a server that lost a part
-// of the prompt cannot. They are taken out of the words that the prompt is made of, so that it counts the same whichever
-// they are.
+// canaryPrompt writes a cold prompt with three code words in it that the answer must repeat: a server that lost a
+// part of the prompt cannot. They are taken out of the words that the prompt is made of, so that it counts the same
+// whichever they are.
 func canaryPrompt(o Options, nonce uint64, s Size) Prompt {
 	order := shuffledWords(s.Words, o.Seed, nonce)
 	code := codeWords(o.Seed, nonce, len(order))

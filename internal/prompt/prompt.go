@@ -58,8 +58,8 @@ func (o Options) Mean() int {
 	return words / max(1, len(o.Dataset))
 }
 
-// Exact reports whether the prompt of a round is to be exactly [Options.Tokens] long. Those of a data set have their own
-// lengths, and the later ones of a session grow by about an answer and a question.
+// Exact reports whether the prompt of a round is to be exactly [Options.Tokens] long. Those of a data set have their
+// own lengths, and the later ones of a session grow by about an answer and a question.
 func (o Options) Exact(round uint64) bool {
 	switch o.Workload {
 	case Dataset:

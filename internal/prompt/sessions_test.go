@@ -51,8 +51,8 @@ func TestUsersTakeTurns(t *testing.T) {
 	}
 }
 
-// TestAQuestionExtendsTheOneBefore holds that a user's prompt begins with all that was said before, and adds an answer of
-// about the configured length and a question. Only the first one has a length to keep.
+// TestAQuestionExtendsTheOneBefore holds that a user's prompt begins with all that was said before, and adds an
+// answer of about the configured length and a question. Only the first one has a length to keep.
 func TestAQuestionExtendsTheOneBefore(t *testing.T) {
 	o := session(1)
 	for name, test := range map[string]struct {
