@@ -1,11 +1,11 @@
 // Package probe asks one inference server one question and times the answer. A probe never fails in the Go sense:
 // whatever happens becomes a [Result]. The package knows no metrics, no logger and no configuration.
 //
-// In comes a [Question], out goes a [Result] with the [timing.Timeline] of its arrivals. Three types stand on each other. A
-// [Target] is an endpoint: it sends one request and reads the answer (start reading at exchange.go). A [Member] is a
-// target and what its server has shown so far: which API it speaks, and which fields it rejects. A [Group] asks several
-// members the same questions in turn. How arrivals become TTFT, ITL and the rest is in timeline.go, chunk.go and
-// window.go.
+// In comes a [Question], out goes a [Result] with the [timing.Timeline] of its arrivals. Three types stand on each
+// other. A [Target] is an endpoint: it sends one request and reads the answer (start reading at exchange.go). A
+// [Member] is a target and what its server has shown so far: which API it speaks, and which fields it rejects. A
+// [Group] asks several members the same questions in turn. How arrivals become TTFT, ITL and the rest is in package
+// timing.
 package probe
 
 import (

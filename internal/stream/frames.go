@@ -142,8 +142,8 @@ func (s *Frames) lineFrame() (Frame, bool) {
 // [io.ErrUnexpectedEOF]. Of a body that broke off it returns only what is whole without doubt: a JSON text, or [DONE].
 func (s *Frames) flush() (Frame, bool) {
 	isEnd := errors.Is(s.err, io.EOF)
-	isBroken := s.reader.bodyErr != nil
-	if !isEnd && !(isBroken && s.endsWhole()) {
+	brokeOffWhole := s.reader.bodyErr != nil && s.endsWhole()
+	if !isEnd && !brokeOffWhole {
 		return Frame{}, false
 	}
 	s.begin()

@@ -80,7 +80,7 @@ func (r *lineReader) lineEnd() int {
 // fill asks the body for more bytes; false if there are none. Where they are asked for singly, it collects them up to
 // the end of a line. All that was read before is consumed.
 func (r *lineReader) fill() bool {
-	r.arrivals(r.total) // lets the tracker forget old arrivals, also if no frame is ever complete
+	r.arrivals(r.total) // lets the tracker forget old arrivals, even if no frame is ever complete
 	n := 0
 	for r.bodyErr == nil && r.wantsMore(n) {
 		var more int

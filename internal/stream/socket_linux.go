@@ -49,7 +49,7 @@ func newSocket(c net.Conn) *socket {
 	return s
 }
 
-// read waits for bytes. The receipt holds what is known, also if there is an error.
+// read waits for bytes. The receipt holds what is known, even if there is an error.
 func (s *socket) read(p []byte) (receipt, error) {
 	s.p = p
 	s.got = receipt{}
