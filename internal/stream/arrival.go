@@ -70,7 +70,8 @@ func (a *arrivals) of(r receipt, room int) Arrival {
 	}
 
 	read := r.at.Sub(a.clock.base)
-	received, ok := a.clock.monotonic(read, a.clock.offsetAt(r.at), time.Duration(r.kernel))
+	offset := time.Duration(r.at.UnixNano()) - read
+	received, ok := a.clock.monotonic(read, offset, time.Duration(r.kernel))
 	if !ok { // the wall clock was set, and the timestamp may be older than that
 		return reject()
 	}
@@ -158,7 +159,7 @@ func (e *evidence) add(r receipt, room int) (notBefore time.Time, onePacket, sev
 // that was measured is used, and a jump of it means that the wall clock was set.
 type clock struct {
 	base    time.Time            // monotonic times count from here
-	measure func() time.Duration // measures the offset with care: wallOffset
+	measure func() time.Duration // measures the offset with care
 
 	offset      time.Duration // wall clock, counted from 1970, minus monotonic clock
 	unsureUntil time.Duration // until then timestamps may be older than a step of the wall clock
@@ -169,24 +170,16 @@ const settling = time.Second
 
 func newClock() clock {
 	base := time.Now()
-	measure := func() time.Duration { return wallOffset(base) }
-	return clock{base: base, measure: measure, offset: measure()}
-}
-
-// wallOffset returns wall clock minus monotonic clock, which counts from base. It takes five readings and returns the
-// largest, because a reading can only be too small.
-func wallOffset(base time.Time) time.Duration {
-	largest := time.Duration(math.MinInt64)
-	for range 5 {
-		now := time.Now()
-		largest = max(largest, time.Duration(now.UnixNano())-now.Sub(base))
+	// A reading of both clocks can only make the offset too small, so that the largest of five is the best.
+	measure := func() time.Duration {
+		largest := time.Duration(math.MinInt64)
+		for range 5 {
+			now := time.Now()
+			largest = max(largest, time.Duration(now.UnixNano())-now.Sub(base))
+		}
+		return largest
 	}
-	return largest
-}
-
-// offsetAt returns wall clock minus monotonic clock in one reading of both.
-func (c *clock) offsetAt(t time.Time) time.Duration {
-	return time.Duration(t.UnixNano()) - t.Sub(c.base)
+	return clock{base: base, measure: measure, offset: measure()}
 }
 
 // monotonic converts a reading of the wall clock that was taken before now, when one reading of both clocks gave

@@ -33,7 +33,8 @@ func (e *events) add(line []byte, arrival Arrival) (Frame, bool) {
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	isBare := isBareJSON(line) && (!e.hasData || e.dataAreWhole())
+	isJSON := beginsAsJSON(line) && json.Valid(line)
+	isBare := isJSON && (!e.hasData || e.dataAreWhole())
 	if isBare { // an error in place of an event, or a line of a body that is no event stream in spite of its type
 		name, value = []byte("data"), line
 		e.jsonFirst = e.jsonFirst || !e.any
@@ -175,9 +176,6 @@ func isField(line []byte) bool {
 	}
 	return false
 }
-
-// isBareJSON reports whether a line is a JSON object or list by itself.
-func isBareJSON(line []byte) bool { return beginsAsJSON(line) && json.Valid(line) }
 
 // A jsonExtent finds the end of the JSON object or list with which a growing text begins. It does not look whether that
 // is valid.

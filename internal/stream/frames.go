@@ -147,10 +147,15 @@ func (s *Frames) flush() (Frame, bool) {
 		return Frame{}, false
 	}
 	s.begin()
+	line := s.reader.line
 	if s.lines {
-		return s.flushLine()
+		if isWhole(line) || len(bytes.TrimSpace(line)) == 0 {
+			return s.lineFrame()
+		}
+		s.err = io.ErrUnexpectedEOF
+		return Frame{}, false
 	}
-	if len(s.reader.line) > 0 {
+	if len(line) > 0 {
 		f, ok := s.endLine()
 		if ok {
 			return f, true
@@ -162,16 +167,6 @@ func (s *Frames) flush() (Frame, bool) {
 		s.err = err
 	}
 	return f, ok
-}
-
-// flushLine returns the last line if it is a whole JSON text.
-func (s *Frames) flushLine() (Frame, bool) {
-	line := s.reader.line
-	if isWhole(line) || len(bytes.TrimSpace(line)) == 0 {
-		return s.lineFrame()
-	}
-	s.err = io.ErrUnexpectedEOF
-	return Frame{}, false
 }
 
 // endsWhole reports whether the body ends with a JSON text, or [DONE], that only lacks its line end or its blank line.

@@ -90,17 +90,12 @@ func (t *BodyTracker) note(p []byte, arrival Arrival) {
 	if found.body == 0 {
 		return
 	}
-	t.forgetOld()
-	t.size += int64(found.body)
-	t.parts = append(t.parts, bodyPart{arrival: arrival, end: t.size})
-}
-
-// forgetOld drops the arrivals that nobody will ask for again, once there are many of them.
-func (t *BodyTracker) forgetOld() {
-	if t.current > 32 && t.current > len(t.parts)/2 {
+	if t.current > 32 && t.current > len(t.parts)/2 { // nobody will ask for the first ones again
 		t.parts = slices.Delete(t.parts, 0, t.current)
 		t.current = 0
 	}
+	t.size += int64(found.body)
+	t.parts = append(t.parts, bodyPart{arrival: arrival, end: t.size})
 }
 
 // Header returns the arrival of the response header.

@@ -30,9 +30,6 @@ type Chunk struct {
 // last returns the index of the chunk's last token frame.
 func (c Chunk) last() int { return c.first + c.Frames - 1 }
 
-// perFrame returns the mean time of a frame of the chunk.
-func (c Chunk) perFrame() time.Duration { return c.since / time.Duration(c.Frames) }
-
 // leastTokens returns the number of tokens, or of frames where the tokens are not known: each has one at least.
 func (c Chunk) leastTokens() int { return max(c.tokens, c.Frames) }
 

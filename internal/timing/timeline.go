@@ -141,12 +141,14 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Frames) - 1
+		isUnknown := func(f Frame) bool { return f.N == 0 }
 		a := t.analysis()
-		if t.Taint != "" || a.atOnce || !t.attributed() {
+		if last < 1 || slices.ContainsFunc(t.Frames[1:], isUnknown) || t.Taint != "" || a.atOnce {
 			return
 		}
 		for _, c := range a.chunks {
-			if c.first == 0 || c.last() == last && !a.isSample(c.since, last) {
+			isBlurred := c.last() == last && !a.isSample(c.since, last)
+			if c.first == 0 || isBlurred {
 				continue
 			}
 			for range c.tokens {
@@ -156,12 +158,6 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 			}
 		}
 	}
-}
-
-// attributed reports whether there are token frames after the first, and the tokens of each of them are known.
-func (t *Timeline) attributed() bool {
-	unknown := func(f Frame) bool { return f.N == 0 }
-	return len(t.Frames) > 1 && !slices.ContainsFunc(t.Frames[1:], unknown)
 }
 
 // TPOT returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the

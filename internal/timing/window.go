@@ -119,7 +119,7 @@ func (a *analysis) uncertainty(i int) time.Duration {
 		return 0
 	}
 	later := 0                  // frames that came after i, of its chunk
-	slowest := time.Duration(0) // time of a frame in another chunk
+	slowest := time.Duration(0) // mean time of a frame in another chunk
 	for _, c := range a.chunks {
 		switch {
 		case c.first <= i && i <= c.last():
@@ -128,7 +128,7 @@ func (a *analysis) uncertainty(i int) time.Duration {
 				later++
 			}
 		case c.first > 0:
-			slowest = max(slowest, c.perFrame())
+			slowest = max(slowest, c.since/time.Duration(c.Frames))
 		}
 	}
 	if slowest >= time.Millisecond && later > 0 {
