@@ -119,8 +119,8 @@ func appendNew(list, more usage.Problems) usage.Problems {
 	return list
 }
 
-// IsPair reports whether targets are two of one group, whose comparison shows a regression. Whether a target that stands
-// for its addresses is one target, nobody knows before they are looked up.
+// IsPair reports whether targets are two of one group, whose comparison shows a regression. A target that stands for
+// its addresses may become several.
 func IsPair(targets []config.Target) bool {
 	if len(targets) != 2 {
 		return false

@@ -34,9 +34,7 @@ type checker struct {
 	failure   string        // why the target failed, in one word; empty if it did not
 	done      bool          // the target was checked, and nobody interrupted that
 
-	lines     *listing
-	unwritten string // text for it; its lock guards this and the next one
-	ended     bool   // there is no more text
+	lines *listing
 }
 
 // check checks the target, unless it is disabled or ctx is done.
@@ -343,87 +341,4 @@ func tokenCount(tokens wire.Count) string {
 		return "uncounted"
 	}
 	return format.Grouped(tokens.N)
-}
-
-// tableRow returns the line of the table, and the problems below it.
-func (c *checker) tableRow() row {
-	known := c.member.Knowledge()
-	server := known.Type.Name
-	wasReached := slices.ContainsFunc(c.found.Findings, func(f Finding) bool { return f.Step == Server })
-	if server == "" && wasReached {
-		server = "unknown"
-	}
-	cost := format.Grouped(c.found.TokensPerDay)
-	if c.probeTime == 0 {
-		cost = "≤" + cost
-	}
-	r := row{
-		name:    c.target.Name,
-		server:  strings.TrimSpace(server + " " + known.Version),
-		prompt:  c.promptCell(),
-		answer:  c.answerCell(),
-		cost:    cost,
-		verdict: verdictOK,
-		word:    "ok",
-		heading: c.target.Name + "  " + c.target.URL,
-	}
-	for _, f := range c.found.Findings {
-		if f.Step == Failed || f.Step == Warning {
-			r.problems = append(r.problems, problem{f.label(), f})
-		}
-	}
-	missed := false
-	for _, a := range c.found.Objectives {
-		switch {
-		case a.Judged == 0:
-			text := "objective " + a.Objective + " is not judged: there is no sample"
-			r.problems = append(r.problems, problem{"warning", Finding{Text: text}})
-		case a.Missed():
-			missed = true
-			text := fmt.Sprintf("objective %s: %s", a.Objective, format.Seconds(float64(a.Worst)))
-			r.problems = append(r.problems, problem{"MISSED", Finding{Text: text}})
-		}
-	}
-	switch {
-	case !c.found.Passed:
-		r.verdict, r.word = verdictFailed, c.failure
-	case missed:
-		r.verdict, r.word = verdictMissed, "missed"
-	case r.problems != nil:
-		r.verdict, r.word = verdictWarning, "warning"
-	}
-	return r
-}
-
-// promptCell says how exact the prompts are.
-func (c *checker) promptCell() string {
-	known := c.job.Length.Snapshot(c.place)
-	off := known.Off
-	switch {
-	case known.Asked == 0:
-		return "own"
-	case known.Method == length.ByEstimate:
-		return "about"
-	case !known.Exact:
-		return ""
-	case !known.ByItself && c.probeTime > 0 && known.Counted.Known:
-		off = known.Counted.N - known.Asked
-	}
-	if off != 0 {
-		return fmt.Sprintf("%+d", off)
-	}
-	return "exact"
-}
-
-// answerCell says how many tokens the last answer had, and how long it took, if no step failed.
-func (c *checker) answerCell() string {
-	if c.last == nil || !c.found.Passed {
-		return ""
-	}
-	took := format.Duration(c.last.Elapsed)
-	tokens := c.last.Usage.Generated()
-	if !tokens.Known {
-		return took
-	}
-	return format.Grouped(tokens.N) + " in " + took
 }

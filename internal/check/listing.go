@@ -17,8 +17,10 @@ type listing struct {
 	out   io.Writer
 	width int // of the lines
 
-	mu      sync.Mutex
-	waiting []*checker // the first one writes at once
+	mu        sync.Mutex
+	waiting   []*checker          // in the order of the targets; what is found by the first one is written at once
+	unwritten map[*checker]string // what the others have found
+	ended     map[*checker]bool   // those that find no more
 }
 
 // newListing returns a listing of targets. A nil writer gets nothing.
@@ -26,7 +28,10 @@ func newListing(out io.Writer, checkers []*checker) *listing {
 	if out == nil {
 		out = io.Discard
 	}
-	l := &listing{out: out, width: lineWidth(out), waiting: checkers}
+	l := &listing{
+		out: out, width: lineWidth(out),
+		waiting: checkers, unwritten: map[*checker]string{}, ended: map[*checker]bool{},
+	}
 	for _, c := range checkers {
 		c.lines = l
 	}
@@ -41,18 +46,18 @@ func (l *listing) add(c *checker, text string) {
 		_, _ = io.WriteString(l.out, text)
 		return
 	}
-	c.unwritten += text
+	l.unwritten[c] += text
 }
 
 // end says that there will be no more text about a target. It is the turn of the next one, if this was the first.
 func (l *listing) end(c *checker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.ended = true
-	for len(l.waiting) > 0 && l.waiting[0].ended {
+	l.ended[c] = true
+	for len(l.waiting) > 0 && l.ended[l.waiting[0]] {
 		l.waiting = l.waiting[1:]
 		if len(l.waiting) > 0 {
-			_, _ = io.WriteString(l.out, l.waiting[0].unwritten)
+			_, _ = io.WriteString(l.out, l.unwritten[l.waiting[0]])
 		}
 	}
 }
