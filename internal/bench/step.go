@@ -63,8 +63,11 @@ func (s *step) byTheClock(ctx context.Context, first uint64) (next uint64) {
 
 // inClosedLoop asks one member without a clock, or all at once. It returns the round after its last.
 func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next uint64) {
+	questions := &questionsAhead{Questions: s.group.Questions, byRound: map[uint64]nextQuestion{}}
+	group := *s.group
+	group.Questions = questions
 	c := closedLoop{
-		step: s, first: first, member: member,
+		step: s, group: &group, questions: questions, first: first, member: member,
 		requests: uint64(cmp.Or(s.load.Requests, math.MaxInt)),
 		start:    make(chan struct{}),
 	}
@@ -81,17 +84,61 @@ func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next
 }
 
 // A closedLoop asks one member by workers, each of which sends its next request when the one before is answered. All
-// begin together, when each is prepared.
+// begin together, when each has its first question.
 type closedLoop struct {
-	step     *step
-	member   int
-	first    uint64 // round of the first request
-	requests uint64 // how many there are at most
+	step      *step
+	group     *probe.Group // that of the step, with the questions below
+	questions *questionsAhead
+	member    int
+	first     uint64 // round of the first request
+	requests  uint64 // how many there are at most
 
 	taken     atomic.Uint64  // requests that workers have taken
-	preparing sync.WaitGroup // workers that are not prepared
-	start     chan struct{}  // closed when all are
+	preparing sync.WaitGroup // workers without their first question
+	start     chan struct{}  // closed when all have it
 	began     time.Time      // when start was closed; zero before
+}
+
+// questionsAhead are questions of one member that are written before their request is due: to write a long prompt takes
+// a millisecond, which is not the server's.
+type questionsAhead struct {
+	probe.Questions
+
+	mu      sync.Mutex
+	byRound map[uint64]nextQuestion
+}
+
+// A nextQuestion is what [probe.Questions.Next] has returned.
+type nextQuestion struct {
+	question probe.Question
+	failed   *probe.Result
+	skip     probe.Skip
+}
+
+// write writes the question of a round.
+func (q *questionsAhead) write(ctx context.Context, member int, round uint64) {
+	var next nextQuestion
+	next.question, next.failed, next.skip = q.Questions.Next(ctx, member, round)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.byRound[round] = next
+}
+
+// Next implements [probe.Questions].
+func (q *questionsAhead) Next(
+	_ context.Context, _ int, round uint64,
+) (question probe.Question, failed *probe.Result, skip probe.Skip) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	next := q.byRound[round]
+	return next.question, next.failed, next.skip
+}
+
+// drop forgets the question of a round, which may be long.
+func (q *questionsAhead) drop(round uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.byRound, round)
 }
 
 // work sends one request after another, until there are no more.
@@ -110,7 +157,7 @@ func (c *closedLoop) work(ctx context.Context) {
 	}
 }
 
-// take returns the round of the next request. ok is false if there is none, or if it would begin after the limit.
+// take returns the round of the next request, and writes its question. ok is false if there is none, or if it would begin after the limit.
 func (c *closedLoop) take(ctx context.Context) (round uint64, ok bool) {
 	limit := c.step.load.Limit
 	if limit > 0 && !c.began.IsZero() && time.Since(c.began) >= limit {
@@ -121,12 +168,15 @@ func (c *closedLoop) take(ctx context.Context) (round uint64, ok bool) {
 		return 0, false
 	}
 	c.step.prepare(ctx)
-	return c.first + n, true
+	round = c.first + n
+	c.questions.write(ctx, c.member, round)
+	return round, true
 }
 
 // send sends a request and waits for its answer. It reports whether the worker goes on.
 func (c *closedLoop) send(ctx context.Context, round uint64, due time.Time) bool {
-	result, skip := c.step.group.Turn(ctx, c.member, round, due)
+	defer c.questions.drop(round)
+	result, skip := c.group.Turn(ctx, c.member, round, due)
 	if skip == probe.SkipWaiting { // the slot was used to find the length of the next prompt
 		return true
 	}

@@ -25,7 +25,8 @@ type testGroup struct {
 	results  []*probe.Result
 	skipped  map[string]int // by target and reason
 	parts    [][]int
-	first    uint64 // round
+	first    uint64        // round
+	writing  time.Duration // that it takes to write a question
 	prepared int
 	tooEarly []uint64 // rounds that were asked before they were prepared
 }
@@ -56,6 +57,7 @@ func newTestGroup(t *testing.T, budget int, names ...string) *testGroup {
 
 // Next implements [probe.Questions]: prompts of 20 tokens, and answers of ten.
 func (g *testGroup) Next(_ context.Context, _ int, round uint64) (probe.Question, *probe.Result, probe.Skip) {
+	time.Sleep(g.writing)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if uint64(g.prepared) <= round-g.first {
@@ -193,7 +195,7 @@ func TestSteps(t *testing.T) {
 }
 
 // TestRounds holds that every round is new and prepared before it is asked, and that no request is late without
-// a clock.
+// a clock, however long it takes to write its prompt.
 func TestRounds(t *testing.T) {
 	for name, load := range map[string]Load{
 		"by the clock": {Plan: everySecond, Requests: 3},
@@ -203,6 +205,7 @@ func TestRounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newTestGroup(t, 0, "a", "b")
+				g.writing = time.Millisecond
 				const first = 7
 				next := g.run(t.Context(), load, first, 0)
 				equal(t, "rounds", g.rounds(), map[string][]uint64{"a": {7, 8, 9}, "b": {7, 8, 9}})
