@@ -59,13 +59,6 @@ func (b *Book) write(k key, r record) {
 	b.records[k] = r.clone()
 }
 
-// drop forgets a key, because a server has another model now.
-func (b *Book) drop(k key) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.records, k)
-}
-
 // begin notes that somebody counts. The caller calls end when that is over. If somebody else has begun to count in the
 // last ten seconds, ok is false, and others is closed when that is over. One that takes longer may hang.
 func (b *Book) begin(k key) (end func(), others <-chan struct{}, ok bool) {

@@ -115,13 +115,10 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 	}
 }
 
-// hasCount reports whether nothing has to be counted: a member has done so, or the prompts have their own lengths.
+// hasCount reports whether nothing has to be counted any more.
 func (q *Questions) hasCount() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.Prompts.Workload == prompt.Dataset {
-		return true
-	}
 	_, isExact := q.countedBy()
 	return isExact
 }

@@ -10,6 +10,7 @@ package length
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,9 +85,9 @@ func New(o Options, book *Book) *Questions {
 func (q *Questions) Next(
 	ctx context.Context, i int, round uint64,
 ) (question probe.Question, failed *probe.Result, skip probe.Skip) {
-	sized, ok := q.sizeOf(i, round)
+	sized, isConfirmed, ok := q.sizeOf(i, round)
 	if ok {
-		return q.question(i, round, sized), nil, ""
+		return q.question(i, round, sized, isConfirmed), nil, ""
 	}
 	failed, skip, others := q.count(ctx, i)
 	if others != nil {
@@ -104,17 +105,14 @@ func (q *Questions) Ready(i int) bool {
 
 // isReady does what [Questions.Ready] does. The lock is held.
 func (q *Questions) isReady(i int) bool {
-	if q.Prompts.Workload == prompt.Dataset {
-		return true
-	}
 	_, isExact := q.countedBy()
 	return isExact || q.memberNow(i).record.state == Estimated
 }
 
-// countedBy returns the member by whose count the prompts are exact. If ok is false, they are not, and it is the member
-// whose count was the latest. The lock is held.
+// countedBy returns the member by whose count the prompts are exact. Those of a data set need no count. If ok is false,
+// the prompts are not exact, and it is the member whose count was the latest. The lock is held.
 func (q *Questions) countedBy() (i int, ok bool) {
-	if q.memberNow(q.by).record.state.Exact() {
+	if q.Prompts.Workload == prompt.Dataset || q.memberNow(q.by).record.state.Exact() {
 		return q.by, true
 	}
 	for i := range q.members {
@@ -135,7 +133,7 @@ func (q *Questions) memberNow(i int) *memberState {
 	if m.key != now {
 		isOther := m.key.model != "" && now.model != ""
 		if isOther { // if the former one comes back, the server may count it otherwise
-			q.book.drop(m.key)
+			q.book.write(m.key, record{})
 		}
 		*m = memberState{key: now, record: q.book.read(now), busy: m.busy}
 		return m
@@ -155,41 +153,48 @@ func (q *Questions) recordOf(i int) (key, record) {
 	return m.key, m.record.clone()
 }
 
-// sizeOf returns the size of a round's prompt. ok is false if member i cannot be asked. A round that was asked keeps
-// its size, whatever is found out between the turns of two members: they are compared.
-func (q *Questions) sizeOf(i int, round uint64) (sized roundSize, ok bool) {
+// sizeOf returns the size of a round's prompt, and whether the usage of an answer has confirmed how it counts. ok is false
+// if member i cannot be asked. A round that was asked keeps its size, whatever is found out between the turns of two
+// members: they are compared.
+func (q *Questions) sizeOf(i int, round uint64) (sized roundSize, isConfirmed, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.isReady(i) {
-		return roundSize{}, false
+		return roundSize{}, false, false
 	}
-	if round < q.next {
-		return q.sizeBefore(round), true
+	if round >= q.next {
+		q.next = round + 1
+		q.keepSize(round)
 	}
-	q.next = round + 1
-	now := roundSize{round: round}
-	if q.Prompts.Workload != prompt.Dataset {
-		by, isExact := q.countedBy()
-		now.by = by
-		now.found.size = q.Prompts.Usual()
-		if isExact {
-			now.found = q.members[by].record.found
+	sized = q.sizeAt(round)
+	r := q.members[sized.by].record
+	isConfirmed = r.found == sized.found && (r.state == Confirmed || r.state == Doubted)
+	return sized, isConfirmed, true
+}
+
+// keepSize notes the size of now as that of a round that was not asked before. The lock is held.
+func (q *Questions) keepSize(round uint64) {
+	by, isExact := q.countedBy()
+	now := roundSize{round: round, by: by}
+	now.found.size = q.Prompts.Usual()
+	if isExact {
+		now.found = q.members[by].record.found
+	}
+	if len(q.sizes) > 0 {
+		latest := q.sizes[len(q.sizes)-1]
+		if latest.by == now.by && latest.found == now.found {
+			return
 		}
-	}
-	last := len(q.sizes) - 1
-	if last >= 0 && q.sizes[last].by == now.by && q.sizes[last].found == now.found {
-		return q.sizes[last], true
 	}
 	const most = 16 // the rounds of earlier ones are long over
 	if len(q.sizes) == most {
-		q.sizes = q.sizes[1:]
+		q.sizes = slices.Delete(q.sizes, 0, 1)
 	}
 	q.sizes = append(q.sizes, now)
-	return now, true
 }
 
-// sizeBefore returns the size of a round that is not later than the latest one that was asked. The lock is held.
-func (q *Questions) sizeBefore(round uint64) roundSize {
+// sizeAt returns the size of a round that is not later than the latest one that was asked. The lock is held.
+func (q *Questions) sizeAt(round uint64) roundSize {
 	for k := len(q.sizes) - 1; k > 0; k-- {
 		if q.sizes[k].round <= round {
 			return q.sizes[k]
@@ -198,8 +203,9 @@ func (q *Questions) sizeBefore(round uint64) roundSize {
 	return q.sizes[0]
 }
 
-// question returns what member i is asked in a round. Only what the member that counted makes of the length is judged.
-func (q *Questions) question(i int, round uint64, sized roundSize) probe.Question {
+// question returns what member i is asked in a round. All get the same text. Only what the member that counted makes of
+// its length is judged.
+func (q *Questions) question(i int, round uint64, sized roundSize, isConfirmed bool) probe.Question {
 	p := prompt.Write(q.Prompts, round, sized.found.size)
 	question := questionOf(p)
 	question.Ask.MaxTokens = q.Prompts.Answer
@@ -210,22 +216,22 @@ func (q *Questions) question(i int, round uint64, sized roundSize) probe.Questio
 		return question
 	}
 	question.Words = p.Words
-	isEstimate := sized.found.tokens == 0
 	question.Expect.Truncated = sized.found.cut
-	if isEstimate {
+	isEstimate := sized.found.tokens == 0
+	switch {
+	case isEstimate:
 		question.Expect.Length = q.Prompts.Tokens
-		return question
-	}
-	if i != sized.by {
-		return question
-	}
-	question.Expect.Length = q.Prompts.Tokens
-	question.Expect.Counted = sized.found.tokens
-	if sized.found.cut {
+	case i != sized.by:
+	case sized.found.cut: // and so it has shown how it counts
+		question.Expect.Length = q.Prompts.Tokens
 		question.Expect.Counted = q.Prompts.Tokens
-	}
-	if q.isConfirmed(sized) {
-		question.Expect.Confirmed = wire.Tokens(question.Expect.Counted)
+		question.Expect.Confirmed = wire.Tokens(q.Prompts.Tokens)
+	default:
+		question.Expect.Length = q.Prompts.Tokens
+		question.Expect.Counted = sized.found.tokens
+		if isConfirmed {
+			question.Expect.Confirmed = wire.Tokens(sized.found.tokens)
+		}
 	}
 	return question
 }
@@ -237,16 +243,6 @@ func questionOf(p prompt.Prompt) probe.Question {
 		Expect: probe.Expectation{Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
 		Tokens: p.About,
 	}
-}
-
-// isConfirmed reports whether the usage of an answer has shown how the prompts of a size count. A server that cuts them
-// has shown it by that.
-func (q *Questions) isConfirmed(sized roundSize) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	r := q.members[sized.by].record
-	confirmed := r.state == Confirmed || r.state == Doubted
-	return sized.found.cut || confirmed && r.found == sized.found
 }
 
 // Answered implements [probe.Questions]. It compares the usage of an answer with the count. An answer that
@@ -262,7 +258,7 @@ func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 	if !q.Prompts.Exact(round) {
 		return
 	}
-	asked, m := q.sizeBefore(round), &q.members[i]
+	asked, m := q.sizeAt(round), &q.members[i]
 	isEstimate := asked.found.tokens == 0 && m.record.state == Estimated
 	isCount := i == asked.by && m.record.state.Exact() && m.record.found == asked.found
 	tokens := r.Usage.Prompt.N
