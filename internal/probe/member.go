@@ -57,8 +57,8 @@ func (m *Member) Inherit(old *Member, sameClient bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known = known
-	if sameClient {
-		m.askedAt, m.pausedUntil = askedAt, pausedUntil // another client is asked for its models: it may use others
+	if sameClient { // else the server is asked what it is: another client may use other models
+		m.askedAt, m.pausedUntil = askedAt, pausedUntil
 	}
 	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
@@ -150,8 +150,8 @@ func (m *Member) Failing() bool {
 	return m.failing
 }
 
-// noteResult notes whether a probe failed as if the server had ended, and the pause that the server asked for, up to the
-// target's limit.
+// noteResult notes whether a probe failed as if the server had ended, and the pause that the server asked for, up to
+// the target's limit.
 func (m *Member) noteResult(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,7 +208,8 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if err != nil {
 		return m.UnsentResult(start, err)
 	}
-	q.began, q.Expect.Again = start, m.sentBefore(q)
+	q.began = start
+	q.Expect.Again = m.sentBefore(q)
 
 	// A server may reject fields that it does not know. As long as it has answered nothing, the same slot asks again
 	// without them. Once it has, a rejection is one more contradiction, except for fields that another probe in flight has
@@ -308,8 +309,8 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 	return a
 }
 
-// sentBefore reports whether the server should find the beginning of q in its cache, because it had been sent it: as the
-// prompt for a warm cache that was answered last, or as an earlier round of the same session.
+// sentBefore reports whether the server should find the beginning of q in its cache, because it had been sent it: as
+// the prompt for a warm cache that was answered last, or as an earlier round of the same session.
 func (m *Member) sentBefore(q Question) bool {
 	if q.Ask.Session != "" {
 		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
@@ -407,13 +408,13 @@ func (m *Member) learn(o server.Observation) server.Knowledge {
 	return m.known
 }
 
-// AnyAge is the age for [Member.Identify] that nothing reaches: a server is asked once, and again only if too little is
-// known of it for a probe, or if what is known is in doubt.
+// AnyAge is the age for [Member.Identify] that nothing reaches: then a server is asked once, and again only if it was
+// not reached, if too little is known of it for a probe, or if what is known is in doubt.
 const AnyAge time.Duration = math.MaxInt64
 
-// Identify asks the server what it is: its type and version, its API, and its models. It does so if the server never
-// said so, if too little is known for a probe, or if it was asked maxAge ago or earlier. What it says, and what it is
-// taken for if it does not say, is known from then on.
+// Identify asks the server what it is: its type and version, its API, and its models. It does so if this client has not
+// asked it yet, if it was not reached then, if too little is known for a probe, or if it was asked maxAge ago or
+// earlier. What it says, and what it is taken for if it does not say, is known from then on.
 //
 // The models are those that it lists; none if it was not asked. The error says why API or model are not known, or that
 // nothing can be asked at this port. A probe may be answered all the same if [MayAnswer] says so. There is no error if
@@ -421,7 +422,8 @@ const AnyAge time.Duration = math.MaxInt64
 func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
 	m.mu.Lock()
 	known := m.known
-	isDue := !known.Identified || !known.Suffices() || time.Since(m.askedAt) >= maxAge
+	isUnknown := m.askedAt.IsZero() || !known.Identified || !known.Suffices()
+	isDue := isUnknown || time.Since(m.askedAt) >= maxAge
 	if isDue {
 		m.askedAt = time.Now() // now, so that nobody asks meanwhile only for the age
 	}

@@ -3,9 +3,9 @@
 //
 // In comes a [Question], out goes a [Result] with the [timing.Timeline] of its arrivals. Three types stand on each
 // other. A [Target] is an endpoint: it sends one request and reads the answer (start reading at exchange.go). A
-// [Member] is a target and what its server has shown so far: which API it speaks, and which fields it rejects. A
-// [Group] asks several members the same questions in turn. How arrivals become TTFT, ITL and the rest is in package
-// timing.
+// [Member] is a target in a group and what is known of its server (see package server): it asks the server what it is,
+// and probes it within its slots and its budget. A [Group] asks several members the same questions in turn. How
+// arrivals become TTFT, ITL and the rest is in package timing.
 package probe
 
 import (
