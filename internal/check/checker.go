@@ -49,12 +49,12 @@ func (c *checker) check(ctx context.Context, shown *progress) {
 	}
 	defer shown.begin(c.target.Name)()
 	c.found.Passed = c.run(ctx)
-	if ctx.Err() != nil {
-		return
+	interrupted := ctx.Err() != nil
+	if !interrupted {
+		c.plan()
+		c.found.row = c.tableRow()
+		c.done = true
 	}
-	c.plan()
-	c.found.row = c.tableRow()
-	c.done = true
 	c.lines.add(c, "\n")
 }
 
