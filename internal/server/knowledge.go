@@ -107,8 +107,8 @@ func (k Knowledge) After(o Observation) Knowledge {
 	return k
 }
 
-// afterIdentification takes what a server says that it is. If that is another server than before, or if the one before
-// was in doubt, all else is forgotten.
+// afterIdentification takes what a server says that it is. If that is another server than before, or if what was known
+// is in doubt, all else is forgotten.
 func (k Knowledge) afterIdentification(i Identification) Knowledge {
 	isSilent := !i.Reached || i.Assumed && k.Suffices()
 	switch {
@@ -213,6 +213,7 @@ func (k Knowledge) afterSuccess(a Answer) Knowledge {
 		k.ContinuousUsage = claim(a.ContinuousUsage)
 	}
 
+	// A count of cached tokens is known to be one once it is above zero. See [Knowledge.CountsCached] for a count of none.
 	cached := a.Usage.Cached
 	k.CacheHit = k.CacheHit || cached.N > 0
 	k.CacheMissed = !k.CacheHit && (k.CacheMissed || a.SentBefore && cached.Known)
