@@ -240,7 +240,7 @@ func (q *Questions) question(i int, round uint64, sized roundSize, isConfirmed b
 func questionOf(p prompt.Prompt) probe.Question {
 	return probe.Question{
 		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
-		Expect: probe.Expectation{Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
+		Expect: probe.Expectation{Words: p.Words, Uncacheable: p.Uncacheable, Answer: p.Expect},
 		Tokens: p.About,
 	}
 }

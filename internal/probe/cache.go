@@ -22,8 +22,8 @@ func CacheStates() []CacheState {
 	return []CacheState{CacheCold, CacheWarm, CacheContaminated, CacheUnknown}
 }
 
-// cacheState judges a prompt's cached tokens. A chat template begins all prompts alike: what stands before the first
-// token that is fresh may be cached, and the prompt is cold all the same.
+// cacheState judges a prompt's cached tokens. A chat template begins all prompts alike: what stands before the part
+// that no cache can have may be cached, and the prompt is cold all the same.
 func (q Question) cacheState(u wire.Usage) CacheState {
 	expect := q.Expect
 	length := expect.Length
@@ -31,13 +31,13 @@ func (q Question) cacheState(u wire.Usage) CacheState {
 		length = u.Prompt.N
 	}
 	switch {
-	case !u.Cached.Known, u.Cached.N == 0 && !q.known.CountsCached(expect.Again):
+	case !u.Cached.Known, u.Cached.N == 0 && !q.known.CountsCached(expect.SentBefore):
 		return CacheUnknown
 	case u.Cached.N == 0:
 		return CacheCold
-	case expect.Fresh == 0:
+	case expect.Uncacheable == 0:
 		return CacheWarm
-	case u.Cached.N > max(0, length-expect.Fresh):
+	case u.Cached.N > max(0, length-expect.Uncacheable):
 		return CacheContaminated
 	}
 	return CacheCold
@@ -47,8 +47,8 @@ func (q Question) cacheState(u wire.Usage) CacheState {
 // cached tokens are counted apart from the others: see [server.Knowledge.WholePrompt].
 func (q Question) wholePrompt(u wire.Usage) (prompt wire.Count, apart wire.Claim) {
 	expect := q.Expect
-	mayBeCached := expect.Again || q.warm() && expect.Confirmed.Known
-	saysNone := u.Cached.Known && q.known.CountsCached(expect.Again)
+	mayBeCached := expect.SentBefore || q.warm() && expect.Confirmed.Known
+	saysNone := u.Cached.Known && q.known.CountsCached(expect.SentBefore)
 	isUncounted := u.Cached.N+u.Written.N == 0 && !saysNone
 	if mayBeCached && isUncounted && !expect.Truncated && expect.isCut(u.Prompt) {
 		return wire.Count{}, "" // the cache may have the rest

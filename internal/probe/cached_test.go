@@ -13,7 +13,7 @@ import (
 // once the server has counted some, or where its type is known to count and has not failed to for a prompt that it had
 // been sent before.
 func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
-	cold := Question{Ask: wire.Ask{Prompt: "a", CacheSalt: "s"}, Expect: Expectation{Length: 1000, Words: 990, Fresh: 980}}
+	cold := Question{Ask: wire.Ask{Prompt: "a", CacheSalt: "s"}, Expect: Expectation{Length: 1000, Words: 990, Uncacheable: 980}}
 	warm := Question{Ask: wire.Ask{Prompt: "a"}, Expect: Expectation{Length: 1000, Words: 990}}
 	other := Question{Ask: wire.Ask{Prompt: "b"}, Expect: Expectation{Length: 1000, Words: 990}}
 	short := Question{Ask: wire.Ask{Prompt: "a"}} // only asks whether the server answers
@@ -99,7 +99,7 @@ func TestWholePrompt(t *testing.T) {
 	believing := words(250)
 	believing.known.CacheApart = wire.Always
 	again := exactly(2000)
-	again.Expect.Again = true
+	again.Expect.SentBefore = true
 	again.Expect.Confirmed = wire.Tokens(2000)
 	againCounting := again
 	againCounting.known.CacheHit = true

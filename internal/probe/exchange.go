@@ -148,7 +148,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	if x.inflater != nil {
 		r.coding = x.inflater.coding
 	}
-	r.Cache, r.again = x.question.cacheState(r.Usage), expect.Again
+	r.Cache, r.sentBefore = x.question.cacheState(r.Usage), expect.SentBefore
 	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
 	for i := range r.Warnings {
 		r.Warnings[i].Words = x.target.redact(r.Warnings[i].Words)

@@ -209,7 +209,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		return m.UnsentResult(start, err)
 	}
 	q.began = start
-	q.Expect.Again = m.sentBefore(q)
+	q.Expect.SentBefore = m.sentBefore(q)
 
 	// A server may reject fields that it does not know. As long as it has answered nothing, the same slot asks again
 	// without them. Once it has, a rejection is one more contradiction, except for fields that another probe in flight has
@@ -289,7 +289,7 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 
 		MaxTokens:  asked.Ask.MaxTokens,
 		Words:      asked.Words,
-		SentBefore: r.again,
+		SentBefore: r.sentBefore,
 		Omitted:    asked.Ask.Omit,
 
 		Usage:           r.Usage,

@@ -22,20 +22,20 @@ type Question struct {
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
 type Expectation struct {
-	Length    int        // prompt tokens asked for; 0: any
-	Counted   int        // tokens that the server counted in such prompts: Length, or as near as it gets; 0: not known
-	Confirmed wire.Count // these tokens, once the usage of an answer had them; unknown: none had
-	Words     int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
-	Fresh     int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
-	Truncated bool       // the server is known to cut prompts of this length: fewer tokens than Confirmed are its fault
-	Again     bool       // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
-	Answer    string     // words that the answer must contain; empty: any answer is right
+	Length      int        // prompt tokens asked for; 0: any
+	Counted     int        // tokens that the server counted in such prompts: Length, or as near as it gets; 0: not known
+	Confirmed   wire.Count // these tokens, once the usage of an answer had them; unknown: none had
+	Words       int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
+	Uncacheable int        // tokens at the prompt's end that no cache can have; 0 if a warm cache is meant
+	Truncated   bool       // the server is known to cut prompts of this length: fewer tokens than Confirmed are its fault
+	SentBefore  bool       // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
+	Answer      string     // words that the answer must contain; empty: any answer is right
 }
 
 // warm reports whether a cache is meant to know the whole prompt. Prompts that only make another one exact, or only ask
 // whether the server answers, are not meant so.
 func (q Question) warm() bool {
-	return q.Expect.Fresh == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
+	return q.Expect.Uncacheable == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }
 
 // lengthTolerance is the part of a prompt's length by which a server's count may differ from it: 1/100.

@@ -69,7 +69,7 @@ type Result struct {
 	otherFraming framing     // how the answer is framed, if its type does not say so; else notFramed
 	coding       coding      // content coding of a streamed answer
 	cacheApart   wire.Claim  // the server counts cached tokens apart from the others; empty: not shown
-	again        bool        // the server had been sent the prompt before, see [Member.sentBefore]
+	sentBefore   bool        // the server had been sent the prompt before, see [Member.sentBefore]
 	answeredBy   string      // the model that answered, as the answer names it; empty if it does not
 	gateway      wire.Server // the type that the answer's header names; the zero value if it names none
 }

@@ -18,8 +18,8 @@ import (
 // TestCacheStates holds what a server's count of cached tokens says of a prompt.
 func TestCacheStates(t *testing.T) {
 	counts := server.Knowledge{CacheHit: true}
-	cold := Question{Expect: Expectation{Length: 1000, Fresh: 970}, known: counts}
-	doubtful := Question{Expect: Expectation{Length: 1000, Fresh: 970}}
+	cold := Question{Expect: Expectation{Length: 1000, Uncacheable: 970}, known: counts}
+	doubtful := Question{Expect: Expectation{Length: 1000, Uncacheable: 970}}
 	warm := Question{Expect: Expectation{Length: 1000}, known: counts}
 	told := func(prompt, cached int) wire.Usage {
 		return wire.Usage{Prompt: wire.Tokens(prompt), Cached: wire.Tokens(cached)}

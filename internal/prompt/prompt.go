@@ -104,9 +104,9 @@ type Prompt struct {
 	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
 	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
 
-	About int // tokens, if the size is right; 0 for a data set: not known
-	Words int // white-space separated words of Turns and Text: tokens are at least about as many
-	Fresh int // so many tokens at least cannot be in a prefix cache; 0 where a warm cache is meant
+	About       int // tokens, if the size is right; 0 for a data set: not known
+	Words       int // white-space separated words of Turns and Text: tokens are at least about as many
+	Uncacheable int // so many tokens at least cannot be in a prefix cache; 0 where a warm cache is meant
 }
 
 // Write returns the prompt of a round, which is the same each time.
@@ -148,7 +148,7 @@ func (p Prompt) counted() Prompt {
 	if p.Salt != "" && p.Session == "" {
 		// The words after the head are shuffled: six may be as in another prompt by chance, and seven are in one of
 		// 10¹² pairs.
-		p.Fresh = max(0, p.Words-countFields(listHead)-6)
+		p.Uncacheable = max(0, p.Words-countFields(listHead)-6)
 	}
 	return p
 }

@@ -81,13 +81,13 @@ func TestFreshIsALowerBound(t *testing.T) {
 		for round := range uint64(300) {
 			p := Write(o, round, Size{Words: 180})
 			isWarm := o.Workload == Warm || o.Workload == Sessions
-			if (p.Fresh == 0) != isWarm || p.Fresh > p.Words {
-				t.Fatalf("%s: fresh is %d of %d words", o.Workload, p.Fresh, p.Words)
+			if (p.Uncacheable == 0) != isWarm || p.Uncacheable > p.Words {
+				t.Fatalf("%s: fresh is %d of %d words", o.Workload, p.Uncacheable, p.Words)
 			}
 			text := strings.Fields(p.Text)
 			for _, other := range earlier {
-				if behind := len(text) - shared(text, other); behind < p.Fresh {
-					t.Fatalf("%s: round %d has %d words of its own, said %d", o.Workload, round, behind, p.Fresh)
+				if behind := len(text) - shared(text, other); behind < p.Uncacheable {
+					t.Fatalf("%s: round %d has %d words of its own, said %d", o.Workload, round, behind, p.Uncacheable)
 				}
 			}
 			earlier = append(earlier, text)
