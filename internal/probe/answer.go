@@ -79,39 +79,41 @@ func (a *answer) add(at stream.Arrival, d wire.Delta) bool {
 	r.ReasoningShown = r.ReasoningShown || len(d.Reasoning) > 0
 	isToken := grown > 0 || d.Tokens > 0 || len(text)+len(d.Reasoning) > 0
 	if !isToken {
-		a.noteBehind(at)
+		a.noteMoreInRead(at)
 		return false
 	}
 	if len(text) > 0 && r.Timeline.FirstAnswerAt == 0 {
 		r.Timeline.FirstAnswerAt = since
 	}
 	a.text.add(d.Reasoning, text)
-	a.addArrival(at, a.tokens.attribute(grown, d.Tokens))
+	a.addTokenFrame(at, a.tokens.attribute(grown, d.Tokens))
 	return true
 }
 
-// noteBehind notes that a frame without tokens was read together with the token frame before it, if it was.
-func (a *answer) noteBehind(at stream.Arrival) {
-	tokens := a.result.Timeline.Frames
-	last := len(tokens) - 1
-	if last >= 0 && tokens[last].Read == uint32(at.Read) {
-		tokens[last].MoreInRead = true
+// noteMoreInRead notes that a frame without tokens was read together with the token frame before it, if it was.
+func (a *answer) noteMoreInRead(arrival stream.Arrival) {
+	frames := a.result.Timeline.Frames
+	last := len(frames) - 1
+	if last >= 0 && frames[last].Read == uint32(arrival.Read) {
+		frames[last].MoreInRead = true
 	}
 }
 
-// addArrival adds a token frame with n tokens; 0 if they cannot be attributed.
-func (a *answer) addArrival(at stream.Arrival, n int) {
+// addTokenFrame adds a token frame with n tokens; 0 if they cannot be attributed.
+func (a *answer) addTokenFrame(arrival stream.Arrival, n int) {
 	r := a.result
-	if at.Kernel {
+	if arrival.Kernel {
 		r.Timestamps = ByKernel
 	}
 	r.Timestamps = cmp.Or(r.Timestamps, ByUser) // single timestamps of the kernel may be refused
-	frame := timing.Frame{At: at.At.Sub(r.Start), Read: uint32(at.Read), N: n, Kernel: at.Kernel, Delay: at.Delay}
-	if at.Delay > timing.Late {
-		frame.Delay += at.Hidden
+	frame := timing.Frame{
+		At: arrival.At.Sub(r.Start), Read: uint32(arrival.Read), N: n, Kernel: arrival.Kernel, Delay: arrival.Delay,
 	}
-	if !at.NotBefore.IsZero() {
-		frame.NotBefore = max(0, at.NotBefore.Sub(r.Start))
+	if arrival.Delay > timing.Late { // a read on time found what had just come, even if these were several packets
+		frame.Delay += arrival.Hidden
+	}
+	if !arrival.NotBefore.IsZero() {
+		frame.NotBefore = max(0, arrival.NotBefore.Sub(r.Start))
 	}
 	r.Timeline.Frames = append(r.Timeline.Frames, frame)
 }
