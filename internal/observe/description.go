@@ -15,7 +15,7 @@ import (
 
 // A description is what was shown of a target.
 type description struct {
-	shown      probe.Description // InFlight and Stuck are nil: functions cannot be compared
+	target     probe.Description // InFlight and Stuck are nil: functions cannot be compared
 	member     *probe.Member     // nil before the first description
 	misfit     string            // see [report.Lengths.Misfit]
 	lastChange string            // a note on what the server was before, and since when; empty if it has not changed
@@ -31,23 +31,23 @@ func (r *Recorder) Describe() {
 	}
 	for _, t := range r.targets {
 		before, now := o.described[t.Config.Name], t.describe()
-		if before.shown.URL == now.shown.URL { // another URL is another server
+		if before.target.URL == now.target.URL { // another URL is another server
 			now.lastChange = before.lastChange
 		}
-		changes := changesOfServer(before.shown, now.shown)
+		changes := changesOfServer(before.target, now.target)
 		for _, c := range changes {
 			since := time.Now().UTC().Format("2006-01-02 15:04")
 			now.lastChange = fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before)
 		}
 		if now.lastChange != "" {
-			now.shown.Notes = append(now.shown.Notes, now.lastChange)
+			now.target.Notes = append(now.target.Notes, now.lastChange)
 		}
 		if now.member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
 		o.logNews(before, now, changes)
 		o.described[t.Config.Name] = now
-		d := now.shown
+		d := now.target
 		d.InFlight, d.Stuck = now.member.InFlight, now.member.Stuck
 		o.Metrics.Set(d)
 		o.Board.Set(d)
@@ -75,7 +75,7 @@ func (t Target) describe() description {
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name
 	}
-	return description{shown: d, misfit: t.Lengths.Misfit(known.Limits, c.Places), member: t.Member}
+	return description{target: d, misfit: t.Lengths.Misfit(known.Limits, c.Places), member: t.Member}
 }
 
 // A change is what something of a server was before, and what it is now.
@@ -96,18 +96,18 @@ func changesOfServer(before, now probe.Description) []change {
 
 // logNews logs what differs between two descriptions of a target and is worth knowing, and the changes of its server.
 func (o *Observers) logNews(before, now description, changes []change) {
-	log := o.log.With(zap.String("target", now.shown.Name))
+	log := o.log.With(zap.String("target", now.target.Name))
 	isKnown := before.member != nil
 	switch {
-	case isKnown && now.shown.Disabled && !before.shown.Disabled:
+	case isKnown && now.target.Disabled && !before.target.Disabled:
 		log.Info("target is disabled: it is no longer probed")
-	case isKnown && !now.shown.Disabled && before.shown.Disabled:
+	case isKnown && !now.target.Disabled && before.target.Disabled:
 		log.Info("target is enabled: it is probed again")
 	}
 	if now.misfit != "" && now.misfit != before.misfit {
 		log.Warn(now.misfit)
 	}
-	leavesOpen := func(d description) bool { return slices.Contains(d.shown.Notes, report.LeavesOpen) }
+	leavesOpen := func(d description) bool { return slices.Contains(d.target.Notes, report.LeavesOpen) }
 	if leavesOpen(now) && !leavesOpen(before) {
 		log.Warn("the server " + report.LeavesOpen)
 	}

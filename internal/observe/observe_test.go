@@ -86,7 +86,8 @@ func TestLiveLog(t *testing.T) {
 }
 
 // TestWhatIsRecorded holds that canceled probes leave no trace, and neither do refused connections during a drain, when
-// the server has been told to stop as well. Results of a target that is asked something else by now are dropped.
+// the server has been told to stop as well, and failures at an address that the last lookup lacked, unless the server
+// answered there. Results of a target that is asked something else by now are dropped.
 func TestWhatIsRecorded(t *testing.T) {
 	o := newObservers(t)
 	target := newTarget(config.Target{Name: "a", Settings: config.Settings{Prompt: "cold"}}, probe.Target{}, "")
@@ -99,6 +100,10 @@ func TestWhatIsRecorded(t *testing.T) {
 	target.Member.Draining.Store(true)
 	record(probe.Connect)
 	record(probe.Timeout)
+	target.Member.Draining.Store(false)
+	target.Member.Missing.Store(true)
+	record(probe.Timeout)
+	record(probe.Rejected)
 	recorder.DropResults("a")
 	record(probe.Stalled)
 
@@ -109,7 +114,7 @@ func TestWhatIsRecorded(t *testing.T) {
 	for _, found := range outcomes.FindAllStringSubmatch(w.Body.String(), -1) {
 		got = append(got, found[1]+"="+found[2])
 	}
-	if want := "connect=1 timeout=1"; strings.Join(got, " ") != want {
+	if want := "connect=1 rejected=1 timeout=1"; strings.Join(got, " ") != want {
 		t.Errorf("recorded %v, want %s", got, want)
 	}
 }
