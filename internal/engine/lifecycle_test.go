@@ -28,23 +28,24 @@ type holding struct {
 	Series       int // targets on /metrics
 }
 
-// goroutines returns how many goroutines of the bubble there are: not those of the runtime, such as for finalizers.
+// goroutines returns how many goroutines of the bubble wait for something: not those of the runtime, such as for
+// finalizers, and not one that has ended and has not quite gone.
 func goroutines() int {
+	synctest.Wait()
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return bytes.Count(stacks, []byte("synctest bubble"))
+	return bytes.Count(stacks, []byte("(durable), synctest bubble"))
 }
 
 // holds returns what the runner holds now. The goroutines are counted from a number on.
 func (d *diary) holds(before int) holding {
-	synctest.Wait()
-	goroutines := goroutines() - before
+	waiting := goroutines()
 	r := d.runner
 	metrics := serve("/metrics", r.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return holding{
-		Connections: d.servers.open.Load(), Goroutines: goroutines, Jobs: len(r.jobs), Ending: len(r.ending),
+		Connections: d.servers.open.Load(), Goroutines: waiting - before, Jobs: len(r.jobs), Ending: len(r.ending),
 		Budgets: len(r.budgets), Series: len(slotsByTarget(metrics)),
 	}
 }
@@ -169,6 +170,11 @@ func TestTheLastResultBeforeAReload(t *testing.T) {
 				}
 				d.apply("", append(before, changed...)...)
 				d.runner.SetDraining(true) // nothing but the probe in flight
+				for _, j := range d.runner.ending {
+					if !j.Members[0].Draining.Load() {
+						t.Error("the probe in flight is not part of the drain")
+					}
+				}
 				time.Sleep(time.Minute)
 				metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
 				pages := http.NewServeMux()
@@ -200,6 +206,41 @@ func TestLookupsRestDuringADrain(t *testing.T) {
 		d.runner.LookUp(t.Context())
 		if targets := d.runner.targets; len(targets) != 2 || targets[1].Address != "10.0.0.2" {
 			t.Errorf("after the drain %+v are probed", targets)
+		}
+	})
+}
+
+// TestAReplicaThatLeavesIsNoOutage holds that probes of an address which the last lookup lacked do not count once its
+// server has ended, and that the next lookup then drops it. If lookups have it again, its failures count.
+func TestAReplicaThatLeavesIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		const stays, leaves = "10.0.0.1", "10.0.0.2"
+		slots := func() string {
+			time.Sleep(time.Minute)
+			metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
+			return slotsByTarget(metrics)["x/"+leaves]
+		}
+		d.servers.addresses = []string{stays, leaves}
+		d.apply("", "TARGETS_0_NAME=x", "TARGETS_0_URL=dns+http://a")
+		for _, step := range []struct {
+			addresses []string // that a lookup finds first
+			down      bool
+			want      string
+		}{
+			{[]string{stays, leaves}, false, " ok=6"},
+			{[]string{stays}, false, " ok=12"},
+			{[]string{stays, leaves}, true, " connect=6 ok=12"},
+			{[]string{stays, leaves}, false, " connect=6 ok=18"},
+			{[]string{stays}, true, " connect=6 ok=18"},
+			{[]string{stays}, true, ""},
+		} {
+			d.servers.change(func(s *servers) { s.addresses = step.addresses })
+			d.runner.LookUp(t.Context())
+			d.servers.change(func(s *servers) { s.down[leaves] = step.down })
+			if got := slots(); got != step.want {
+				t.Errorf("%+v: slots%s", step, got)
+			}
 		}
 	})
 }
