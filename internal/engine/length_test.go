@@ -63,7 +63,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // slot returns what became of a slot of a member, in words.
 func slot(t *testing.T, j *Job, member int, round uint64) string {
 	t.Helper()
-	r, reason := j.Group(unrecorded{}).Turn(t.Context(), member, round, time.Now())
+	r, reason := j.Group(noRecorder{}).Turn(t.Context(), member, round, time.Now())
 	if r == nil {
 		return "skipped: " + string(reason)
 	}

@@ -50,7 +50,7 @@ func (j *Job) areReady(first, end int) bool {
 
 // round asks some members one round. See [Job.Ask].
 func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
-	group := j.Group(unrecorded{})
+	group := j.Group(noRecorder{})
 	for i := first; i < end; i++ {
 		r, reason := group.Turn(ctx, i, round, time.Now())
 		if reason == probe.SkipWaiting && j.Length.Ready(i) { // the slot was used to make the prompt exact
@@ -79,11 +79,11 @@ func skipText(reason probe.Skip) string {
 	return string(reason)
 }
 
-// unrecorded is a [probe.Recorder] that records nothing, for callers that look at the results themselves.
-type unrecorded struct{}
+// noRecorder is a [probe.Recorder] that records nothing, for callers that look at the results themselves.
+type noRecorder struct{}
 
 // Record implements [probe.Recorder].
-func (unrecorded) Record(*probe.Result) {}
+func (noRecorder) Record(*probe.Result) {}
 
 // Skipped implements [probe.Recorder].
-func (unrecorded) Skipped(string, probe.Skip) {}
+func (noRecorder) Skipped(string, probe.Skip) {}

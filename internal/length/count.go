@@ -102,7 +102,7 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 			defer q.survive("writing prompts")
 			failed := q.Count(ctx, i)
 			if failed != nil && failed.Stack != nil {
-				q.Events(Event{Kind: Panicked, Member: i, Doing: "probing", Err: failed.Err, Stack: failed.Stack})
+				q.Events(Event{Kind: EventPanic, Member: i, Doing: "probing", Err: failed.Err, Stack: failed.Stack})
 			}
 			if q.hasCount() {
 				cancel() // the others need not go on
@@ -189,11 +189,11 @@ func (q *Questions) count(
 	}
 
 	err = q.countByUsage(ctx, i, known.trials)
-	none, isUnanswered := errors.AsType[unanswered](err)
+	request, hasFailed := errors.AsType[requestError](err)
 	switch {
 	case err == nil:
-	case isUnanswered:
-		return q.noteFailed(none.result), "", nil
+	case hasFailed:
+		return q.noteFailed(request.result), "", nil
 	case errors.Is(err, ErrBudget):
 		q.noteSkipped(i, err)
 		return nil, probe.SkipBudget, nil
@@ -270,11 +270,11 @@ func (q *Questions) trial(size prompt.Size) probe.Question {
 	return question
 }
 
-// unanswered is the error of a request that was to count tokens and failed.
-type unanswered struct{ result *probe.Result }
+// A requestError is the error of a request that was to count tokens and failed.
+type requestError struct{ result *probe.Result }
 
 // Error implements error.
-func (u unanswered) Error() string { return fmt.Sprintf("%s: %v", u.result.Outcome, u.result.Err) }
+func (e requestError) Error() string { return fmt.Sprintf("%s: %v", e.result.Outcome, e.result.Err) }
 
 // countByUsage finds the size of the prompts by requests with short answers, which are recorded nowhere. Trials of an
 // earlier count are not sent again. The error is errUncounted if answers report no usage.
@@ -316,5 +316,5 @@ func (q *Questions) usage(ctx context.Context, i int, size prompt.Size) (int, er
 	if r.Outcome == probe.OK || r.Outcome == probe.WrongLength || emptyAnswer {
 		return 0, nil
 	}
-	return 0, unanswered{r}
+	return 0, requestError{r}
 }

@@ -14,11 +14,11 @@ type Kind string
 
 // The kinds.
 const (
-	Known        Kind = "known"         // a member has counted, or counts nothing: Method says which
-	Contradicted Kind = "contradicted"  // an answer counts the prompt otherwise, and the length is unknown again
-	Waiting      Kind = "waiting"       // a slot is skipped, the first of a row
-	StillWaiting Kind = "still waiting" // so many slots were skipped that this is worth a warning
-	Panicked     Kind = "panicked"      // the prober itself failed
+	EventKnown         Kind = "known"         // a member has counted, or counts nothing: Method says which
+	EventContradiction Kind = "contradiction" // an answer counts the prompt otherwise: the length is unknown again
+	EventWait          Kind = "wait"          // a slot is skipped, the first of a row
+	EventLongWait      Kind = "long wait"     // slots have been skipped for so long that this is worth a warning
+	EventPanic         Kind = "panic"         // the prober itself failed
 )
 
 // An Event is something that happened to the length of prompts, for the log.
@@ -26,15 +26,15 @@ type Event struct {
 	Kind   Kind
 	Member int
 
-	Method   Method // Known: how; Contradicted: how it had been counted
-	Requests int    // Known: with short answers, that it took
-	Off      int    // Known: tokens above those that were asked for
+	Method   Method // known: how it was counted; contradiction: how it had been counted
+	Requests int    // known: with short answers, that it took
+	Off      int    // known: tokens above those that were asked for
 
-	Tokens, Asked int // Contradicted: the tokens of the answer's usage, and those asked for
+	Tokens, Asked int // contradiction: the tokens of the answer's usage, and those asked for
 
-	Err   error  // Waiting, StillWaiting: why; Panicked: the panic
-	Doing string // Panicked: what was being done
-	Stack []byte // Panicked
+	Err   error  // wait, long wait: why; panic: what it said
+	Doing string // panic: what was being done
+	Stack []byte // panic
 }
 
 // noteTrial notes how many tokens member i counted in a prompt that was only sent to be counted.
@@ -70,7 +70,7 @@ func (q *Questions) noteCount(i int, e event, method Method, requests int, found
 		q.endWaiting()
 	}
 	off := found.tokens - q.Prompts.Tokens
-	q.Events(Event{Kind: Known, Member: i, Method: method, Requests: requests, Off: off})
+	q.Events(Event{Kind: EventKnown, Member: i, Method: method, Requests: requests, Off: off})
 }
 
 // noteFailed notes a request that failed, and returns it. It is recorded and logged as a probe, so the slot is not
@@ -79,7 +79,7 @@ func (q *Questions) noteFailed(r *probe.Result) *probe.Result {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if r.Outcome != probe.Canceled {
-		q.failure = unanswered{r}
+		q.failure = requestError{r}
 		q.endWaiting()
 	}
 	return r
@@ -99,9 +99,9 @@ func (q *Questions) noteSkipped(i int, why error) {
 	switch {
 	case isLong && !q.warned:
 		q.warned = true
-		q.Events(Event{Kind: StillWaiting, Member: i, Err: why})
+		q.Events(Event{Kind: EventLongWait, Member: i, Err: why})
 	case isFirst:
-		q.Events(Event{Kind: Waiting, Member: i, Err: why})
+		q.Events(Event{Kind: EventWait, Member: i, Err: why})
 	}
 }
 
@@ -115,6 +115,6 @@ func (q *Questions) endWaiting() {
 func (q *Questions) survive(doing string) {
 	p := recover()
 	if p != nil {
-		q.Events(Event{Kind: Panicked, Doing: doing, Err: fmt.Errorf("%v", p), Stack: debug.Stack()})
+		q.Events(Event{Kind: EventPanic, Doing: doing, Err: fmt.Errorf("%v", p), Stack: debug.Stack()})
 	}
 }

@@ -277,7 +277,7 @@ func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 		m.record.distrusted = m.record.distrusted || m.record.method == ByTokenizer
 		m.record.trials = nil
 		q.Events(Event{
-			Kind: Contradicted, Member: i, Method: m.record.method, Tokens: tokens, Asked: q.Prompts.Tokens,
+			Kind: EventContradiction, Member: i, Method: m.record.method, Tokens: tokens, Asked: q.Prompts.Tokens,
 		})
 	}
 	q.book.write(m.key, m.record)

@@ -128,7 +128,7 @@ func TestWhatAnswersTeach(t *testing.T) {
 			if unknown != test.unknown {
 				t.Errorf("the length is unknown after answer %d, want %d", unknown, test.unknown)
 			}
-			isTold := func(e Event) bool { return e.Kind == Contradicted && e.Member == 0 && e.Method == test.method }
+			isTold := func(e Event) bool { return e.Kind == EventContradiction && e.Member == 0 && e.Method == test.method }
 			if slices.ContainsFunc(told, isTold) != (test.unknown > 0) {
 				t.Errorf("events: %+v", told)
 			}

@@ -48,21 +48,21 @@ func kindsOf(targets []config.Target) []string {
 func (j *Job) noteLength(e length.Event) {
 	log := j.log.With(zap.String("target", j.Targets[e.Member].Name))
 	switch e.Kind {
-	case length.Known:
+	case length.EventKnown:
 		if e.Method == length.ByEstimate {
 			log.Warn("the server does not count the tokens of prompts: their length is estimated, at one token per word")
 			return
 		}
 		log.Info("the length of the prompts is known",
 			zap.String("known_by", string(e.Method)), zap.Int("calibration_requests", e.Requests), zap.Int("tokens_off", e.Off))
-	case length.Contradicted:
+	case length.EventContradiction:
 		log.Info("the server counts the prompts otherwise than expected: they are calibrated again",
 			zap.Int("counted", e.Tokens), zap.Int("asked", e.Asked), zap.String("before_by", string(e.Method)))
-	case length.Waiting:
+	case length.EventWait:
 		log.Info("slots are skipped until the length of the prompts is known", zap.Error(e.Err))
-	case length.StillWaiting:
+	case length.EventLongWait:
 		log.Warn("slots are still skipped: the length of the prompts is not known yet", zap.Error(e.Err))
-	case length.Panicked:
+	case length.EventPanic:
 		j.failures.Note("panic while "+e.Doing+"; please report it", e.Err.Error(), e.Stack,
 			zap.String("target", j.Targets[e.Member].Name))
 	}
