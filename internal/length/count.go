@@ -232,10 +232,8 @@ func (q *Questions) release(i int) {
 func (q *Questions) tokenizerFailed(i int) (times int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	m := q.memberNow(i)
-	m.record.failures++
-	q.book.write(m.key, m.record)
-	return m.record.failures
+	q.members[i].failures++
+	return q.members[i].failures
 }
 
 // countByTokenizer finds the size of the prompts by the tokenizer of member i. The error is [ErrNoTokenizer] if the

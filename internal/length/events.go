@@ -59,7 +59,7 @@ func (q *Questions) noteCount(i int, e event, method Method, requests int, found
 		m.record.method = method
 		m.record.requests = requests
 		m.record.found = found
-		m.record.failures = 0
+		m.failures = 0
 		m.record.trials = nil
 		q.book.write(m.key, m.record)
 	}

@@ -52,9 +52,10 @@ type Questions struct {
 
 // A memberState is what is known of how a member's server counts.
 type memberState struct {
-	key    key
-	record record
-	busy   bool // it is being asked
+	key      key
+	record   record
+	busy     bool // it is being asked
+	failures int  // counts in a row in which the tokenizer failed and answers had no usage
 
 	// contradicted says that its answers differed from its record: what others of its kind count holds for it no longer.
 	contradicted bool
@@ -153,9 +154,9 @@ func (q *Questions) recordOf(i int) (key, record) {
 	return m.key, m.record.clone()
 }
 
-// sizeOf returns the size of a round's prompt, and whether the usage of an answer has confirmed how it counts. ok is false
-// if member i cannot be asked. A round that was asked keeps its size, whatever is found out between the turns of two
-// members: they are compared.
+// sizeOf returns the size of a round's prompt, and whether the usage of an answer has confirmed how it counts. ok is
+// false if member i cannot be asked. A round that was asked keeps its size, whatever is found out between the turns of
+// two members: they are compared.
 func (q *Questions) sizeOf(i int, round uint64) (sized roundSize, isConfirmed, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -95,7 +95,6 @@ type record struct {
 	found    finding
 
 	distrusted bool // the server's answers have contradicted its tokenizer
-	failures   int  // counts in a row in which the tokenizer failed and answers had no usage
 
 	// trials are the tokens that the usage of short answers had in a count that broke off. The next one goes on from
 	// there, because a quota of tokens per minute or day may be less than a whole count takes.
