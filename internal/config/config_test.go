@@ -57,3 +57,17 @@ func TestLoadWithoutTargets(t *testing.T) {
 		t.Errorf("invalid: -want +got\n%s", diff)
 	}
 }
+
+// TestDestination holds that who asks is no part of which server is asked: neither keys and certificates nor credentials
+// in headers.
+func TestDestination(t *testing.T) {
+	target := Target{
+		URL: "http://a", Name: "a", Address: "10.0.0.1", CAFile: "ca", CertFile: "cert", KeyFile: "key", Model: "m",
+		Headers:  Headers{"X-Cluster": NewSecret("1"), "Authorization": NewSecret("Bearer sk"), "X-Api-Key": NewSecret("sk")},
+		Settings: Settings{QPS: 1, APIKey: NewSecret("sk"), APIKeyFile: "file"},
+	}
+	want := Target{URL: "http://a", Address: "10.0.0.1", Model: "m", Headers: Headers{"X-Cluster": NewSecret("1")}}
+	if diff := cmp.Diff(want, target.Destination(), secrets); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
