@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -122,4 +123,15 @@ func runs(all iter.Seq[time.Duration]) string {
 		list = list[n:]
 	}
 	return strings.Join(words, " ")
+}
+
+// ProbesOfEchoes probes servers whose answers repeat a key in one place each, and returns the results by the place.
+func ProbesOfEchoes(t *testing.T, key string) map[string]*Result {
+	results := map[string]*Result{}
+	for place, answer := range echoes(key) {
+		target := newTarget(answering(answer, io.EOF))
+		target.Key = key
+		results[place] = target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 1})
+	}
+	return results
 }

@@ -12,7 +12,7 @@ import (
 // gateways the answer names at most one.
 const unbatch = " (nginx: proxy_buffering off; HAProxy: option http-no-delay; see docs/servers.md, Gateways)"
 
-// Warning returns a warning in a sentence, or in several joined by a colon.
+// Warning returns a warning as a text that is a sentence without its stop.
 func Warning(w probe.Warning) string {
 	switch w.Kind {
 	case probe.WarnLateReads:
