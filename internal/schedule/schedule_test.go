@@ -152,7 +152,7 @@ func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 		"a timer's delay, the next is due long ago": {time.Millisecond, 0, false},
 	} {
 		due := time.Now()
-		late := isLate(due.Add(test.delay), slot{due: due, nextDue: due.Add(test.gap)})
+		late := isLate(due.Add(test.delay), due, due.Add(test.gap))
 		if late != test.late {
 			t.Errorf("%s: late %t, want %t", name, late, test.late)
 		}
