@@ -38,10 +38,11 @@ func TestProblem(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	known := []string{"model", "name", "timeout", "stall_timeout", "openai-chat"}
+	known := []string{"model", "name", "timeout", "stall_timeout", "openai-chat", "PROBER_SHARD", "größe"}
 	for word, want := range map[string]string{
 		"modl": "model", "namee": "name", "modal": "model", "modle": "model", // a letter less, more, another, two swapped
 		"TimeOut": "timeout", "openai": "openai-chat", "colour": "", "ab": "", "": "",
+		"PROBER_SHART": "PROBER_SHARD", "prober_s": "", "größen": "größe", "e": "",
 	} {
 		if got := Nearest(word, known); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
