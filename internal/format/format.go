@@ -2,8 +2,8 @@
 //
 // It takes values of the standard library and returns texts. All that people read goes through it, so that a duration
 // or a percentage reads the same in a log, in a table and on the page. format.go and percent.go have the numbers,
-// text.go has lists, lines and columns, clean.go makes texts from servers and files safe to print, and terminal.go
-// knows how wide a terminal is.
+// text.go has lists, lines and columns, clean.go makes texts from servers and files safe to print, redact.go hides
+// secrets in them, and terminal.go knows how wide a terminal is.
 package format
 
 import (

@@ -29,7 +29,8 @@ func TestShort(t *testing.T) {
 
 func TestElapsed(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		3200 * time.Millisecond: "3.2 s", 9970 * time.Millisecond: "9.9 s", 10 * time.Second: "10 s", 59900 * time.Millisecond: "59 s", 61 * time.Second: "1 min",
+		3200 * time.Millisecond: "3.2 s", 9970 * time.Millisecond: "9.9 s", 10 * time.Second: "10 s",
+		59900 * time.Millisecond: "59 s", 61 * time.Second: "1 min",
 		5*time.Hour + 12*time.Minute: "5 h 12 min", 50 * time.Hour: "2 d 2 h",
 	} {
 		if got := Elapsed(d.Seconds()); got != want {

@@ -24,21 +24,22 @@ func Attainment(good, total int) string {
 
 // Percent writes a share, rounded to the nearest: "0.04%", "3.1%", "162.0%".
 func Percent(share float64) string {
-	switch percent := 100 * share; {
+	percent := 100 * share
+	switch {
 	case percent > 0 && percent < 0.005:
 		return "under 0.01%"
 	case percent > 0 && percent < 0.095:
 		return fmt.Sprintf("%.2f%%", percent)
-	default:
-		return fmt.Sprintf("%.1f%%", percent)
 	}
+	return fmt.Sprintf("%.1f%%", percent)
 }
 
 // Change writes a change relative to what was before, with its sign and three digits, rounded to the nearest: "+3.12%",
 // "-12.3%", "+163%".
 func Change(share float64) string {
 	percent := 100 * share
-	switch size := math.Abs(percent); {
+	size := math.Abs(percent)
+	switch {
 	case size >= 99.95:
 		return fmt.Sprintf("%+.0f%%", percent)
 	case size >= 9.995:

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	shortestPart  = 6    // characters of a secret that are hidden where a text was cut within it
-	longestSecret = 4096 // characters of a secret that are compared: no text that is shown repeats more
+	shortestPart  = 6    // characters: a shorter beginning of a secret is shown where a text was cut within it
+	longestSecret = 4096 // bytes of a secret that are compared: no text that is shown repeats more
 )
 
 // Redact returns a text in which *** stands for each secret, and for the beginning of one that was cut: at an ellipsis,
@@ -27,7 +27,7 @@ func Redact(text string, secrets []string) string {
 	}
 	slices.SortFunc(found, func(a, b span) int { return a.start - b.start })
 	var b strings.Builder
-	end := 0
+	end := 0 // of what is written or hidden
 	for _, s := range found {
 		if s.start >= end {
 			b.WriteString(text[end:s.start])
@@ -51,20 +51,18 @@ type letter struct {
 // occurrences returns where a secret stands in a text, or its beginning at a cut.
 func occurrences(text, secret []letter) []span {
 	var found []span
-	isSame := func(a, b letter) bool { return a.char == b.char }
-	same := func(at, n int) bool {
-		return at+n <= len(text) && slices.EqualFunc(text[at:at+n], secret[:n], isSame)
-	}
 	for at := range text {
-		if len(secret) > 0 && same(at, len(secret)) {
+		if len(secret) > 0 && beginsWith(text[at:], secret) {
 			found = append(found, span{text[at].start, text[at+len(secret)-1].end})
 		}
-		if at+1 < len(text) && text[at+1].char != '…' {
+		isCut := at+1 == len(text) || text[at+1].char == '…'
+		if !isCut {
 			continue
 		}
-		for n := min(len(secret)-1, at+1); n >= shortestPart; n-- { // what ends here
-			if same(at+1-n, n) {
-				found = append(found, span{text[at+1-n].start, text[at].end})
+		for n := min(len(secret)-1, at+1); n >= shortestPart; n-- { // the longest beginning that ends here
+			start := at + 1 - n
+			if beginsWith(text[start:], secret[:n]) {
+				found = append(found, span{text[start].start, text[at].end})
 				break
 			}
 		}
@@ -72,10 +70,15 @@ func occurrences(text, secret []letter) []span {
 	return found
 }
 
+func beginsWith(text, start []letter) bool {
+	isSame := func(a, b letter) bool { return a.char == b.char }
+	return len(text) >= len(start) && slices.EqualFunc(text[:len(start)], start, isSame)
+}
+
 // A reading is a way to read a text.
 type reading struct {
-	escapes   bool // %41, \x41, \u0041, &#65; and their like are characters
-	sequences bool // sequences for terminals are not there
+	escapes   bool // %41, \x41, \u0041, &#65; and their like are the characters that they stand for, even if escaped twice
+	sequences bool // what a terminal obeys instead of printing it is left out
 }
 
 // read returns the printed characters of a text, in lower case.
@@ -105,18 +108,19 @@ func (how reading) read(text string) []letter {
 // withoutSequences removes what a terminal obeys instead of printing it.
 func withoutSequences(letters []letter) []letter {
 	var text strings.Builder
-	var index []int // of each byte's letter
+	var letterOf []int // for each byte of text, the index of its letter
 	for i, l := range letters {
 		n, _ := text.WriteRune(l.char)
 		for range n {
-			index = append(index, i)
+			letterOf = append(letterOf, i)
 		}
 	}
 	sequences := escapeSequences.FindAllStringIndex(text.String(), -1)
-	slices.Reverse(sequences)
+	slices.Reverse(sequences) // from the end, so that the indices of those before stay right
 	for _, s := range sequences {
-		last := index[s[1]-1]
-		letters = slices.Delete(letters, index[s[0]], last+1)
+		first := letterOf[s[0]]
+		last := letterOf[s[1]-1]
+		letters = slices.Delete(letters, first, last+1)
 	}
 	return letters
 }
@@ -125,72 +129,82 @@ func withoutSequences(letters []letter) []letter {
 func unescape(letters []letter) []letter {
 	plain := letters[:0]
 	for i := 0; i < len(letters); {
-		char, n := escaped(letters[i:])
+		char, n, ok := escaped(letters[i:])
+		if !ok {
+			char = letters[i].char
+			n = 1
+		}
 		plain = append(plain, letter{char, span{letters[i].start, letters[i+n-1].end}})
 		i += n
 	}
 	return plain
 }
 
+// escaped returns the escaped character at the start of letters, and how many letters stand for it; ok is false if
+// there is none.
+func escaped(letters []letter) (char rune, n int, ok bool) {
+	var second rune
+	if len(letters) > 1 {
+		second = letters[1].char
+	}
+	switch letters[0].char {
+	case '%':
+		char, ok = number(letters, 1, 3, 16)
+		return char, 3, ok
+	case '&':
+		return entity(letters)
+	case '\\':
+		switch second {
+		case 'x':
+			char, ok = number(letters, 2, 4, 16)
+			return char, 4, ok
+		case 'u':
+			char, ok = number(letters, 2, 6, 16)
+			return char, 6, ok
+		case '"', '\'', '\\', '/', '&':
+			return second, 2, true
+		}
+	}
+	return 0, 0, false
+}
+
 // entities are the named characters of HTML and XML that occur in secrets. It is only read.
 var entities = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
 
-// escaped returns the first character, and how many letters stand for it: 1 if it is not escaped.
-func escaped(letters []letter) (char rune, n int) {
-	next := func(i int) rune {
-		if i < len(letters) {
-			return letters[i].char
-		}
-		return 0
-	}
-	switch next(0) {
-	case '%':
-		return number(letters, 1, 16, 2)
-	case '\\':
-		switch next(1) {
-		case 'x':
-			return number(letters, 2, 16, 2)
-		case 'u':
-			return number(letters, 2, 16, 4)
-		case '"', '\'', '\\', '/', '&':
-			return next(1), 2
-		}
-	case '&':
-		end := slices.IndexFunc(letters[:min(len(letters), 12)], func(l letter) bool { return l.char == ';' })
-		if end < 0 {
-			break
-		}
-		var name strings.Builder
-		for _, l := range letters[1:end] {
+// entity does what [escaped] does for HTML: &amp; &#38; and &#x26; are one character.
+func entity(letters []letter) (char rune, n int, ok bool) {
+	const longest = 12 // letters
+	var name strings.Builder
+	for i, l := range letters[1:min(len(letters), longest)] {
+		if l.char != ';' {
 			name.WriteRune(unicode.ToLower(l.char))
+			continue
 		}
-		char = entities[name.String()]
+		end := i + 1 // of letters, whose first one is the ampersand
 		switch {
-		case char != 0:
 		case strings.HasPrefix(name.String(), "#x"):
-			char, n = number(letters[:end], 3, 16, end-3)
+			char, ok = number(letters, 3, end, 16)
 		case strings.HasPrefix(name.String(), "#"):
-			char, n = number(letters[:end], 2, 10, end-2)
+			char, ok = number(letters, 2, end, 10)
+		default:
+			char, ok = entities[name.String()]
 		}
-		if char != 0 && n != 1 {
-			return char, end + 1
-		}
+		return char, end + 1, ok
 	}
-	return next(0), 1
+	return 0, 0, false
 }
 
-// number reads a character's number of some digits after a prefix of letters. If there is none, it returns the first
-// letter.
-func number(letters []letter, prefix int, base rune, digits int) (char rune, n int) {
-	if digits < 1 || len(letters) < prefix+digits {
-		return letters[0].char, 1
+// number returns the character whose number stands in letters[from:to]; ok is false if there are no such digits.
+func number(letters []letter, from, to int, base rune) (char rune, ok bool) {
+	if from >= to || to > len(letters) {
+		return 0, false
 	}
-	for _, l := range letters[prefix : prefix+digits] {
+	for _, l := range letters[from:to] {
 		digit := rune(strings.IndexRune("0123456789abcdef", unicode.ToLower(l.char)))
 		if digit < 0 || digit >= base || char > unicode.MaxRune {
-			return letters[0].char, 1
+			return 0, false
 		}
 		char = char*base + digit
 	}
-	return char, prefix + digits
+	return char, true
 }

@@ -14,12 +14,13 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Wrap returns a label and a text in lines of at most width columns. The lines of the text begin at the same column,
-// which is at least the third. A word that is longer than a line has a line of its own.
+// Wrap returns a label and a text in lines of at most width columns. All lines after the first are indented by the
+// width of the label, and by at least two columns. A word that is longer than a line has a line of its own.
 func Wrap(label, text string, width int) string {
 	indent := strings.Repeat(" ", max(2, utf8.RuneCountInString(label)))
 	var b strings.Builder
-	line, isFirstWord := label, true
+	line := label
+	isFirstWord := true
 	for word := range strings.FieldsSeq(text) {
 		switch {
 		case isFirstWord:

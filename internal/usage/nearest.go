@@ -23,8 +23,8 @@ func Suggestion(word string, known []string) string {
 }
 
 // Nearest returns the known word at the smallest edit distance, which is at most three or a third of its letters;
-// otherwise the first known word that begins with word, if that has three letters; otherwise nothing. The case of letters
-// does not matter, but a known word in upper case is never found by its beginning: variables have long common ones.
+// otherwise the first known word that begins with word, if that has three letters; otherwise nothing. The case of
+// letters does not matter, but a known word in upper case is not found by its beginning: variables have common ones.
 func Nearest(word string, known []string) string {
 	letters := []rune(strings.ToLower(word))
 	nearest := ""
