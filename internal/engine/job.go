@@ -1,7 +1,7 @@
-// Package engine owns the running targets. A configuration comes in; results go out to the observers. The engine makes a
-// job of each group of targets, runs the jobs, and replaces them when the configuration changes, or the addresses behind
-// the names of replicas. It knows nothing about HTTP serving. Start reading at [Assemble], which makes jobs, and at
-// [Runner.Apply], which runs them.
+// Package engine owns the running targets. A configuration comes in; results go out to the observers. The engine makes
+// a job of each group of targets, runs the jobs, and replaces them when the configuration changes, or the addresses
+// behind the names of replicas. It knows nothing about HTTP serving. Start reading at [Assemble], which makes jobs, and
+// at [Runner.Apply], which runs them.
 package engine
 
 import (
