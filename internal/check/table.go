@@ -108,7 +108,6 @@ func (c *checker) tableRow() row {
 // promptCell says how exact the prompts are.
 func (c *checker) promptCell() string {
 	known := c.job.Length.Snapshot(c.place)
-	off := known.Off
 	switch {
 	case known.Asked == 0:
 		return "own"
@@ -116,13 +115,15 @@ func (c *checker) promptCell() string {
 		return "about"
 	case !known.Exact:
 		return ""
-	case !known.ByItself && c.probeTime > 0 && known.Counted.Known:
+	}
+	off := known.Off
+	if !known.ByItself && known.Counted.Known && c.probeTime > 0 { // Off is by the count of another member
 		off = known.Counted.N - known.Asked
 	}
-	if off != 0 {
-		return fmt.Sprintf("%+d", off)
+	if off == 0 {
+		return "exact"
 	}
-	return "exact"
+	return fmt.Sprintf("%+d", off)
 }
 
 // answerCell says how many tokens the last answer had, and how long it took, if no step failed.
