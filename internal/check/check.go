@@ -5,15 +5,17 @@
 // document. A target passes if it can be reached, its context is long enough, and it answers a short question and a
 // probe of full length.
 //
-// Start with [Run] and checker.run: the steps of the latter stand in checker.go in their order. The lines stand in
+// Start with [Run] and checker.check: the steps of a check stand in checker.go in their order. The lines stand in
 // listing.go, the table in table.go.
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -93,14 +95,15 @@ const sideBySide = 4
 // Run checks every target of jobs that is enabled, until ctx is done. A target whose check was interrupted is not among
 // the results, because nothing failed there.
 func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
+	lines := newListing(o.Lines, Count(jobs))
 	var checkers []*checker // of all targets, in their order
 	enabled := 0
 	for _, j := range jobs {
 		j.IgnorePauses()
 		for i, t := range j.Targets {
 			checkers = append(checkers, &checker{
-				quick: o.Quick, found: &Target{Name: t.Name, URL: t.URL},
-				job: j, place: i, target: t, member: j.Members[i],
+				quick: o.Quick, turn: len(checkers), lines: lines, found: &Target{Name: t.Name, URL: t.URL},
+				job: j, place: i, target: t, member: j.Members[i], server: serverOf(t),
 			})
 			if t.Enabled {
 				enabled++
@@ -108,7 +111,6 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 		}
 	}
 
-	lines := newListing(o.Lines, checkers)
 	shown := &progress{out: o.Progress, total: enabled}
 	var running errgroup.Group
 	running.SetLimit(sideBySide)
@@ -116,7 +118,7 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 		running.Go(func() error {
 			for _, c := range queue {
 				c.check(ctx, shown)
-				lines.end(c)
+				lines.end(c.turn)
 			}
 			return nil
 		})
@@ -147,25 +149,27 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 	return r
 }
 
-// queues divides targets into those that are checked one after another. The targets of one server would make each other
-// slow. A member of a job gets the prompts that the member before it has counted.
-func queues(checkers []*checker) (all [][]*checker) {
-	ofJob := map[*engine.Job]int{} // the queue
-	ofServer := map[string]int{}
+// queues divides targets into those that are checked one after another. Targets of one server would make each other
+// slow, and a member of a job gets the prompts that the members before it have counted. A target that shares its job
+// with one queue and its server with another one joins the two.
+func queues(checkers []*checker) [][]*checker {
+	byTurn := func(a, b *checker) int { return cmp.Compare(a.turn, b.turn) }
+	var all [][]*checker
 	for _, c := range checkers {
-		server := serverOf(c.target)
-		queue, ok := ofJob[c.job]
-		if !ok {
-			queue, ok = ofServer[server]
+		mustQueue := func(other *checker) bool { return other.job == c.job || other.server == c.server }
+		joined := []*checker{c}
+		var others [][]*checker
+		for _, queue := range all {
+			if slices.ContainsFunc(queue, mustQueue) {
+				joined = append(joined, queue...)
+			} else {
+				others = append(others, queue)
+			}
 		}
-		if !ok {
-			queue = len(all)
-			all = append(all, nil)
-		}
-		all[queue] = append(all[queue], c)
-		ofJob[c.job] = queue
-		ofServer[server] = queue
+		slices.SortFunc(joined, byTurn)
+		all = append(others, joined)
 	}
+	slices.SortFunc(all, func(a, b []*checker) int { return byTurn(a[0], b[0]) })
 	return all
 }
 

@@ -21,20 +21,21 @@ import (
 
 // A checker checks one target.
 type checker struct {
-	quick bool    // send no probe of full length
-	found *Target // what was found so far
+	quick bool     // send no probe of full length
+	turn  int      // among all targets, from 0
+	lines *listing // in which it has this turn
+	found *Target  // what was found so far
 
 	job    *engine.Job
 	place  int // of the target in the job
 	target config.Target
 	member *probe.Member
+	server string // see serverOf
 
 	probeTime time.Duration // that the probe of full length took; 0: there was none
 	last      *probe.Result // the last probe that was answered, short or of full length; nil without one
 	failure   string        // why the target failed, in one word; empty if it did not
 	done      bool          // the target was checked, and nobody interrupted that
-
-	lines *listing
 }
 
 // check checks the target, unless it is disabled or ctx is done.
@@ -42,52 +43,24 @@ func (c *checker) check(ctx context.Context, shown *progress) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.lines.add(c, fmt.Sprintf("%s  %s\n", c.target.Name, c.target.URL))
+	c.lines.add(c.turn, fmt.Sprintf("%s  %s\n", c.target.Name, c.target.URL))
 	if !c.target.Enabled {
-		c.lines.add(c, labelled("disabled", "it is not probed, and not checked", c.lines.width)+"\n")
+		c.lines.add(c.turn, labelled("disabled", "it is not probed, and not checked", c.lines.width)+"\n")
 		return
 	}
 	defer shown.begin(c.target.Name)()
-	c.found.Passed = c.run(ctx)
+	c.found.Passed = c.runSteps(ctx)
 	interrupted := ctx.Err() != nil
 	if !interrupted {
 		c.plan()
 		c.found.row = c.tableRow()
 		c.done = true
 	}
-	c.lines.add(c, "\n")
+	c.lines.add(c.turn, "\n")
 }
 
-// add adds a finding, and writes it. It does nothing if the finding has no text.
-func (c *checker) add(f Finding) {
-	if f.Text == "" {
-		return
-	}
-	label := f.label()
-	before := len(c.found.Findings) - 1
-	if f.Step == Supports && before >= 0 && c.found.Findings[before].Step == Supports {
-		label = "" // it stands before the first of them
-	}
-	c.found.Findings = append(c.found.Findings, f)
-	c.lines.add(c, f.lines(label, c.lines.width))
-}
-
-// addText adds a finding without name and hint.
-func (c *checker) addText(step Step, text string, args ...any) {
-	c.add(Finding{Step: step, Text: fmt.Sprintf(text, args...)})
-}
-
-// addFailure adds that a request failed, unless it was only interrupted.
-func (c *checker) addFailure(request string, r *probe.Result) {
-	if r.Outcome == probe.Canceled && r.Stack == nil {
-		return
-	}
-	c.failure = string(r.Outcome)
-	c.add(Finding{Step: Failed, Text: request + ": " + report.Failure(r), Hint: report.Hint(r, c.target.Places)})
-}
-
-// run checks the target, up to the first step that fails. It reports whether all steps passed.
-func (c *checker) run(ctx context.Context) (passed bool) {
+// runSteps runs the steps up to the first one that fails. It reports whether all of them passed.
+func (c *checker) runSteps(ctx context.Context) (passed bool) {
 	if !c.discover(ctx) || !c.checkLengths() {
 		return false
 	}
@@ -153,17 +126,20 @@ func listOfModels(models []wire.Model) string {
 // checkLengths compares the configured lengths with the server's context, as far as that is known.
 func (c *checker) checkLengths() (passed bool) {
 	misfit := c.job.Lengths(c.target).Misfit(c.member.Knowledge().Limits, c.target.Places)
-	c.addText(Failed, "%s", misfit)
-	if misfit != "" {
-		c.failure = "too long"
+	if misfit == "" {
+		return true
 	}
-	return misfit == ""
+	c.addText(Failed, "%s", misfit)
+	c.failure = "too long"
+	return false
 }
 
 // warnOfPieces warns if the server generates answers of the configured length in pieces.
 func (c *checker) warnOfPieces() {
 	text, hint := report.Pieces(c.target.MaxTokens, c.member.Knowledge().Type, c.target.Places)
-	c.add(Finding{Step: Warning, Text: text, Hint: hint})
+	if text != "" {
+		c.add(Finding{Step: Warning, Text: text, Hint: hint})
+	}
 }
 
 // calibrate makes the length of the prompts exact, and says by what. A quick check asks only the tokenizer, because
@@ -288,11 +264,14 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 		c.addText(Warning, "%s", report.Warning(warning))
 	}
 	tooSlow := report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight, c.target.Places)
-	c.addText(Warning, "%s", tooSlow)
+	if tooSlow != "" {
+		c.addText(Warning, "%s", tooSlow)
+	}
 	return true
 }
 
-// judge judges probes of full length, if there was one, by the objectives that somebody gave.
+// judge says how far the probe of full length met the objectives that somebody gave. Without a probe they have no
+// sample.
 func (c *checker) judge(results ...*probe.Result) {
 	c.found.judgement = report.SummarizeResults(c.target.Name, c.target.Places, c.target.GivenObjectives, results...)
 	c.found.Objectives = c.found.judgement.Objectives
@@ -312,6 +291,31 @@ func (c *checker) plan() {
 		end := cmp.Or(t.BudgetEnd(unlimitedPerDay, prompts.Mean()+t.MaxTokens), "the budget lasts all day")
 		c.addText(Plan, "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
 	}
+}
+
+// add adds a finding, and writes it.
+func (c *checker) add(f Finding) {
+	label := f.label()
+	before := len(c.found.Findings) - 1
+	if f.Step == Supports && before >= 0 && c.found.Findings[before].Step == Supports {
+		label = "" // it stands before the first of them
+	}
+	c.found.Findings = append(c.found.Findings, f)
+	c.lines.add(c.turn, f.lines(label, c.lines.width))
+}
+
+// addText adds a finding without name and hint.
+func (c *checker) addText(step Step, text string, args ...any) {
+	c.add(Finding{Step: step, Text: fmt.Sprintf(text, args...)})
+}
+
+// addFailure adds that a request failed, unless it was only interrupted.
+func (c *checker) addFailure(request string, r *probe.Result) {
+	if r.Outcome == probe.Canceled && r.Stack == nil {
+		return
+	}
+	c.failure = string(r.Outcome)
+	c.add(Finding{Step: Failed, Text: request + ": " + report.Failure(r), Hint: report.Hint(r, c.target.Places)})
 }
 
 // promptLengths says how long prompts are.

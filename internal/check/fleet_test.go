@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/testing/golden"
 )
@@ -198,6 +199,41 @@ func TestAServerIsAskedByOneTargetAtATime(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// TestQueues holds that targets of one server, or of one job, are never in two queues, whatever connects them, and that
+// the queue of an earlier target comes first. A target is written as JOB:SERVER.
+func TestQueues(t *testing.T) {
+	for targets, want := range map[string]string{
+		"1:a 2:b 3:c":             "1:a | 2:b | 3:c",
+		"1:a 2:b 3:a":             "1:a 3:a | 2:b",
+		"1:a 2:b 2:c 3:d":         "1:a | 2:b 2:c | 3:d",
+		"1:a 2:b 2:a 3:c":         "1:a 2:b 2:a | 3:c",
+		"1:a 2:b 3:c 4:c 4:a 5:b": "1:a 3:c 4:c 4:a | 2:b 5:b",
+	} {
+		jobs := map[string]*engine.Job{}
+		var checkers []*checker
+		for i, name := range strings.Fields(targets) {
+			job, server, _ := strings.Cut(name, ":")
+			if jobs[job] == nil {
+				jobs[job] = &engine.Job{}
+			}
+			checkers = append(checkers, &checker{
+				turn: i, job: jobs[job], server: server, target: config.Target{Name: name},
+			})
+		}
+		var got []string
+		for _, queue := range queues(checkers) {
+			var names []string
+			for _, c := range queue {
+				names = append(names, c.target.Name)
+			}
+			got = append(got, strings.Join(names, " "))
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " | ")); diff != "" {
+			t.Errorf("%s:\n%s", targets, diff)
+		}
+	}
 }
 
 // TestCheckIsInterrupted holds that a check that somebody ends reports no failure of the target that it was at, nor of

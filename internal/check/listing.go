@@ -18,46 +18,42 @@ type listing struct {
 	width int // of the lines
 
 	mu        sync.Mutex
-	waiting   []*checker          // in the order of the targets; what is found by the first one is written at once
-	unwritten map[*checker]string // what the others have found
-	ended     map[*checker]bool   // those that find no more
+	current   int      // the target that is written at once
+	unwritten []string // what was found about each of those after it
+	ended     []bool   // whether nothing more will be found about each target
 }
 
-// newListing returns a listing of targets. A nil writer gets nothing.
-func newListing(out io.Writer, checkers []*checker) *listing {
+// newListing returns a listing of so many targets. A nil writer gets nothing.
+func newListing(out io.Writer, targets int) *listing {
 	if out == nil {
 		out = io.Discard
 	}
-	l := &listing{
+	return &listing{
 		out: out, width: lineWidth(out),
-		waiting: checkers, unwritten: map[*checker]string{}, ended: map[*checker]bool{},
+		unwritten: make([]string, targets), ended: make([]bool, targets),
 	}
-	for _, c := range checkers {
-		c.lines = l
-	}
-	return l
 }
 
 // add writes text about a target, now or at its turn.
-func (l *listing) add(c *checker, text string) {
+func (l *listing) add(turn int, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c == l.waiting[0] {
+	if turn == l.current {
 		_, _ = io.WriteString(l.out, text)
 		return
 	}
-	l.unwritten[c] += text
+	l.unwritten[turn] += text
 }
 
-// end says that there will be no more text about a target. It is the turn of the next one, if this was the first.
-func (l *listing) end(c *checker) {
+// end says that there will be no more text about a target. If it was the current one, it is the turn of the next one.
+func (l *listing) end(turn int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ended[c] = true
-	for len(l.waiting) > 0 && l.ended[l.waiting[0]] {
-		l.waiting = l.waiting[1:]
-		if len(l.waiting) > 0 {
-			_, _ = io.WriteString(l.out, l.unwritten[l.waiting[0]])
+	l.ended[turn] = true
+	for l.current < len(l.ended) && l.ended[l.current] {
+		l.current++
+		if l.current < len(l.ended) {
+			_, _ = io.WriteString(l.out, l.unwritten[l.current])
 		}
 	}
 }
