@@ -157,7 +157,8 @@ func (c *closedLoop) work(ctx context.Context) {
 	}
 }
 
-// take returns the round of the next request, and writes its question. ok is false if there is none, or if it would begin after the limit.
+// take returns the round of the next request, and writes its question. ok is false if there is none, or if it would
+// begin after the limit.
 func (c *closedLoop) take(ctx context.Context) (round uint64, ok bool) {
 	limit := c.step.load.Limit
 	if limit > 0 && !c.began.IsZero() && time.Since(c.began) >= limit {
