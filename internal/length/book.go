@@ -52,7 +52,6 @@ func (b *Book) read(k key) record {
 	return r
 }
 
-// write notes what is known of a key.
 func (b *Book) write(k key, r record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

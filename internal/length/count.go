@@ -218,7 +218,6 @@ func (q *Questions) take(i int) bool {
 	return true
 }
 
-// release marks member i as no longer being asked.
 func (q *Questions) release(i int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -37,7 +37,6 @@ type Event struct {
 	Stack []byte // panic
 }
 
-// noteTrial notes how many tokens member i counted in a prompt that was only sent to be counted.
 func (q *Questions) noteTrial(i int, size prompt.Size, tokens int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -104,7 +104,7 @@ func (q *Questions) Ready(i int) bool {
 	return q.isReady(i)
 }
 
-// isReady does what [Questions.Ready] does. The lock is held.
+// isReady is [Questions.Ready] with the lock held.
 func (q *Questions) isReady(i int) bool {
 	_, isExact := q.countedBy()
 	return isExact || q.memberNow(i).record.state == Estimated

@@ -231,7 +231,6 @@ func (s *search) guessPads() prompt.Size {
 	return prompt.Size{Words: few.size.Words, Pads: max(few.size.Pads, min(pads, many-1))}
 }
 
-// tried reports whether a size was counted already.
 func (s *search) tried(size prompt.Size) bool {
 	return slices.ContainsFunc(s.counts, func(c count) bool { return c.size == size })
 }
@@ -246,5 +245,4 @@ func tokensPerWord(counts []count) float64 {
 	return max(least, float64(last.tokens-first.tokens)/float64(last.size.Words-first.size.Words))
 }
 
-// distance returns how far apart two numbers are.
 func distance(a, b int) int { return max(a-b, b-a) }

@@ -90,9 +90,9 @@ const (
 // A record is what is known of how a server counts the prompts of one length. A copy must be made by clone.
 type record struct {
 	state    State
-	method   Method // the latest that had a result; empty: none had
-	requests int    // with short answers, that it took
-	found    finding
+	method   Method  // the latest that had a result; empty: none had
+	requests int     // with short answers, that it took
+	found    finding // the size of the prompts, if the state is exact
 
 	distrusted bool // the server's answers have contradicted its tokenizer
 
@@ -101,7 +101,6 @@ type record struct {
 	trials map[prompt.Size]int
 }
 
-// clone returns a copy that shares nothing with r.
 func (r record) clone() record {
 	r.trials = maps.Clone(r.trials)
 	return r

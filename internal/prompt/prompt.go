@@ -153,7 +153,6 @@ func (p Prompt) counted() Prompt {
 	return p
 }
 
-// words returns the number of white-space separated words of the whole conversation.
 func (p Prompt) words() int {
 	n := countFields(p.Text)
 	for _, turn := range p.Turns {

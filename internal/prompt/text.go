@@ -27,7 +27,6 @@ const (
 	shortPrompt = 64 // tokens: a shorter prompt has the short tail
 )
 
-// tailFor returns the tail of a prompt of so many tokens.
 func tailFor(tokens int) string {
 	if tokens < shortPrompt {
 		return shortTail
@@ -64,7 +63,7 @@ func textOf(s Size, seed, nonce uint64, end string) string {
 	return joinWords(listHead, shuffledWords(s.Words, seed, nonce), strings.Repeat(padWord, s.Pads)+end)
 }
 
-// countFields returns the number of white-space separated words of s.
+// countFields is len(strings.Fields(s)) without the slice.
 func countFields(s string) int {
 	n, inside := 0, false
 	for _, c := range s {
