@@ -26,8 +26,9 @@ const (
 )
 
 // droppedAfter is how many lookups in a row must lack an address before it is dropped, although its probes succeed.
-// Some name servers answer with another subset each time: Amazon's Route 53 with at most eight addresses (multivalue answer
-// routing), Consul with three. https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/routing-policy-multivalue.html
+// Some name servers answer with another subset each time: Amazon's Route 53 with at most eight addresses (multivalue
+// answer routing), Consul with three.
+// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/routing-policy-multivalue.html
 // https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file/dns#a_record_limit
 const droppedAfter = 3
 

@@ -180,8 +180,8 @@ func (j *Job) setEnabled(targets []config.Target) {
 }
 
 // Inherit takes over what the members of an earlier job know of their servers, also if they asked with other
-// credentials: a key that is rotated makes no other server. Addresses of one name share nothing: while they are upgraded
-// one by one, what one of them shows is wrong for another, and to ask each what it is costs little.
+// credentials: a key that is rotated makes no other server. Addresses of one name share nothing: while they are
+// upgraded one by one, what one of them shows is wrong for another, and to ask each what it is costs little.
 func (j *Job) Inherit(old *Job) {
 	for i, t := range j.Targets {
 		var like *probe.Member // asks the same server; if possible that of the same name, else of the same client

@@ -226,8 +226,8 @@ func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 // identifyEvery is how often a server is asked for its type, version and model.
 const identifyEvery = 24 * time.Hour
 
-// betweenRounds does what would delay the next round: it makes the next prompt exact, if a server has answered since the
-// last time, and asks the servers once a day what they are.
+// betweenRounds does what would delay the next round: it makes the next prompt exact, if a server has answered since
+// the last time, and asks the servers once a day what they are.
 func (r *Runner) betweenRounds(ctx context.Context, j *Job) {
 	defer j.failures.Survive("writing prompts")
 	limited, stop := context.WithTimeout(ctx, countWait)
