@@ -19,7 +19,10 @@ import (
 )
 
 // A setting is the value of a flag that package config parses and judges.
-type setting struct{ text, kind string }
+type setting struct {
+	text string
+	kind string // of the values, in one word for help
+}
 
 func (s *setting) Set(text string) error { s.text = text; return nil }
 func (s *setting) String() string        { return s.text }
@@ -31,10 +34,15 @@ func addConfigFlags(cmd *cobra.Command, name string) {
 		if key.Flag == "" || len(key.For) > 0 && !slices.Contains(key.For, name) {
 			continue
 		}
-		flag := cmd.Flags().VarPF(&setting{kind: key.Type}, key.Flag, "", key.Help)
+		value := &setting{kind: key.Type}
+		flag := cmd.Flags().VarPF(value, key.Flag, "", key.Help)
 		flag.DefValue = key.Default
-		if key.Switch {
-			flag.NoOptDefVal = "on"
+		switch {
+		case key.Switch: // help shows it without a value, as pflag does for a bool that may be given alone
+			value.kind = "bool"
+			flag.NoOptDefVal = "true"
+		case key.Type == "number":
+			value.kind = "n" // the longest names of flags are those of numbers, and help is indented by the longest
 		}
 	}
 }

@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.SetUsageTemplate(fmt.Sprintf(usageTemplate, format.TableWidth(stdout)))
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
@@ -77,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// usageTemplate is cobra's, with lines that fit a terminal.
+// usageTemplate is cobra's, with flags in lines of so many columns.
 const usageTemplate = `Usage:
   {{.UseLine}}
 {{if .HasExample}}
@@ -90,9 +91,10 @@ Commands:
 The help of a command: {{.CommandPath}} COMMAND --help
 {{end}}{{if .HasAvailableLocalFlags}}
 Flags:
-{{.LocalFlags.FlagUsagesWrapped 80}}{{if .Flags.Lookup "targets-file"}}
+{{.LocalFlags.FlagUsagesWrapped %d}}{{if .Flags.Lookup "targets-file"}}
 --max-tokens 50 is also PROBER_MAX_TOKENS=50, and max_tokens: 50 in a targets
-file. Settings by topic: docs/configuration.md.
+file. What is on is turned off by =off: --enabled=off. Settings by topic:
+docs/configuration.md.
 {{end}}{{end}}`
 
 func newRoot() *cobra.Command {
@@ -115,7 +117,6 @@ as native histograms on /metrics and over OTLP.`,
 		build.Version, build.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(usageTemplate)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newRun(), newOnce(), newBench(), newReport(), newCheck(), newConfig(),
