@@ -14,7 +14,10 @@ import (
 )
 
 // The values of --format.
-const formatPrometheus, formatAlertmanager = "prometheus", "alertmanager"
+const (
+	formatPrometheus   = "prometheus"
+	formatAlertmanager = "alertmanager"
+)
 
 // grafanaVariable is the default of --grafana-url. To run it is the address for links of the page.
 const grafanaVariable = "PROBER_GRAFANA_URL"
@@ -82,18 +85,21 @@ func (a alertsCommand) print(out io.Writer, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	file, text := alerts.RulesFile, options.Rules()
+	file := alerts.RulesFile
+	text := options.Rules()
 	if a.format == formatAlertmanager {
-		file, text = alerts.InhibitFile, options.InhibitRules()
+		file = alerts.InhibitFile
+		text = options.InhibitRules()
 	}
-	if flags.Changed("output") {
-		err := alerts.Write(a.dir, file, text)
-		if err != nil {
-			return err
-		}
-		text = fmt.Appendf(nil, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), a.dir)
+	if !flags.Changed("output") {
+		_, err = out.Write(text)
+		return err
 	}
-	_, err = out.Write(text)
+	err = alerts.Write(a.dir, file, text)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "wrote %s and %d runbooks to %s\n", file, len(alerts.Runbooks()), a.dir)
 	return err
 }
 
@@ -124,7 +130,7 @@ func (a alertsCommand) options(flags *pflag.FlagSet) (alerts.Options, error) {
 	for _, text := range a.labels {
 		check("label", text, options.AddLabel(text))
 	}
-	if flags.Changed("by") && len(a.by) == 0 {
+	if flags.Changed("by") && len(a.by) == 0 { // --by="" is no list without a label, but one with a wrong label
 		a.by = []string{""}
 	}
 	for _, name := range a.by {

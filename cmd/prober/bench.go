@@ -49,8 +49,15 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			f := files.New()
 			var gate report.Gate
-			load := func(settings map[string]string) (c *config.Config, err error) {
-				c, gate, err = judged.load(cmd, settings, urls, f) // the gate is the same for all lengths
+			load := func(settings map[string]string) (*config.Config, error) {
+				c, err := loadConfig(config.Options{
+					Overrides: settings, URLs: urls, Objectives: judged.objectives, Finite: true,
+				}, f)
+				if err != nil {
+					return nil, err
+				}
+				// The gate is the same for all lengths.
+				gate, err = judged.gate(c, report.Judged{Compared: true, Pair: bench.IsPair(c.Targets)})
 				return c, err
 			}
 			plan, err := bench.Parse(bench.CommandLine{
@@ -66,6 +73,7 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 	}
 	addBenchFlags(cmd.Flags(), &o)
 	judged.add(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
+	addConfigFlags(cmd, cmd.Name())
 	cmd.Flags().Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
 	cmd.Flags().Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 	return cmd

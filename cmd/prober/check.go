@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/check"
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -44,6 +45,7 @@ configuration, 3 for what --fail-on names.`,
 	cmd.Flags().StringVar(&c.format, "format", "text", "text, or json: one document with problems and findings")
 	cmd.Flags().BoolVarP(&c.verbose, "verbose", "v", false, "show all findings about each of several targets")
 	c.add(cmd, "objective")
+	addConfigFlags(cmd, cmd.Name())
 	return cmd
 }
 
@@ -55,22 +57,22 @@ func (c *checkCommand) run(cmd *cobra.Command, urls []string) error {
 		}}
 	}
 	problems := checkFormat(c.format, "text", "json")
-	if c.format != "json" {
-		if problems != nil {
-			return problems
-		}
-		_, err := c.check(cmd, urls)
-		return err
+	if problems != nil {
+		return problems
 	}
 	found, err := c.check(cmd, urls)
-	return errors.Join(err, report.Encode(cmd.OutOrStdout(), "  ", found))
+	if c.format == "json" { // also if the configuration is wrong
+		err = errors.Join(err, report.Encode(cmd.OutOrStdout(), "  ", found))
+	}
+	return err
 }
 
-// check checks targets. It returns the error that the command ends with.
+// check checks targets, and writes what is found unless it is to be JSON. It returns the error that the command ends
+// with.
 func (c *checkCommand) check(cmd *cobra.Command, urls []string) (*check.Report, error) {
 	out := cmd.OutOrStdout()
 	errs := cmd.ErrOrStderr()
-	jobs, loaded, gate, err := c.loadJobs(cmd, urls)
+	jobs, loaded, gate, err := c.loadJobs(cmd, config.Options{URLs: urls}) // not finite: it is judged as run would judge it
 	if err != nil {
 		problems, _ := errors.AsType[usage.Problems](err)
 		return &check.Report{Problems: problems}, err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
@@ -20,43 +19,37 @@ type judgeFlags struct {
 	failOn     []string
 }
 
-// add gives a command these flags, and all that configure it. failOn says what the command can fail on.
+// add gives a command these flags. failOn says what the command can fail on.
 func (f *judgeFlags) add(cmd *cobra.Command, failOn string) {
 	cmd.Flags().StringArrayVar(&f.objectives, "objective", nil,
 		"`objective`, ttft=2s@95%, 'ttft<2s@95%' or availability@99%; may be repeated (default: the configured ones)")
 	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil, failOn+": exit code 3, with a line for each on standard error")
-	addConfigFlags(cmd, cmd.Name())
 }
 
-// load reads the configuration of a command, and what makes the command fail. once and bench are finite; check judges a
-// configuration as run does.
-func (f *judgeFlags) load(
-	cmd *cobra.Command, settings map[string]string, urls []string, read *files.Files,
-) (*config.Config, report.Gate, error) {
-	c, err := loadConfig(config.Options{
-		Overrides: settings, URLs: urls, Objectives: f.objectives, Finite: cmd.Name() != "check",
-	}, read)
-	if err != nil {
-		return nil, report.Gate{}, err
-	}
+// gate returns what makes a command with this configuration fail, or what is wrong with --fail-on.
+func (f *judgeFlags) gate(c *config.Config, judged report.Judged) (report.Gate, error) {
 	hasObjectives := func(t config.Target) bool { return t.GivenObjectives != nil }
-	gate, problems := report.ParseGate(f.failOn, report.Judged{
-		Objectives: slices.ContainsFunc(c.Targets, hasObjectives),
-		Compared:   cmd.Name() == "bench",
-		Pair:       cmd.Name() == "bench" && bench.IsPair(c.Targets),
-	})
+	judged.Objectives = slices.ContainsFunc(c.Targets, hasObjectives)
+	gate, problems := report.ParseGate(f.failOn, judged)
 	if problems != nil {
-		return nil, gate, problems
+		return gate, problems
 	}
-	return c, gate, nil
+	return gate, nil
 }
 
-// loadJobs does what load does for once and check, writes the warnings to standard error, and makes the jobs.
-func (f *judgeFlags) loadJobs(cmd *cobra.Command, urls []string) (
+// loadJobs reads the configuration of once or check with the flags of the command, writes the warnings to standard
+// error, and makes the jobs.
+func (f *judgeFlags) loadJobs(cmd *cobra.Command, o config.Options) (
 	jobs []*engine.Job, c *config.Config, gate report.Gate, err error,
 ) {
 	read := files.New()
-	c, gate, err = f.load(cmd, overrides(cmd), urls, read)
+	o.Overrides = overrides(cmd)
+	o.Objectives = f.objectives
+	c, err = loadConfig(o, read)
+	if err != nil {
+		return nil, nil, gate, err
+	}
+	gate, err = f.gate(c, report.Judged{})
 	if err != nil {
 		return nil, nil, gate, err
 	}

@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
-	var problems usage.Problems
+	_, isUsage := errors.AsType[usage.Problems](err)
 	switch {
 	case err == nil:
 		return exitOK
@@ -65,11 +65,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitMissed
 	case errors.Is(err, errMisconfigured):
 		return exitUsage
-	case errors.As(err, &problems):
+	case isUsage:
 		fmt.Fprintf(stderr, "prober: %v\n", err)
 		return exitUsage
-	case !started:
-		fmt.Fprintf(stderr, "prober: %v\nprober: see %s --help\n", err, strings.TrimSuffix(cmd.CommandPath(), " help"))
+	case !started: // cobra did not understand the arguments
+		page := strings.TrimSuffix(cmd.CommandPath(), " help") // of prober, if prober help nope was typed
+		fmt.Fprintf(stderr, "prober: %v\nprober: see %s --help\n", err, page)
 		return exitUsage
 	}
 	for line := range strings.Lines("prober: " + err.Error()) {
@@ -143,11 +144,11 @@ func knownCommand(cmd *cobra.Command, rest []string) error {
 	for _, c := range cmd.Commands() {
 		known = append(known, c.Name())
 	}
-	err := fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
-	if near := usage.Nearest(rest[0], known); near != "" {
-		err = fmt.Errorf("%w (did you mean %s?)", err, near)
+	near := usage.Nearest(rest[0], known)
+	if near == "" {
+		return fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
 	}
-	return err
+	return fmt.Errorf("unknown command %q for %q (did you mean %s?)", rest[0], cmd.CommandPath(), near)
 }
 
 // buildInfo returns the version and the revision that the Go tool wrote into the binary.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
@@ -40,6 +41,7 @@ for what --fail-on names.`,
 	}
 	cmd.Flags().StringVar(&o.format, "format", "text", "text, or json: one object a target and line")
 	o.add(cmd, "objective")
+	addConfigFlags(cmd, cmd.Name())
 	return cmd
 }
 
@@ -49,7 +51,7 @@ func (o *onceCommand) run(cmd *cobra.Command, urls []string) error {
 	if problems != nil {
 		return problems
 	}
-	jobs, _, gate, err := o.loadJobs(cmd, urls)
+	jobs, _, gate, err := o.loadJobs(cmd, config.Options{URLs: urls, Finite: true})
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,12 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 				return reportFiles(cmd, files, layout)
 			}
 			query, problems := r.Parse(time.Now())
-			if problems = append(problems, checkOutput(layout, "")...); problems != nil {
+			problems = append(problems, checkFormat(layout, "text", "json", "markdown")...)
+			if problems != nil {
 				return problems
 			}
-			if err := query.Run(cmd.Context()); err != nil {
+			err := query.Run(cmd.Context())
+			if err != nil {
 				return err
 			}
 			return printDocument(cmd, &query.Document, layout)
@@ -64,7 +66,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 }
 
 func reportFiles(cmd *cobra.Command, files []string, layout string) error {
-	problems := checkOutput(layout, "")
+	problems := checkFormat(layout, "text", "json", "markdown")
 	if len(files) != 2 {
 		problems.Add(strings.Join(files, " "), "not two files", "want two JSON files to compare, or --prometheus")
 	}

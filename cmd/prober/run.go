@@ -55,10 +55,11 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			f := files.New()
 			c, refused := load(f)
 			if refused != nil {
-				var ok bool
-				if c, ok = daemon.LoadIdle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {
+				idle, ok := daemon.LoadIdle(refused, env.ToMap(os.Environ()), overrides(cmd))
+				if !ok {
 					return refused
 				}
+				c = idle
 			}
 			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", c.ListenAddress)
 			if err != nil {
