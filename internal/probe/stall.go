@@ -57,7 +57,7 @@ func (s *stallTimer) fire() {
 	late := time.Since(s.due)
 	switch {
 	case s.ended || late < 0: // restarted while it fired
-	case late > s.limit/timing.MaxUncertainty:
+	case late > s.limit/timing.Precision:
 		s.start()
 	default:
 		s.cancel()

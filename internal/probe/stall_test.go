@@ -57,7 +57,7 @@ func TestAStallEnds(t *testing.T) {
 		time.Sleep(limit - 1)
 		s.restart()
 		s.mu.Lock()
-		s.due = s.due.Add(-2 * limit / timing.MaxUncertainty) // as if it fired so much later
+		s.due = s.due.Add(-2 * limit / timing.Precision) // as if it fired so much later
 		s.mu.Unlock()
 		want := time.Hour + limit - 1 + limit + limit // anew when it fired late
 		if got := <-canceled; got != want {

@@ -74,8 +74,8 @@ func TestConnections(t *testing.T) {
 			endsAs(t, r, OK, "")
 			p := r.Timeline.Phases
 			ttft, _ := r.TTFT()
-			write, _ := p.Write()
-			wait, _ := p.Wait()
+			write, _ := p.WriteTime()
+			wait, _ := p.WaitTime()
 			reused := reuse && n > 0
 			if p.Reused != reused || (p.Connect <= 0) != reused || (p.TLS <= 0) != reused || write < 0 || wait <= 0 ||
 				p.Connect+p.TLS > p.Wrote || p.Wrote > p.Header || p.Header > ttft {

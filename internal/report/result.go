@@ -154,8 +154,8 @@ func phasesOf(p timing.Phases) phasesJSON {
 		DNS:     secondsOrNull(p.DNS, p.DNS > 0),
 		Connect: secondsOrNull(p.Connect, p.Connect > 0),
 		TLS:     secondsOrNull(p.TLS, p.TLS > 0),
-		Write:   secondsOrNull(p.Write()),
-		Headers: secondsOrNull(p.Wait()),
+		Write:   secondsOrNull(p.WriteTime()),
+		Headers: secondsOrNull(p.WaitTime()),
 	}
 }
 

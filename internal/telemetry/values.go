@@ -121,9 +121,9 @@ func phaseDurations(_ probe.Description, r *probe.Result, record func(sample)) {
 	recordPhase(phaseDNS, p.DNS, p.DNS > 0)
 	recordPhase(phaseConnect, p.Connect, p.Connect > 0)
 	recordPhase(phaseTLS, p.TLS, p.TLS > 0)
-	write, ok := p.Write()
+	write, ok := p.WriteTime()
 	recordPhase(phaseWrite, write, ok)
-	wait, ok := p.Wait()
+	wait, ok := p.WaitTime()
 	recordPhase(phaseHeaders, wait, ok)
 }
 

@@ -33,8 +33,9 @@ func (c Chunk) last() int { return c.first + c.Frames - 1 }
 // leastTokens returns the number of tokens, or of frames where the tokens are not known: each has one at least.
 func (c Chunk) leastTokens() int { return max(c.tokens, c.Frames) }
 
-// chunksOf returns the chunks of an answer, in order. Token frames no further apart than burst are one chunk.
-func (a *analysis) chunksOf(t *Timeline, burst time.Duration) (all []Chunk) {
+// chunksOf returns the chunks of an answer, in order.
+func (a *analysis) chunksOf(t *Timeline) (all []Chunk) {
+	burst := burstOf(t.Frames)
 	before := earliestToken(t) // arrival of the chunk before
 	attributed := true         // the tokens of all frames of c are known
 	var c Chunk
@@ -82,27 +83,4 @@ func burstOf(frames []Frame) time.Duration {
 		return 0
 	}
 	return min(sum/time.Duration(4*len(gaps)), time.Millisecond)
-}
-
-// quickestFrame is the shortest mean time between token frames that may be an engine's. The quickest ones known take a
-// third of a millisecond for a token.
-const quickestFrame = 100 * time.Microsecond
-
-// judgePace finds whether several frames came so close to each other that no engine made them one by one. If those at
-// the beginning were read late together, by more than an engine takes for all, they may have come one by one: then the
-// pace is that of the others.
-func (a *analysis) judgePace(t *Timeline) {
-	last := len(t.Frames) - 1
-	if last < 1 {
-		return
-	}
-	leastTime := func(gaps int) time.Duration { return time.Duration(gaps) * quickestFrame }
-	first := a.chunks[0]
-	isBlurred := first.Joined && a.latest >= leastTime(last)
-	from := 0
-	if isBlurred && len(a.chunks) > 1 {
-		from = first.last()
-	}
-	a.atOnce = t.Frames[last].At-t.Frames[from].At < leastTime(last-from)
-	a.onePiece = a.atOnce && !isBlurred
 }

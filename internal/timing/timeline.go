@@ -2,7 +2,8 @@
 // which of these are certain enough for a sample. It is pure: no clock, no network, no labels.
 //
 // In come a [Frame] for each token frame and the [Phases] of the request, out comes a [Timeline] with TTFT, ITL, TPOT
-// and gaps. Begin reading at [Timeline], then at [Chunk] and window.
+// and gaps. Begin reading at [Timeline], then at analysis
+// and [Chunk].
 package timing
 
 import (
@@ -22,8 +23,7 @@ type Timeline struct {
 	Open          time.Duration // gap still open when the probe died mid-stream; 0 otherwise
 	Taint         Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
 
-	burst   time.Duration // token frames no further apart are one chunk; 0: only those of one read
-	settled *analysis     // see [Timeline.analysis]
+	settled *analysis // see [Timeline.analysis]
 }
 
 // Phases are the parts of a request before the first byte of its answer. A phase that did not happen is zero: DNS,
@@ -36,13 +36,13 @@ type Phases struct {
 	Reused            bool          // the connection served an earlier probe
 }
 
-// Write returns the length of the upload: from the connection to the last byte. ok is false if it was never written.
-func (p Phases) Write() (d time.Duration, ok bool) {
+// WriteTime returns the length of the upload: from the connection to the last byte. ok is false if it was never written.
+func (p Phases) WriteTime() (d time.Duration, ok bool) {
 	return p.Wrote - p.DNS - p.Connect - p.TLS, p.Wrote > 0
 }
 
-// Wait returns the time from the last request byte to the response header. ok is false if no header was read.
-func (p Phases) Wait() (d time.Duration, ok bool) {
+// WaitTime returns the time from the last request byte to the response header. ok is false if no header was read.
+func (p Phases) WaitTime() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
 
@@ -61,20 +61,20 @@ type Frame struct {
 	MoreInRead bool // the read also completed a later frame without tokens: At may be that one's
 }
 
-// Settle computes what the methods return. Phases and token frames are complete by then.
+// Settle sets the taint, and keeps what all methods need, so that it is computed once. Phases and token frames are
+// complete by then, and do not change any more.
 func (t *Timeline) Settle() {
-	t.burst = burstOf(t.Frames)
-	t.settled = analyse(t, t.burst)
+	t.settled = analyse(t)
 	t.Taint = t.taint()
 }
 
-// analysis returns what the arrivals show together. It analyses a timeline that was not settled at each call: tests
-// make such ones.
+// analysis returns what the arrivals show together. A timeline that was not settled, as tests make them, is analysed at
+// each call.
 func (t *Timeline) analysis() *analysis {
 	if t.settled != nil {
 		return t.settled
 	}
-	return analyse(t, t.burst)
+	return analyse(t)
 }
 
 // TTFT returns the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
@@ -117,7 +117,7 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 }
 
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known: nothing of an answer in one
-// piece.
+// piece. A chunk of the metric is a token frame, not a [Chunk].
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		if t.analysis().atOnce {
@@ -160,9 +160,10 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// TPOT returns (last − first) / (n − n₁): n is the generated tokens of the whole answer, and n₁ those of the
-// first chunk: where they are unknown one a frame, or less if there are more frames than tokens. ok is false unless
-// n > n₁ and there is more than one chunk, and for an answer in one piece.
+// TPOT returns the time from the first chunk to the last token frame, divided by the tokens that came after the first
+// chunk. n is the number of generated tokens of the whole answer. If the tokens of the first chunk are unknown, they are
+// one a frame, and fewer if the answer has more frames than tokens. ok is false if no token came after the first chunk,
+// for an answer in one piece, and if the time is too uncertain.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	a := t.analysis()
 	if len(a.chunks) < 2 || a.atOnce {
@@ -190,11 +191,8 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	}
 	least, most := t.Open, t.Open // the bounds of the longest gap
 	windows := t.analysis().windows
-	for i, later := range windows {
-		if i == 0 {
-			continue
-		}
-		earlier := windows[i-1]
+	for i := 1; i < len(windows); i++ {
+		earlier, later := windows[i-1], windows[i]
 		least = max(least, later.from-earlier.until)
 		most = max(most, later.until-earlier.from)
 	}
@@ -321,7 +319,7 @@ func (t *Timeline) taint() Taint {
 	for _, f := range t.Frames {
 		tokens += max(1, f.N)
 	}
-	if t.analysis().onePiece || t.JoinedTokens()*MaxUncertainty <= tokens*(MaxUncertainty-1) {
+	if t.analysis().onePiece || t.JoinedTokens()*Precision <= tokens*(Precision-1) {
 		return ""
 	}
 	latest, _ := t.MaxReadDelay()

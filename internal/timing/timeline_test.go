@@ -289,13 +289,13 @@ func TestBurst(t *testing.T) {
 		"prefills in between":             {repeat(20, 10*ms, 10*ms, 10*ms, 10*ms, 300*ms), ms, 10 * ms, 300 * ms},
 	} {
 		line := Timeline{Frames: at(test.gaps...)}
-		line.burst = burstOf(line.Frames)
+		burst := burstOf(line.Frames)
 		list := slices.Sorted(line.ITL())
 		if list == nil {
 			list = []time.Duration{-1}
 		}
-		if line.burst != test.below || list[0] != test.least || list[len(list)-1] != test.most {
-			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, line.burst, list[0],
+		if burst != test.below || list[0] != test.least || list[len(list)-1] != test.most {
+			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, burst, list[0],
 				list[len(list)-1], test.below, test.least, test.most)
 		}
 	}

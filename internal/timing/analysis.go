@@ -2,11 +2,11 @@ package timing
 
 import "time"
 
-// MaxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
-const MaxUncertainty = 20
+// Precision says how certain a sample is: a value that may be off by more than 1/Precision of itself is none.
+const Precision = 20
 
-// isCertain reports whether a value that may be too long by so much is a sample. A negative one never is.
-func isCertain(value, by time.Duration) bool { return by*MaxUncertainty <= value }
+// isCertain reports whether a value that may be too long by some excess is a sample. A negative value never is.
+func isCertain(value, excess time.Duration) bool { return excess*Precision <= value }
 
 // Late is how long the bytes of a read that is late lay unread at least: ten times what a reader takes to wake up.
 // Where reads are far apart, a read is late only if they lay unread for longer than a twentieth of the mean time
@@ -17,23 +17,28 @@ const Late = 250 * time.Microsecond
 // and which frames count as one chunk. A probe makes it once, when its answer has ended.
 type analysis struct {
 	late     time.Duration // a read is late if its bytes lay unread for longer
-	latest   time.Duration // the longest that bytes lay unread
+	maxDelay time.Duration // the longest that bytes lay unread
 	windows  []window      // of each token frame
 	chunks   []Chunk
 	atOnce   bool // the frames came closer together than any engine makes them
 	onePiece bool // and no late read explains that: something had collected them
 }
 
-// analyse returns the analysis of a timeline whose phases and token frames are complete. Token frames no further apart
-// than burst are one chunk.
-func analyse(t *Timeline, burst time.Duration) *analysis {
-	a := &analysis{late: max(Late, t.meanReadGap()/MaxUncertainty)}
-	a.latest, _ = t.MaxReadDelay()
+// analyse returns the analysis of a timeline whose phases and token frames are complete.
+func analyse(t *Timeline) *analysis {
+	a := &analysis{late: max(Late, t.meanReadGap()/Precision)}
+	a.maxDelay, _ = t.MaxReadDelay()
 	a.windows = a.windowsOf(t)
-	a.chunks = a.chunksOf(t, burst)
+	a.chunks = a.chunksOf(t)
 	a.judgePace(t)
 	return a
 }
+
+// isLate reports whether the read that completed a frame was late.
+func (a *analysis) isLate(f Frame) bool { return f.Kernel && f.Delay > a.late }
+
+// hasLateRead reports whether some read was late.
+func (a *analysis) hasLateRead() bool { return a.maxDelay > a.late }
 
 // A window is the time in which a token frame arrived.
 //
@@ -58,7 +63,7 @@ func (a *analysis) windowsOf(t *Timeline) []window {
 	for i, f := range t.Frames {
 		// Once some read was late, one that looks on time may have been late as well: just after the last of several
 		// packets.
-		w := window{from: f.At, until: f.At, known: !a.mayBeEarlier(t, i, a.anyLate())}
+		w := window{from: f.At, until: f.At, known: !a.mayBeEarlier(t, i, a.hasLateRead())}
 		if !w.known {
 			w.from = min(max(earliest, f.NotBefore), f.At)
 		}
@@ -94,7 +99,7 @@ func (a *analysis) mayBeEarlier(t *Timeline, i int, late bool) bool {
 	case !f.Kernel:
 		// The timestamp is the moment of the read. How late that was is not known; other reads tell how late they are.
 		isRejected := f.NotBefore > 0
-		return isRejected || a.anyLate()
+		return isRejected || a.hasLateRead()
 	case f.NotBefore == f.At: // all that the read found came in one packet
 		return false
 	}
@@ -103,11 +108,28 @@ func (a *analysis) mayBeEarlier(t *Timeline, i int, late bool) bool {
 	return isShared && late
 }
 
-// anyLate reports whether some read was late.
-func (a *analysis) anyLate() bool { return a.latest > a.late }
+// quickestFrame is the shortest mean time between token frames that may be an engine's. The quickest ones known take a
+// third of a millisecond for a token.
+const quickestFrame = 100 * time.Microsecond
 
-// isLate reports whether the read that completed a frame was late.
-func (a *analysis) isLate(f Frame) bool { return f.Kernel && f.Delay > a.late }
+// judgePace finds whether several frames came so close to each other that no engine made them one by one. If those at
+// the beginning were read late together, by more than an engine takes for all, they may have come one by one: then the
+// pace is that of the others.
+func (a *analysis) judgePace(t *Timeline) {
+	last := len(t.Frames) - 1
+	if last < 1 {
+		return
+	}
+	leastTime := func(gaps int) time.Duration { return time.Duration(gaps) * quickestFrame }
+	first := a.chunks[0]
+	isBlurred := first.Joined && a.maxDelay >= leastTime(last)
+	from := 0
+	if isBlurred && len(a.chunks) > 1 {
+		from = first.last()
+	}
+	a.atOnce = t.Frames[last].At-t.Frames[from].At < leastTime(last-from)
+	a.onePiece = a.atOnce && !isBlurred
+}
 
 // uncertainty returns by how much token frame i may have arrived earlier than its timestamp says. There are two bounds,
 // of which the smaller counts: the width of its window, and the time that the frames after it in its chunk take at the
