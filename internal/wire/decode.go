@@ -67,33 +67,6 @@ func (d *Dialect) decodeObject(frame gjson.Result) Delta {
 
 func (d *Delta) showsTokens() bool { return len(d.Text)+len(d.Reasoning) > 0 || d.Tokens > 0 }
 
-// hasAnswer reports whether an object has the text of an answer, so that an error beside it is none: a choice with text
-// that did not fail, or another API's output.
-func hasAnswer(object gjson.Result) bool {
-	for key, value := range fieldsOf(object) {
-		switch key {
-		case "choices":
-			for choice := range elementsOf(value) {
-				var d Delta
-				d.addChoice(choice)
-				d.addMessage(member(choice, "message"))
-				if d.showsTokens() && EndingOf(d.Finish) != Failed {
-					return true
-				}
-			}
-		case "output", "content", "text_output", "generated_text", "completion":
-			if !isEmptyValue(value) {
-				return true
-			}
-		case "message": // Ollama
-			if !isEmptyValue(member(value, "content")) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // WithType returns the data of an event with the event's name as their type, if the dialect's frames have types and
 // these data have none: the clients of Anthropic read it from either.
 func (d *Dialect) WithType(event string, data []byte) []byte {

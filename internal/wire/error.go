@@ -1,15 +1,9 @@
 package wire
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // A ServerError is what a server said of a failure, in whatever shape: an object, words, a page or a header. The words
@@ -90,370 +84,88 @@ func (e *ServerError) ClassOfWords() ErrorClass {
 	return max(classIn(codePatterns, code), classIn(codePatterns, e.Type))
 }
 
-// ParseError reads the error object of a frame or of a body; nil if there is none. It is the one place that knows the
-// shapes of errors:
-//
-//	{"error":{…}}  {"error":"text"}  {"error":[…]}  {"error":true,"message":…}  {"errors":…}  [{"error":…}]
-//	{"object":"error",…}  {"type":"error",…}  {"status":"error",…}  {"success":false,…}
-//	{"code":…,"message":…}  {"code":…,"msg":…}  {"error_code":…,"error_msg":…}  {"errcode":…,"errmsg":…}
-//	{"detail":…}  {"title":…,"status":…}  {"base_resp":{…}}  {"fault":{…}}  {"__type":…}  {"…Exception":{…}}
-//
-// A code of success, a value without content and an error object beside the text of an answer are none.
-func ParseError(data []byte) *ServerError {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) // a byte order mark
-	data = errorPrefix.ReplaceAll(eventData(data), nil)
-	data = bytes.TrimLeft(data, " ")
-	value, isJSON := parseJSON(data)
-	if !isJSON && bytes.HasPrefix(data, []byte("{")) { // something may be glued to its end
-		var first json.RawMessage
-		err := json.NewDecoder(bytes.NewReader(data)).Decode(&first)
-		if err != nil {
-			return nil
-		}
-		value, isJSON = parseJSON(first)
-	}
-	if !isJSON {
-		return nil
-	}
-	return findError(value)
+// A classPattern matches the words of a class.
+type classPattern struct {
+	class ErrorClass
+	words *regexp.Regexp
 }
 
-// errorPrefix matches what some servers write before the JSON text of an error.
-var errorPrefix = regexp.MustCompile(`(?i)^\[?error\]?[: ] *`)
-
-// eventData returns the data of a whole event, which some servers send with an error's status; anything else as it is.
-func eventData(body []byte) []byte {
-	for line := range bytes.Lines(body) {
-		value, isData := bytes.CutPrefix(line, []byte("data:"))
-		switch {
-		case isData:
-			return bytes.TrimSpace(value)
-		case !bytes.HasPrefix(line, []byte("event:")):
-			return body
+// classIn returns the class of the first pattern that a text matches; [OtherError] if there is none.
+func classIn(patterns []classPattern, text string) ErrorClass {
+	for _, p := range patterns {
+		if p.words.MatchString(text) {
+			return p.class
 		}
 	}
-	return body
+	return OtherError
 }
 
-// ParseErrorEvent reads the data of an event that is called an error, whatever they are.
-func ParseErrorEvent(data []byte) *ServerError {
-	e := ParseError(data)
-	switch {
-	case e != nil:
-		return e
-	case MayBeAnswer(data):
-		return &ServerError{Message: fmt.Sprintf("%d bytes", len(data))}
-	}
-	return &ServerError{Message: Describe(data, "")}
+// codePatterns are words in types and codes of errors: of OpenAI, Azure, Anthropic, Google, AWS and gateways. The list
+// is only read.
+var codePatterns = []classPattern{
+	{ContentFilter, regexp.MustCompile(`(?i)content_?(filter|policy|moderation|blocked)|responsible_?ai|moderation` +
+		`|data_?inspection_?failed|prohibited_?content|sensitive|safety|guardrail|prompt_?(blocked|shield)|^1301$`)},
+	{RateLimit, regexp.MustCompile(`(?i)rate_?-?limit|too_?-? ?many_?-? ?requests|quota|throttl|resource.{0,20}exhausted` +
+		`|request_?limit_?exceeded|insufficient_?(balance|funds|credits?)|^limit_(requests|burst)|usage_?limit|arrearage` +
+		`|billing|^(1113|1302|1303|1305|1308)$`)}, // the numbers are Zhipu's
+	{BadCredentials, regexp.MustCompile(`(?i)unauthori[sz]ed|unauthenticated|authentication|authorization_?error` +
+		`|(invalid|incorrect|missing|expired)_?-?(x-)?(api)?_?-?(key|token)\b|api_?key_?(invalid|expired|missing)` +
+		`|permission_?(denied|error)|access_?denied|auth_?failure|forbidden|unrecognized_?client|invalid_?signature`)},
+	{Overload, regexp.MustCompile(`(?i)overloaded|overload_?error|server_?busy|over_?capacity|capacity_?exceeded` +
+		`|^unavailable$`)},
 }
 
-// ParseWords reads an error that is not a JSON text: a page, or plain words in place of an answer. It returns nil for
-// words that may be a part of an answer.
-func ParseWords(text []byte) *ServerError {
-	text = bytes.TrimSpace(text)
-	isPython := bytes.Contains(text, []byte("'error")) // as Python prints an object
-	namesError := isPython || bytes.Contains(text, []byte(`"error`))
-	isCutJSON := bytes.HasPrefix(text, []byte("{")) && namesError && !MayBeAnswer(text)
-	isWords := len(text) > 0 && text[0] != '{' && text[0] != '[' && failureWords.Match(text)
-	if isCutJSON || isWords || IsPage(text) || isProxyError(text) {
-		return &ServerError{Message: Describe(text, "")}
-	}
-	return nil
+// messagePatterns are words in messages, for errors whose type and code say nothing. The list is only read.
+var messagePatterns = []classPattern{
+	{ContentFilter, regexp.MustCompile(`(?i)content (filter|management policy|policy violation)|content_filter`)},
+	{RateLimit, regexp.MustCompile(`(?i)rate.?limit(ed|s)?\b.{0,30}(exceeded|reached|hit)|exceeded.{0,30}rate.?limit` +
+		`|^rate.?limit|too many requests|quota.{0,30}(exceeded|exhausted|reached)|exceeded.{0,40}quota` +
+		`|insufficient (quota|balance|credits?)`)},
+	{BadCredentials, regexp.MustCompile(`(?i)(invalid|incorrect|missing|wrong|expired|no) (api|access|auth\w*)[ _-]?` +
+		`(key|token)|api[ _-]?key.{0,20}(invalid|expired|missing|not valid|incorrect)|^unauthorized\b` +
+		`|authentication (failed|fails|required)`)},
+	{Overload, regexp.MustCompile(`(?i)(model|server|engine|service) is (currently |temporarily )?overloaded` +
+		`|^overloaded\b`)},
 }
 
-// ParseBody reads the error in a body with a status of success that should have been a stream: an error object, or a
-// short text that complains. It returns nil for anything else, such as a page.
-func ParseBody(body []byte) *ServerError {
-	const longestText = 300 // bytes; more may be an answer
-	e := ParseError(body)
-	if e == nil && len(body) <= longestText && !IsPage(body) {
-		e = ParseWords(body)
-	}
-	return e
+// botoThrottled matches the words of AWS's client, which gateways before Bedrock pass on with the code 500.
+var botoThrottled = regexp.MustCompile(`An error occurred \((Throttl|TooManyRequests|ServiceQuota)\w*\)`)
+
+// modelOverloaded matches what TGI says, with the code 422, Google, and Groq, with the code 503.
+var modelOverloaded = regexp.MustCompile(`(?i)^(the )?model is (currently )?overloaded` +
+	`|^over_capacity\b|\bis (currently |temporarily )?over capacity`)
+
+// invalidType matches the types and codes of errors that are the request's fault: of OpenAI and Anthropic, of vLLM and
+// SGLang, of TGI, of AWS and Google.
+var invalidType = regexp.MustCompile(`^(validation|template_error|missing_template_variable|tool_error)$` +
+	`|(?i)^bad_?request(error)?$|^invalid_?request|^invalid_?argument$|^not_?found(_?error)?$|^validationexception$` +
+	`|^invalid_?param|context_?length|exceed_context|string_above_max|^model_not_found$|unsupported_(value|parameter)`)
+
+// tgiFailure matches the messages of TGI's own failures. On its OpenAI APIs it gives them the code 422, as all others.
+var tgiFailure = regexp.MustCompile("^(Request failed during generation|Incomplete generation|" +
+	"Model is overloaded|Stream event serialization)")
+
+// classOfStatus says what a code means that is an HTTP status. The table is only read.
+var classOfStatus = map[string]ErrorClass{
+	"400": InvalidRequest, "402": InvalidRequest, "404": InvalidRequest, "413": InvalidRequest, "422": InvalidRequest,
+	"401": BadCredentials, "403": BadCredentials,
+	"429": RateLimit,
+	"529": Overload, // Anthropic
 }
 
-// HeaderError reads the error that a header with canonical keys names; nil if there is none. AWS puts the class of an
-// error there, and servers of OAuth 2.0 (RFC 6750) all that they say.
-func HeaderError(header map[string][]string) *ServerError {
-	for _, kind := range header["X-Amzn-Errortype"] { // Kind:http://… or namespace#Kind
-		kind, _, _ = strings.Cut(kind, ":")
-		kind = kind[strings.LastIndexByte(kind, '#')+1:]
-		if kind != "" {
-			return &ServerError{Type: shorten(kind)}
-		}
-	}
-	e := &ServerError{}
-	challenges := strings.Join(header["Www-Authenticate"], ", ")
-	for _, field := range bearerError.FindAllStringSubmatch(challenges, -1) {
-		if field[1] == "" {
-			e.Type = shorten(field[2])
-		} else {
-			e.Message = shorten(field[2])
-		}
-	}
-	if *e == (ServerError{}) {
-		return nil
-	}
-	return e
+// minimaxCodes are MiniMax's own codes. The table is only read.
+var minimaxCodes = map[string]ErrorClass{
+	"1002": RateLimit, "1039": RateLimit, "1041": RateLimit, "2045": RateLimit, "2056": RateLimit,
+	"1008": RateLimit, // the balance
+	"1004": BadCredentials, "2049": BadCredentials,
+	"1026": ContentFilter, "1027": ContentFilter,
+	"2013": InvalidRequest,
 }
 
-// bearerError matches a field of a challenge that says what is wrong.
-var bearerError = regexp.MustCompile(`\berror(_description)?="([^"]*)"`)
-
-// findError returns the error in a value that may be one, or contain one; nil if there is none.
-func findError(value gjson.Result) *ServerError {
-	if value.IsArray() {
-		value = firstElement(value)
-	}
-	if !value.IsObject() || hasAnswer(value) {
-		return nil
-	}
-	f := errorFieldsIn(value)
-	own := f.serverError()
-	switch {
-	case !isEmptyValue(f.error):
-		return f.nested(f.error, 0)
-	case !isEmptyValue(f.choiceError): // OpenRouter
-		return readError(f.choiceError, 0)
-	case !isEmptyValue(f.errors):
-		return f.nested(f.errors, 0)
-	case !isEmptyValue(f.baseResp): // MiniMax; a status of success among other keys
-		e := errorFieldsIn(f.baseResp).serverError()
-		if !isFailureCode(e.Code) {
-			return nil
-		}
-		e.vendor = minimaxCodes[e.Code]
-		return e
-	case !isEmptyValue(f.fault): // Apigee
-		return f.nested(f.fault, 0)
-	case f.exception != "": // Bedrock
-		own = cmp.Or(readError(f.exceptionBody, 0), own)
-		own.Type = shorten(f.exception)
-		return own
-	case f.saysFailure():
-		return own.orText(value)
-	case isFailureCode(f.anyCode()) && !isSuccess(own.Message), !isEmptyValue(f.awsType):
-		return own
-	case !isEmptyValue(f.detail):
-		return f.nested(f.detail, 0)
-	case own.Type == "" && failureWords.MatchString(own.Message): // a message alone
-		return own
-	}
-	return nil
-}
-
-// messageAlone reads an object that has a message, and nothing else that says that it is an error; nil for others.
-func messageAlone(value gjson.Result) *ServerError {
-	if !value.IsObject() || answerKeys.MatchString(value.Raw) {
-		return nil
-	}
-	fields := errorFieldsIn(value)
-	if fields.message.Str == "" {
-		return nil
-	}
-	return fields.serverError()
-}
-
-// errorFields are the values of an object that may be an error, or contain one. A value that is absent does not exist.
-type errorFields struct {
-	error, errors, fault, baseResp, detail gjson.Result // may contain one
-	kind, errorType, awsType, object       gjson.Result // its type, or "error"
-	code, errorCode, statusCode            gjson.Result
-	message, description                   gjson.Result
-	title, status, success                 gjson.Result
-
-	exception     string // a key that is the name of an exception
-	exceptionBody gjson.Result
-	choiceError   gjson.Result // the error in a choice, or in its delta
-}
-
-// errorFieldsIn returns the values of an object. Of several names of one field, the last one that has content counts.
-func errorFieldsIn(object gjson.Result) *errorFields {
-	f := &errorFields{}
-	for key, value := range fieldsOf(object) {
-		name := strings.ToLower(key)
-		field := f.field(name)
-		if field == &f.message && value.IsObject() && strings.Contains(name, "err") { // Tencent
-			field = &f.error
-		}
-		switch {
-		case field != nil && (!field.Exists() || !isEmptyValue(value)):
-			*field = value
-		case field == nil && strings.HasSuffix(key, "Exception") && value.IsObject():
-			f.exception = key
-			f.exceptionBody = value
-		case name == "response" || name == "responsemetadata": // Tencent; Volcengine
-			for inner, failure := range fieldsOf(value) {
-				if strings.EqualFold(inner, "error") && !isEmptyValue(failure) {
-					f.error = failure
-				}
-			}
-		}
-	}
-	choice := firstElement(member(object, "choices"))
-	f.choiceError = member(choice, "error")
-	if isEmptyValue(f.choiceError) {
-		f.choiceError = member(choice, "delta", "error")
-	}
-	return f
-}
-
-// anyCode returns the object's code, or that of its status.
-func (f *errorFields) anyCode() string {
-	status := textIn(f.status)
-	if !isNumber(status) {
-		status = ""
-	}
-	return cmp.Or(textIn(f.errorCode), textIn(f.code), textIn(f.statusCode), status)
-}
-
-// serverError returns the object itself as an error.
-func (f *errorFields) serverError() *ServerError {
-	title := textIn(f.title)
-	detail := textIn(f.detail)
-	status := textIn(f.status)
-	e := &ServerError{
-		Type:    cmp.Or(textIn(f.kind), textIn(f.errorType), textIn(f.awsType)),
-		Code:    f.anyCode(),
-		Message: cmp.Or(textIn(f.message), textIn(f.description), title),
-	}
-	if e.Message == "" && !isEmptyValue(f.message) && !answerKeys.MatchString(f.message.Raw) { // Mistral
-		e.Message = f.message.Raw
-	}
-	if title != "" && detail != "" { // RFC 9457
-		e.Message = title + ": " + detail
-	}
-	if e.Type == "" && !isNumber(status) { // Google
-		e.Type = status
-	}
-	if strings.HasPrefix(e.Type, "about:") || slices.Contains(failureStatuses, e.Type) {
-		e.Type = ""
-	}
-	e.Type = e.Type[strings.LastIndexByte(e.Type, '#')+1:] // AWS: namespace#Type
-	if isSuccess(e.Code) {
-		e.Code = ""
-	}
-	if !isEmptyValue(f.errorCode) {
-		e.vendor = baiduCodes[e.Code]
-	}
-	e.Type = shorten(e.Type)
-	e.Code = shorten(e.Code)
-	e.Message = shorten(e.Message)
-	return e
-}
-
-// orText returns e, with the start of the object as its message if e has no words.
-func (e *ServerError) orText(object gjson.Result) *ServerError {
-	switch {
-	case e.Type != "" || e.Code != "" || e.Message != "":
-	case answerKeys.MatchString(object.Raw):
-		e.Message = fmt.Sprintf("%d bytes", len(object.Raw))
-	default:
-		e.Message = shorten(object.Raw)
-	}
-	return e
-}
-
-// saysFailure reports whether the object says of itself that it is an error.
-func (f *errorFields) saysFailure() bool {
-	status := textIn(f.status)
-	isProblem := !isEmptyValue(f.title) && isNumber(status) && isFailureCode(status) // RFC 9457
-	isFailed := slices.Contains(failureStatuses, strings.ToLower(status)) || f.success.Type == gjson.False
-	hasMessage := !isEmptyValue(f.message)
-	return f.kind.Str == "error" || f.object.Str == "error" || isFailureCode(textIn(f.errorCode)) ||
-		isFailed && hasMessage || isProblem
-}
-
-// failureStatuses are words for a failure in a status or a type. The list is only read.
-var failureStatuses = []string{"error", "fail", "failed", "failure"}
-
-// nested returns the error in the value of a key, with what the object around it says; nil if the value says that there
-// is none. depth is that of [readError].
-func (f *errorFields) nested(value gjson.Result, depth int) *ServerError {
-	outer := f.serverError()
-	switch {
-	case value.Type == gjson.True:
-		return outer
-	case isNumber(value.Raw) && outer.Message != "":
-		outer.Code = cmp.Or(outer.Code, value.Raw)
-		return outer
-	}
-	inner := readError(value, depth)
-	if inner == nil {
-		return nil
-	}
-	isWord := !strings.ContainsAny(inner.Message, " \n")
-	switch {
-	case value.Type != gjson.String || outer.Message == "":
-	case isWord: // {"error":"rate_limited","message":"…"}
-		inner.Type = inner.Message
-		inner.Message = outer.Message
-	case strings.Contains(outer.Message, inner.Message):
-		inner.Message = outer.Message
-	case !strings.Contains(inner.Message, outer.Message): // Spring: {"error":"Internal Server Error","message":"…"}
-		inner.Message = shorten(inner.Message + ": " + outer.Message)
-	}
-	inner.Type = cmp.Or(inner.Type, outer.Type)
-	inner.Code = cmp.Or(inner.Code, outer.Code)
-	inner.Message = cmp.Or(inner.Message, outer.Message)
-	inner.vendor = max(inner.vendor, outer.vendor)
-	return inner
-}
-
-// deepestError is how many objects and lists may lie around an error.
-const deepestError = 4
-
-// readError reads the value of a key that holds an error: an object, a text, a list, or anything. It is nil if the
-// value says that there is none. depth is how many objects and lists lie around the value, without the first.
-func readError(value gjson.Result, depth int) *ServerError {
-	switch {
-	case !value.Exists():
-		return nil
-	case value.IsArray() && depth < deepestError:
-		return readErrors(value, depth)
-	case !value.IsObject():
-		words := textIn(value)
-		if isSuccess(words) {
-			return nil
-		}
-		return &ServerError{Message: shorten(words)}
-	}
-	f := errorFieldsIn(value)
-	if !isEmptyValue(f.error) && depth < deepestError { // an error within an error
-		return f.nested(f.error, depth+1)
-	}
-	own := f.serverError()
-	own.Code = cmp.Or(own.Code, textIn(member(f.detail, "errorcode")))            // Apigee
-	own.Type = cmp.Or(own.Type, textIn(member(firstElement(f.errors), "reason"))) // Google, older
-	hasSaid := !isEmptyValue(f.code) || !isEmptyValue(f.message)
-	switch {
-	case hasSaid && isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type):
-		return nil
-	case own.Message == "" && !isEmptyValue(f.errors) && depth < deepestError:
-		return f.nested(f.errors, depth+1)
-	}
-	raw := textIn(member(value, "metadata", "raw")) // OpenRouter: the provider's words
-	if raw != "" {
-		own.Message = shorten(own.Message + ": " + raw)
-	}
-	return own.orText(value)
-}
-
-// readErrors reads a list of errors: the first one, and of FastAPI's validation where each fault lies.
-func readErrors(list gjson.Result, depth int) *ServerError {
-	var faults []string
-	for fault := range elementsOf(list) {
-		var place []string
-		for step := range elementsOf(member(fault, "loc")) {
-			place = append(place, step.String())
-		}
-		message := textIn(member(fault, "msg"))
-		if len(place) > 0 && message != "" {
-			faults = append(faults, strings.Join(place, ".")+": "+message)
-		}
-	}
-	if len(faults) > 0 {
-		return &ServerError{Message: shorten(strings.Join(faults, "; "))}
-	}
-	return readError(firstElement(list), depth+1)
+// baiduCodes are Baidu's own codes, under error_code. The table is only read.
+var baiduCodes = map[string]ErrorClass{
+	"4": RateLimit, "17": RateLimit, "18": RateLimit, "19": RateLimit, "336501": RateLimit, "336502": RateLimit,
+	"6": BadCredentials, "13": BadCredentials, "14": BadCredentials, "100": BadCredentials,
+	"110": BadCredentials, "111": BadCredentials,
+	"336104": InvalidRequest, "336003": InvalidRequest,
 }
