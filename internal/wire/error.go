@@ -6,23 +6,28 @@ import (
 	"strings"
 )
 
-// A ServerError is what a server said of a failure, in whatever shape: an object, words, a page or a header. The words
-// by which errors are understood are in error_words.go.
+// A ServerError is what a server said of a failure, in whatever shape. error_object.go reads it from a JSON object,
+// error_text.go from words, a page or a header. This file tells whose fault it is.
 type ServerError struct {
 	Type    string // the server's class of error; may be empty
 	Code    string // the server's code, often an HTTP status; may be empty
 	Message string // text for humans, at most 300 bytes; may be empty
 
-	vendor ErrorClass // what the code means to the one vendor that writes errors in this shape
+	vendor ErrorClass // what Code means to the one vendor that writes errors in this shape; OtherError: nothing
 }
 
 // Error returns the server's own words.
 func (e *ServerError) Error() string { return e.words("") }
 
-// words returns the server's own words, for a text that has its HTTP status already.
+// words returns the server's own words, for a text that has its HTTP status already: the status and what was just said
+// are not said again.
 func (e *ServerError) words(status string) string {
-	isRepeated := func(s string) bool { return s == "" || s == status }
-	parts := slices.DeleteFunc([]string{e.Type, e.Code, e.Message}, isRepeated)
+	var parts []string
+	for _, part := range []string{e.Type, e.Code, e.Message} {
+		if part != "" && part != status {
+			parts = append(parts, part)
+		}
+	}
 	parts = slices.Compact(parts)
 	if len(parts) == 0 {
 		return "an error without a text"
@@ -33,7 +38,7 @@ func (e *ServerError) words(status string) string {
 // An ErrorClass is what an error says of whose fault it is. The set is closed.
 type ErrorClass int
 
-// The classes of errors.
+// The classes of errors. If the type and the code of an error say different things, the later class in the list counts.
 const (
 	OtherError     ErrorClass = iota // the server's own fault, as far as is known
 	InvalidRequest                   // the request's: had the stream not begun, the status would be 400, 404 or 422
@@ -43,18 +48,20 @@ const (
 	Overload                         // the server has too much to do
 )
 
-// Class returns whose fault an error within a stream is, or in a body with a status of success. The code 503 does not
-// say overload: an engine may have died.
+// Class returns whose fault an error is that came within a stream, or in a body with a status of success. What is most
+// certain is asked first: the words of its type and code, then its message where the code is known to mislead, then the
+// code, and last what the message may mean. The code 503 does not say overload: an engine may have died.
 func (e *ServerError) Class() ErrorClass {
 	byWords := e.ClassOfWords()
 	byStatus := classOfStatus[e.Code]
-	_, tooLong := TooLong([]byte(e.Message))
+	isServerStatus := len(e.Code) == 3 && e.Code[0] == '5' && isNumber(e.Code)
+	_, isTooLong := TooLong([]byte(e.Message))
 	switch {
 	case byWords != OtherError:
 		return byWords
 	case modelOverloaded.MatchString(e.Message):
 		return Overload
-	case tooLong:
+	case isTooLong:
 		return InvalidRequest
 	case byStatus == InvalidRequest && tgiFailure.MatchString(e.Message):
 		return OtherError
@@ -62,14 +69,14 @@ func (e *ServerError) Class() ErrorClass {
 		return byStatus
 	case invalidType.MatchString(e.Type), invalidType.MatchString(e.Code):
 		return InvalidRequest
-	case len(e.Code) == 3 && e.Code[0] == '5' && isNumber(e.Code):
+	case isServerStatus:
 		return OtherError
 	}
 	return classIn(messagePatterns, e.Message)
 }
 
-// ClassOfWords returns whose fault an error is by the words of its type and code, which are right where a status is
-// misleading; OtherError if they do not say.
+// ClassOfWords returns whose fault an error is by the words of its type and code, which are right where an HTTP status
+// is misleading; [OtherError] if they do not say.
 func (e *ServerError) ClassOfWords() ErrorClass {
 	switch {
 	case e.vendor != OtherError:
@@ -81,7 +88,7 @@ func (e *ServerError) ClassOfWords() ErrorClass {
 	if e.Type == "" && code == "" && !strings.Contains(e.Message, " ") {
 		code = e.Message // a text of one word is a code: {"error":"over_capacity"}
 	}
-	return max(classIn(codePatterns, code), classIn(codePatterns, e.Type))
+	return max(classIn(codePatterns, code), classIn(codePatterns, e.Type)) // of two, the later one in the list of classes
 }
 
 // A classPattern matches the words of a class.
@@ -142,8 +149,7 @@ var invalidType = regexp.MustCompile(`^(validation|template_error|missing_templa
 	`|^invalid_?param|context_?length|exceed_context|string_above_max|^model_not_found$|unsupported_(value|parameter)`)
 
 // tgiFailure matches the messages of TGI's own failures. On its OpenAI APIs it gives them the code 422, as all others.
-var tgiFailure = regexp.MustCompile("^(Request failed during generation|Incomplete generation|" +
-	"Model is overloaded|Stream event serialization)")
+var tgiFailure = regexp.MustCompile(`^(Request failed during generation|Incomplete generation|Stream event serialization)`)
 
 // classOfStatus says what a code means that is an HTTP status. The table is only read.
 var classOfStatus = map[string]ErrorClass{

@@ -29,12 +29,9 @@ func ParseError(data []byte) *ServerError {
 	data = bytes.TrimLeft(data, " ")
 	value, isJSON := parseJSON(data)
 	if !isJSON && bytes.HasPrefix(data, []byte("{")) { // something may be glued to its end
-		var first json.RawMessage
-		err := json.NewDecoder(bytes.NewReader(data)).Decode(&first)
-		if err != nil {
-			return nil
-		}
-		value, isJSON = parseJSON(first)
+		var object json.RawMessage
+		_ = json.NewDecoder(bytes.NewReader(data)).Decode(&object) // leaves it empty if there is none
+		value, isJSON = parseJSON(object)
 	}
 	if !isJSON {
 		return nil
@@ -70,12 +67,13 @@ func findError(value gjson.Result) *ServerError {
 	f := errorFieldsIn(value)
 	own := f.serverError()
 	switch {
+	// An object that contains an error.
 	case !isEmptyValue(f.error):
-		return f.nested(f.error, 0)
+		return f.errorIn(f.error, 0)
 	case !isEmptyValue(f.choiceError): // OpenRouter
 		return readError(f.choiceError, 0)
 	case !isEmptyValue(f.errors):
-		return f.nested(f.errors, 0)
+		return f.errorIn(f.errors, 0)
 	case !isEmptyValue(f.baseResp): // MiniMax; a status of success among other keys
 		e := errorFieldsIn(f.baseResp).serverError()
 		if !isFailureCode(e.Code) {
@@ -84,25 +82,27 @@ func findError(value gjson.Result) *ServerError {
 		e.vendor = minimaxCodes[e.Code]
 		return e
 	case !isEmptyValue(f.fault): // Apigee
-		return f.nested(f.fault, 0)
+		return f.errorIn(f.fault, 0)
 	case f.exception != "": // Bedrock
 		own = cmp.Or(readError(f.exceptionBody, 0), own)
 		own.Type = shorten(f.exception)
 		return own
+
+	// An object that is an error itself.
 	case f.saysFailure():
 		return own.orText(value)
 	case isFailureCode(f.anyCode()) && !isSuccess(own.Message), !isEmptyValue(f.awsType):
 		return own
-	case !isEmptyValue(f.detail):
-		return f.nested(f.detail, 0)
+	case !isEmptyValue(f.detail): // FastAPI, unless it is the detail of an error above (RFC 9457)
+		return f.errorIn(f.detail, 0)
 	case own.Type == "" && failureWords.MatchString(own.Message): // a message alone
 		return own
 	}
 	return nil
 }
 
-// hasAnswer reports whether an object has the text of an answer, so that an error beside it is none: a choice with text
-// that did not fail, or another API's output.
+// hasAnswer reports whether an object has the text of an answer: a choice with text that did not fail, or another API's
+// output. An error beside it is none.
 func hasAnswer(object gjson.Result) bool {
 	for key, value := range fieldsOf(object) {
 		switch key {
@@ -128,7 +128,8 @@ func hasAnswer(object gjson.Result) bool {
 	return false
 }
 
-// messageAlone reads an object that has a message, and nothing else that says that it is an error; nil for others.
+// messageAlone returns the message of an object that does not say whether it is an error; nil if it has none, or if it
+// may be an answer.
 func messageAlone(value gjson.Result) *ServerError {
 	if !value.IsObject() || answerKeys.MatchString(value.Raw) {
 		return nil
@@ -140,7 +141,8 @@ func messageAlone(value gjson.Result) *ServerError {
 	return fields.serverError()
 }
 
-// errorFields are the values of an object that may be an error, or contain one. A value that is absent does not exist.
+// errorFields are the values of an object that may be an error, or contain one. [gjson.Result.Exists] tells which of
+// them the object has.
 type errorFields struct {
 	error, errors, fault, baseResp, detail gjson.Result // may contain one
 	kind, errorType, awsType, object       gjson.Result // its type, or "error"
@@ -158,10 +160,7 @@ func errorFieldsIn(object gjson.Result) *errorFields {
 	f := &errorFields{}
 	for key, value := range fieldsOf(object) {
 		name := strings.ToLower(key)
-		field := f.field(name)
-		if field == &f.message && value.IsObject() && strings.Contains(name, "err") { // Tencent
-			field = &f.error
-		}
+		field := f.field(name, value)
 		switch {
 		case field != nil && (!field.Exists() || !isEmptyValue(value)):
 			*field = value
@@ -184,8 +183,8 @@ func errorFieldsIn(object gjson.Result) *errorFields {
 	return f
 }
 
-// field returns where the value of a key belongs; nil if it says nothing of an error.
-func (f *errorFields) field(key string) *gjson.Result {
+// field returns where the value of a key belongs; nil if it says nothing of an error. The key is in lower case.
+func (f *errorFields) field(key string, value gjson.Result) *gjson.Result {
 	switch key {
 	case "error", "err", "exception", "error_info", "errorinfo":
 		return &f.error
@@ -211,8 +210,12 @@ func (f *errorFields) field(key string) *gjson.Result {
 		return &f.errorCode
 	case "status_code", "statuscode", "http_status_code", "http_code":
 		return &f.statusCode
-	case "message", "msg", "error_msg", "errormsg", "error_message", "errormessage", "errmsg", "err_msg",
-		"status_msg", "faultstring":
+	case "message", "msg", "status_msg", "faultstring":
+		return &f.message
+	case "error_msg", "errormsg", "error_message", "errormessage", "errmsg", "err_msg":
+		if value.IsObject() { // Tencent
+			return &f.error
+		}
 		return &f.message
 	case "error_description", "reason", "description":
 		return &f.description
@@ -237,35 +240,36 @@ func (f *errorFields) anyCode() string {
 
 // serverError returns the object itself as an error.
 func (f *errorFields) serverError() *ServerError {
+	e := &ServerError{}
+
+	e.Type = cmp.Or(textIn(f.kind), textIn(f.errorType), textIn(f.awsType))
+	status := textIn(f.status)
+	if e.Type == "" && !isNumber(status) { // Google
+		e.Type = status
+	}
+	saysNothing := strings.HasPrefix(e.Type, "about:") || slices.Contains(failureStatuses, e.Type)
+	if saysNothing {
+		e.Type = ""
+	}
+	e.Type = shorten(e.Type[strings.LastIndexByte(e.Type, '#')+1:]) // AWS: namespace#Type
+
+	code := f.anyCode()
+	if isFailureCode(code) {
+		e.Code = shorten(code)
+	}
+	if !isEmptyValue(f.errorCode) {
+		e.vendor = baiduCodes[code]
+	}
+
 	title := textIn(f.title)
 	detail := textIn(f.detail)
-	status := textIn(f.status)
-	e := &ServerError{
-		Type:    cmp.Or(textIn(f.kind), textIn(f.errorType), textIn(f.awsType)),
-		Code:    f.anyCode(),
-		Message: cmp.Or(textIn(f.message), textIn(f.description), title),
-	}
+	e.Message = cmp.Or(textIn(f.message), textIn(f.description), title)
 	if e.Message == "" && !isEmptyValue(f.message) && !answerKeys.MatchString(f.message.Raw) { // Mistral
 		e.Message = f.message.Raw
 	}
 	if title != "" && detail != "" { // RFC 9457
 		e.Message = title + ": " + detail
 	}
-	if e.Type == "" && !isNumber(status) { // Google
-		e.Type = status
-	}
-	if strings.HasPrefix(e.Type, "about:") || slices.Contains(failureStatuses, e.Type) {
-		e.Type = ""
-	}
-	e.Type = e.Type[strings.LastIndexByte(e.Type, '#')+1:] // AWS: namespace#Type
-	if isSuccess(e.Code) {
-		e.Code = ""
-	}
-	if !isEmptyValue(f.errorCode) {
-		e.vendor = baiduCodes[e.Code]
-	}
-	e.Type = shorten(e.Type)
-	e.Code = shorten(e.Code)
 	e.Message = shorten(e.Message)
 	return e
 }
@@ -273,17 +277,22 @@ func (f *errorFields) serverError() *ServerError {
 // saysFailure reports whether the object says of itself that it is an error.
 func (f *errorFields) saysFailure() bool {
 	status := textIn(f.status)
-	isProblem := !isEmptyValue(f.title) && isNumber(status) && isFailureCode(status) // RFC 9457
-	isFailed := slices.Contains(failureStatuses, strings.ToLower(status)) || f.success.Type == gjson.False
-	hasMessage := !isEmptyValue(f.message)
-	return f.kind.Str == "error" || f.object.Str == "error" || isFailureCode(textIn(f.errorCode)) ||
-		isFailed && hasMessage || isProblem
+	hasFailed := slices.Contains(failureStatuses, strings.ToLower(status)) || f.success.Type == gjson.False
+	switch {
+	case f.kind.Str == "error", f.object.Str == "error", isFailureCode(textIn(f.errorCode)):
+		return true
+	case hasFailed && !isEmptyValue(f.message):
+		return true
+	case !isEmptyValue(f.title) && isNumber(status): // RFC 9457
+		return isFailureCode(status)
+	}
+	return false
 }
 
 // failureStatuses are words for a failure in a status or a type. The list is only read.
 var failureStatuses = []string{"error", "fail", "failed", "failure"}
 
-// orText returns e, with the start of the object as its message if e has no words.
+// orText returns e. If e has no words, its message becomes the start of the object.
 func (e *ServerError) orText(object gjson.Result) *ServerError {
 	switch {
 	case e.Type != "" || e.Code != "" || e.Message != "":
@@ -295,14 +304,14 @@ func (e *ServerError) orText(object gjson.Result) *ServerError {
 	return e
 }
 
-// nested returns the error in the value of a key, with what the object around it says; nil if the value says that there
-// is none. depth is that of [readError].
-func (f *errorFields) nested(value gjson.Result, depth int) *ServerError {
+// errorIn returns the error in the value of one of the object's keys, with what the object around it says; nil if the
+// value says that there is none. depth is that of [readError].
+func (f *errorFields) errorIn(value gjson.Result, depth int) *ServerError {
 	outer := f.serverError()
 	switch {
-	case value.Type == gjson.True:
+	case value.Type == gjson.True: // {"error":true,"message":"…"}
 		return outer
-	case isNumber(value.Raw) && outer.Message != "":
+	case isNumber(value.Raw) && outer.Message != "": // {"error":429,"message":"…"}
 		outer.Code = cmp.Or(outer.Code, value.Raw)
 		return outer
 	}
@@ -310,21 +319,21 @@ func (f *errorFields) nested(value gjson.Result, depth int) *ServerError {
 	if inner == nil {
 		return nil
 	}
+	areTwoTexts := value.Type == gjson.String && outer.Message != ""
 	isWord := !strings.ContainsAny(inner.Message, " \n")
 	switch {
-	case value.Type != gjson.String || outer.Message == "":
-	case isWord: // {"error":"rate_limited","message":"…"}
+	case areTwoTexts && isWord: // {"error":"rate_limited","message":"…"}
 		inner.Type = inner.Message
 		inner.Message = outer.Message
-	case strings.Contains(outer.Message, inner.Message):
+	case areTwoTexts && strings.Contains(outer.Message, inner.Message):
 		inner.Message = outer.Message
-	case !strings.Contains(inner.Message, outer.Message): // Spring: {"error":"Internal Server Error","message":"…"}
+	case areTwoTexts && !strings.Contains(inner.Message, outer.Message): // Spring: {"error":"Internal Server Error",…}
 		inner.Message = shorten(inner.Message + ": " + outer.Message)
 	}
 	inner.Type = cmp.Or(inner.Type, outer.Type)
 	inner.Code = cmp.Or(inner.Code, outer.Code)
 	inner.Message = cmp.Or(inner.Message, outer.Message)
-	inner.vendor = max(inner.vendor, outer.vendor)
+	inner.vendor = cmp.Or(inner.vendor, outer.vendor)
 	return inner
 }
 
@@ -348,20 +357,23 @@ func readError(value gjson.Result, depth int) *ServerError {
 	}
 	f := errorFieldsIn(value)
 	if !isEmptyValue(f.error) && depth < deepestError { // an error within an error
-		return f.nested(f.error, depth+1)
+		return f.errorIn(f.error, depth+1)
 	}
 	own := f.serverError()
 	own.Code = cmp.Or(own.Code, textIn(member(f.detail, "errorcode")))            // Apigee
 	own.Type = cmp.Or(own.Type, textIn(member(firstElement(f.errors), "reason"))) // Google, older
-	hasSaid := !isEmptyValue(f.code) || !isEmptyValue(f.message)
+	hasWords := !isEmptyValue(f.code) || !isEmptyValue(f.message)
 	switch {
-	case hasSaid && isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type):
+	case hasWords && isSuccess(own.Code) && isSuccess(own.Message) && isSuccess(own.Type):
 		return nil
 	case own.Message == "" && !isEmptyValue(f.errors) && depth < deepestError:
-		return f.nested(f.errors, depth+1)
+		return f.errorIn(f.errors, depth+1)
 	}
 	raw := textIn(member(value, "metadata", "raw")) // OpenRouter: the provider's words
-	if raw != "" {
+	switch {
+	case own.Message == "":
+		own.Message = shorten(raw)
+	case raw != "":
 		own.Message = shorten(own.Message + ": " + raw)
 	}
 	return own.orText(value)

@@ -11,8 +11,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// This file reads JSON with gjson, which finds values without decoding all of a text. A value is read again at each
-// level below it, so whoever goes down a level at a time has a limit of depth.
+// This file reads JSON with gjson, which finds values without decoding all of a text. Whoever goes into a value reads
+// all of its text again, at each level. So a function that calls itself for inner values has a limit of depth.
 
 // parseJSON returns the value of a JSON text; ok is false if data are none. It is the only way to a value: gjson would
 // also take what is not JSON. encoding/json bounds the depth of what it finds valid to 10,000 levels.
@@ -102,7 +102,8 @@ func textIn(value gjson.Result) string {
 	return ""
 }
 
-// isEmptyValue reports whether a value does not exist or has no content, as far as its values are nested.
+// isEmptyValue reports whether a value does not exist or says nothing: null, false, 0, an empty text, or an object or a
+// list of nothing else.
 func isEmptyValue(value gjson.Result) bool { return isEmptyWithin(value, 0) }
 
 func isEmptyWithin(value gjson.Result, depth int) bool {
@@ -110,7 +111,8 @@ func isEmptyWithin(value gjson.Result, depth int) bool {
 	case "", "null", `""`, "false", "0":
 		return true
 	}
-	if value.Type != gjson.JSON || depth == deepestError {
+	const deepest = 4 // what is nested deeper counts as content
+	if value.Type != gjson.JSON || depth == deepest {
 		return false
 	}
 	for _, inner := range fieldsOf(value) {
