@@ -55,7 +55,7 @@ func checkRow(t *testing.T, s Server, cells []string) {
 	} else {
 		says(2, "the prompt", "usage")
 	}
-	says(2, "the prompt", s.Tokenize.prompt.Path)
+	says(2, "the prompt", s.tokenizers.prompt.Path)
 	claim := func(f Field) string {
 		if !slices.Contains(dialect.Fields, f) {
 			return string(Never)

@@ -14,7 +14,7 @@ var llama = &Dialect{
 	Fields:    []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings},
 	body:      llamaBody,
 	read:      readLlama,
-	tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
+	tokenizer: func(Server) Tokenizer { return llamaPrompt },
 }
 
 // llamaBody returns a request that asks a cold prompt without the cache: there is no salt that could keep prompts apart

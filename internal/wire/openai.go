@@ -27,7 +27,7 @@ var completions = &Dialect{
 	body:      completionBody,
 	keys:      streamOptions,
 	read:      readChunk,
-	tokenizer: Server.tokenizer,
+	tokenizer: Server.promptTokenizer,
 }
 
 // azure is Azure's own path to chat completions, where the model is a deployment. Azure's newer path, /openai/v1, is

@@ -37,14 +37,13 @@ func inputBody(a Ask) body {
 	return b
 }
 
-// responseTokenizer returns the server type's own route for conversations if it has one, else the route of the API. A
-// server of unknown type is not asked as vLLM is.
+// responseTokenizer returns the server type's own route for conversations if it has one, else the route of the API unless
+// the server only guesses there. A server of unknown type is not asked as vLLM is.
 func (s Server) responseTokenizer() Tokenizer {
-	own := s.chatTokenizer()
-	if own.Path != "" && s.Tokenize != nil {
-		return own
-	}
-	if s.Estimates {
+	switch {
+	case s.tokenizers != nil && s.tokenizers.chat.Path != "":
+		return s.tokenizers.chat
+	case s.Estimates:
 		return Tokenizer{}
 	}
 	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}

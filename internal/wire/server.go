@@ -23,13 +23,13 @@ type Server struct {
 	// What its requests have.
 
 	Omit          []Field          // fields that it rejects, or has no use for
-	Keys          map[Field]string // its own names for some fields
-	Extra         map[string]any   // fields of its own that each request has
+	Keys          map[Field]string // its own names for some fields; "a.b" is key b of the object a
+	Extra         map[string]any   // fields of its own that each request has, with keys as in Keys
 	SessionHeader string           `yaml:"session_header"` // its router keeps a session on one replica by it
 
 	// Where it tells something else. A path that is empty does not exist, unless it has a default.
 
-	Tokenize    *tokenizers `yaml:"-"` // routes that count tokens; nil: asked as vLLM is
+	tokenizers  *tokenizers // routes that count tokens; nil: asked as vLLM is
 	List        ModelList   // lists its models, if [ModelsPath] does not, or not all
 	VersionPath string      `yaml:"version_path"` // returns its version
 	LoadedPath  string      `yaml:"loaded_path"`  // lists the models in memory: see [ParseLoaded]
@@ -112,7 +112,7 @@ func mustServers(file []byte) []Server {
 	return list
 }
 
-// parseServers reads a list of server types. An entry with an unknown key, dialect, tokenizer or matcher is an error.
+// parseServers reads a list of server types. An unknown key, dialect, tokenizer or kind of matcher is an error.
 func parseServers(file []byte) ([]Server, error) {
 	var entries []struct {
 		Server   `yaml:",inline"`
@@ -134,8 +134,8 @@ func parseServers(file []byte) ([]Server, error) {
 				return nil, fmt.Errorf("%s: %w", e.Name, err)
 			}
 		}
-		s.Tokenize = tokenizersByName[e.Tokenize]
-		if s.Tokenize == nil {
+		s.tokenizers = tokenizersByName[e.Tokenize]
+		if s.tokenizers == nil {
 			return nil, fmt.Errorf("%s: unknown tokenizer %q", e.Name, e.Tokenize)
 		}
 		for _, sig := range s.Signatures {

@@ -15,7 +15,7 @@ var tgi = &Dialect{
 	body:      tgiBody,
 	fieldsIn:  "parameters.",
 	read:      readTGI,
-	tokenizer: func(Server) Tokenizer { return tgiTokens.prompt },
+	tokenizer: func(Server) Tokenizer { return tgiPrompt },
 }
 
 func tgiBody(a Ask) body {

@@ -36,51 +36,55 @@ func (t Tokenizer) Read(reply []byte) Count {
 	return Tokens(n)
 }
 
-// tokenizers are the routes of a server type: for plain prompts and for conversations.
-type tokenizers struct{ prompt, chat Tokenizer }
-
-// The routes of servers behind the OpenAI API. They are only read.
+// The routes of servers. They are only read.
 var (
-	vllmTokens = &tokenizers{
-		prompt: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
-			return body{"model": a.Model, "prompt": a.text()}
-		}},
-		chat: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
-			return body{"model": a.Model, "messages": a.conversation()}
-		}},
-	}
-	promptTokens = &tokenizers{prompt: vllmTokens.prompt} // as vLLM, but only for prompts
-	tgiTokens    = &tokenizers{
-		prompt: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
-			return body{"inputs": a.text()}
-		}},
-		chat: Tokenizer{Path: "/chat_tokenize", body: vllmTokens.chat.body},
-	}
-	llamaTokens = &tokenizers{prompt: Tokenizer{Path: "/tokenize", body: func(a Ask) body {
+	vllmPrompt = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
+		return body{"model": a.Model, "prompt": a.text()}
+	}}
+	vllmChat = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
+		return body{"model": a.Model, "messages": a.conversation()}
+	}}
+	tgiPrompt = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
+		return body{"inputs": a.text()}
+	}}
+	tgiChat     = Tokenizer{Path: "/chat_tokenize", body: vllmChat.body}
+	llamaPrompt = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
 		return body{"content": a.text(), "add_special": true} // counts the tokens that a completion adds as well
-	}}}
-	llamaCppPythonTokens = &tokenizers{prompt: Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body {
+	}}
+	llamaCppPythonPrompt = Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body {
 		return body{"input": a.text()}
-	}}}
-	lmdeployTokens = &tokenizers{prompt: Tokenizer{Path: "/v1/encode", body: func(a Ask) body {
+	}}
+	lmdeployPrompt = Tokenizer{Path: "/v1/encode", body: func(a Ask) body {
 		return body{"input": a.text(), "add_bos": true}
-	}}}
-	noTokens = &tokenizers{}
+	}}
 )
+
+// tokenizers are the routes of a server type behind OpenAI's API: for plain prompts and for conversations.
+type tokenizers struct{ prompt, chat Tokenizer }
 
 // tokenizersByName is the routes by their names in servers.yaml. The table is only read.
 var tokenizersByName = map[string]*tokenizers{
-	"none":             noTokens,
-	"vllm":             vllmTokens,
-	"prompts":          promptTokens,
-	"tgi":              tgiTokens,
-	"llama":            llamaTokens,
-	"llama-cpp-python": llamaCppPythonTokens,
-	"lmdeploy":         lmdeployTokens,
+	"none":             {},
+	"vllm":             {prompt: vllmPrompt, chat: vllmChat},
+	"prompts":          {prompt: vllmPrompt}, // as vLLM, but only for prompts
+	"tgi":              {prompt: tgiPrompt, chat: tgiChat},
+	"llama":            {prompt: llamaPrompt},
+	"llama-cpp-python": {prompt: llamaCppPythonPrompt},
+	"lmdeploy":         {prompt: lmdeployPrompt},
 }
 
-// tokenizer returns the route for plain prompts. A server of unknown type is asked as vLLM is.
-func (s Server) tokenizer() Tokenizer { return cmp.Or(s.Tokenize, vllmTokens).prompt }
+// promptTokenizer returns the route for plain prompts. A server of unknown type is asked as vLLM is.
+func (s Server) promptTokenizer() Tokenizer {
+	if s.tokenizers == nil {
+		return vllmPrompt
+	}
+	return s.tokenizers.prompt
+}
 
 // chatTokenizer returns the route for conversations. A server of unknown type is asked as vLLM is.
-func (s Server) chatTokenizer() Tokenizer { return cmp.Or(s.Tokenize, vllmTokens).chat }
+func (s Server) chatTokenizer() Tokenizer {
+	if s.tokenizers == nil {
+		return vllmChat
+	}
+	return s.tokenizers.chat
+}

@@ -3,9 +3,12 @@
 // reason or error. The package is a pure codec: no clock, no network, no configuration.
 //
 // A [Dialect] is an API; each has a file of its own. A [Server] is a type of server and what it does differently; each
-// is an entry of servers.yaml. What a server says instead of an answer is a [ServerError]: see error.go and refusal.go.
+// is an entry of servers.yaml. What a server says instead of an answer is a [ServerError].
 //
-// Begin reading at [Dialect.Body] and [Dialect.Decode], then at openai.go and message.go.
+// Begin reading at [Dialect.Body] in ask.go and at [Dialect.Decode] in decode.go, then at a dialect, such as openai.go.
+// message.go, usage.go and finish.go read what the answers of several dialects have in common. error.go tells whose
+// fault an error is, error_object.go, error_text.go and page.go find it, and refusal.go reads why a request was refused.
+// recognize.go tells the type of a server by its replies, models.go and tokenizer.go read what else they say.
 package wire
 
 import (
@@ -39,12 +42,12 @@ type Delta struct {
 
 	Err *ServerError // the error that the frame reports; nil if there is none
 
-	// BareMessage is the message of a frame that has nothing else, as AWS sends errors: it is one if the answer has no
-	// end. Nil if there is none.
+	// BareMessage is the message of a frame that has nothing else. AWS sends errors so: the message was one if the answer
+	// then has no end. Nil if there is none.
 	BareMessage *ServerError
 }
 
-// A Dialect is an API that a family of servers has, and how it differs from others. It is only read.
+// A Dialect is an API that several servers have, and how it differs from others. It is only read.
 type Dialect struct {
 	Name           string             // the configuration value and the "api" label
 	Path           func(a Ask) string // joined to the base URL by [URL]
@@ -58,8 +61,8 @@ type Dialect struct {
 	typeInEvent bool                           // an event's name is the type of its frame, if that has none
 
 	keyHeader string                   // header for the API key; empty: Authorization
-	version   string                   // default of the header with the API's version; empty: there is no such header
-	tokenizer func(s Server) Tokenizer // returns the route that counts tokens; nil, or without a path: there is none
+	version   string                   // default of Anthropic's header with the API's version; empty: no such header
+	tokenizer func(s Server) Tokenizer // the route that counts tokens, which may not exist; nil: it never does
 }
 
 // Header returns what the API wants in the header of each request: the key, if it is not empty, and the API's version.
