@@ -22,7 +22,7 @@ var anthropic = &Dialect{
 }
 
 func messagesBody(a Ask) body {
-	b := openAIBody(a)
+	b := streamBody(a)
 	b["max_tokens"] = a.MaxTokens
 	maps.Copy(b, conversationBody(a))
 	return b

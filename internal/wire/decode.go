@@ -28,7 +28,8 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 		return d.decodeObject(frame), nil
 	}
 
-	lastLine := data[bytes.LastIndexByte(data, '\n')+1:] // a gateway that gives up within a frame goes on there
+	// A gateway that gives up within a frame writes its error on a line of its own.
+	lastLine := data[bytes.LastIndexByte(data, '\n')+1:]
 	failure := cmp.Or(ParseError(data), ParseError(lastLine))
 	if failure == nil && (isProxyError(data) || IsPage(data)) {
 		failure = &ServerError{Message: Describe(data, "")}
@@ -37,14 +38,15 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 		return Delta{Err: failure}, nil
 	}
 
-	words := ""
-	if bytes.HasPrefix(data, []byte("data:")) {
-		words = `, but begin with another "data:": something frames the stream twice`
+	more := ""
+	isNoAnswer := ParseWords(data) != nil || awakeWords.Match(data)
+	switch {
+	case isNoAnswer:
+		more = ": " + Describe(data, "")
+	case bytes.HasPrefix(data, []byte("data:")):
+		more = `, but begin with another "data:": something frames the stream twice`
 	}
-	if ParseWords(data) != nil || awakeWords.Match(data) {
-		words = ": " + Describe(data, "")
-	}
-	return Delta{}, fmt.Errorf("%w: %d bytes that are not a JSON object%s", ErrMalformed, len(data), words)
+	return Delta{}, fmt.Errorf("%w: %d bytes that are not a JSON object%s", ErrMalformed, len(data), more)
 }
 
 // awakeWords matches the single words with which some servers keep a connection awake.
@@ -58,8 +60,8 @@ func (d *Dialect) decodeObject(frame gjson.Result) Delta {
 	if delta.Err == nil && mayBeError {
 		delta.Err = findError(frame)
 	}
-	saysNothing := !delta.Choice && !delta.End && delta.Finish == "" && delta.Usage == (Usage{})
-	if delta.Err == nil && saysNothing {
+	hasNothingElse := !delta.Choice && !delta.End && delta.Finish == "" && delta.Usage == (Usage{})
+	if delta.Err == nil && hasNothingElse {
 		delta.BareMessage = messageAlone(frame)
 	}
 	return delta
@@ -70,7 +72,7 @@ func (d *Delta) showsTokens() bool { return len(d.Text)+len(d.Reasoning) > 0 || 
 // WithType returns the data of an event with the event's name as their type, if the dialect's frames have types and
 // these data have none: the clients of Anthropic read it from either.
 func (d *Dialect) WithType(event string, data []byte) []byte {
-	hasType := bytes.HasPrefix(data, []byte(`{"type":`)) // as usual; no need to read it
+	hasType := bytes.HasPrefix(data, []byte(`{"type":`)) // the usual case, without reading all of it
 	if !d.typeInEvent || event == "" || hasType {
 		return data
 	}

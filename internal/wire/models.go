@@ -36,10 +36,10 @@ func ParseVersion(reply []byte) string {
 	return version
 }
 
-// ParseModels reads a list of models: whatever has ids. It may be a list or an object of ids with their descriptions,
-// bare or within another object; its entries are objects or texts. The index of Triton's repository and TGI's
-// description of itself are lists as well. ok is false if the reply has no ids and is no empty list. Of Triton's
-// ensembles it lists all parts that are ready.
+// ParseModels reads the models that a server lists: whatever has ids. The reply is a list of objects or texts, or an
+// object of ids with their descriptions, bare or within another object. The index of Triton's repository and TGI's
+// description of itself are such replies as well. ok is false if the reply has no ids and is no empty list. Of Triton's
+// ensembles it returns all parts that are ready.
 func ParseModels(reply []byte) (models []Model, ok bool) {
 	reply = bytes.TrimPrefix(reply, []byte("\ufeff")) // a byte order mark
 	value, isJSON := parseJSON(reply)
@@ -141,9 +141,9 @@ func modelEntry(entry gjson.Result, key string) Model {
 		count("max_total_tokens"), // TGI
 	)
 	input := cmp.Or(count("max_input_tokens"), count("max_input_length"), count("inputTokenLimit"))
-	if count("max_total_tokens") > 0 { // TGI has both, LiteLLM calls the context so
+	if count("max_total_tokens") > 0 { // TGI has both
 		m.Input = input
-	} else {
+	} else { // LiteLLM and others mean the context
 		m.Context = cmp.Or(m.Context, input)
 	}
 	residence := cmp.Or(

@@ -64,7 +64,7 @@ var streamOptions = map[Field]string{
 // chatBody returns the request of a conversation. It always bounds the answer, by at least one of the two names that
 // the limit has.
 func chatBody(a Ask) body {
-	b := openAIBody(a)
+	b := streamBody(a)
 	b["messages"] = a.conversation()
 	if a.Omits(FieldMaxTokens) {
 		b["max_completion_tokens"] = a.MaxTokens
@@ -73,15 +73,15 @@ func chatBody(a Ask) body {
 }
 
 func completionBody(a Ask) body {
-	b := openAIBody(a)
+	b := streamBody(a)
 	b["prompt"] = a.text()
 	b["max_tokens"] = a.MaxTokens
 	return b
 }
 
-// openAIBody returns what the requests of OpenAI's and Anthropic's APIs have in common: the model, and the fields that
-// a server type needs in each.
-func openAIBody(a Ask) body {
+// streamBody returns what the requests of OpenAI's and Anthropic's APIs have in common: the model, and the fields that a
+// server type wants in each.
+func streamBody(a Ask) body {
 	b := body{"stream": true}
 	if a.Model != "" {
 		b["model"] = a.Model

@@ -12,7 +12,7 @@ import (
 
 // Evidence is the replies of a server by which its type is recognized.
 type Evidence struct {
-	Answer  bool                // only Header is known: that of an answer to a probe, where gateways name themselves
+	Answer  bool                // Header is that of an answer to a probe, where gateways name themselves, and is all there is
 	Header  map[string][]string // of the reply to [ModelsPath], with canonical keys
 	Models  []byte              // the body of that reply, whatever its status
 	Refused bool                // the reply was not a success
@@ -66,9 +66,10 @@ func (s signature) check() error {
 
 // Recognize returns the type of a server; ok is false if no known type fits.
 func Recognize(e Evidence) (s Server, ok bool) {
+	model := e.firstModel()
 	for _, s := range servers {
 		for _, sig := range s.Signatures {
-			if sig.fits(e) {
+			if sig.fits(e, model) {
 				return s, true
 			}
 		}
@@ -76,28 +77,37 @@ func Recognize(e Evidence) (s Server, ok bool) {
 	return Server{}, false
 }
 
-func (s signature) fits(e Evidence) bool {
+// firstModel returns the first entry of the list of models; one that does not exist if there is none.
+func (e Evidence) firstModel() gjson.Result {
+	list, isJSON := parseJSON(e.Models)
+	if e.Refused || !isJSON {
+		return gjson.Result{}
+	}
+	return firstElement(member(list, "data"))
+}
+
+func (s signature) fits(e Evidence, model gjson.Result) bool {
 	for _, m := range s {
-		if !m.fits(e) {
+		if !m.fits(e, model) {
 			return false
 		}
 	}
 	return true
 }
 
-// fits reports whether a server shows what m looks for.
-func (m matcher) fits(e Evidence) bool {
+// fits reports whether a server shows what m looks for. model is the first of its list.
+func (m matcher) fits(e Evidence, model gjson.Result) bool {
 	if e.Answer && m.Kind != "gateway-header" {
 		return false
 	}
+	owner := member(model, "owned_by").Str
 	switch m.Kind {
-	case "owner": // the first model of the list belongs to Word
-		return e.isOwner(m.Word)
-	case "own-owner": // the first model of the list is its own owner, and was created in 1970 (TGI)
-		id := e.entry("id").Str
-		return id != "" && e.isOwner(id) && e.entry("created").Raw == "0"
-	case "entry": // the first model of the list has Key; "a.b" is key b of the object a
-		return e.entry(m.Key).Exists()
+	case "owner": // the model belongs to Word
+		return owner == m.Word
+	case "own-owner": // the model is its own owner, and was created in 1970 (TGI)
+		return owner != "" && owner == member(model, "id").Str && member(model, "created").Raw == "0"
+	case "entry": // the model has Key; "a.b" is key b of the object a
+		return member(model, strings.Split(m.Key, ".")...).Exists()
 	case "refusal": // the list was refused, in a reply that contains Word (both without spaces)
 		reply := bytes.ReplaceAll(e.Models, []byte(" "), nil)
 		return e.Refused && bytes.Contains(reply, []byte(m.Word))
@@ -114,17 +124,3 @@ func (m matcher) fits(e Evidence) bool {
 	}
 	return false
 }
-
-// entry returns the value of a key in the first entry of the model list; one that does not exist if there is none. The
-// key "a.b" is key b of the object a.
-func (e Evidence) entry(key string) gjson.Result {
-	list, isJSON := parseJSON(e.Models)
-	if e.Refused || !isJSON {
-		return gjson.Result{}
-	}
-	first := firstElement(member(list, "data"))
-	return member(first, strings.Split(key, ".")...)
-}
-
-// isOwner reports whether the first model of the list has an owner of that name.
-func (e Evidence) isOwner(name string) bool { return e.entry("owned_by").Str == name }

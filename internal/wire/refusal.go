@@ -9,11 +9,11 @@ import (
 )
 
 // This file reads why a server refused a request, where its status and the class of its error do not say. Each question
-// is asked of the words of the whole reply, and is a function with its pattern. Who refused, and with whatever status,
-// does not matter unless a function says so.
+// is asked of the words of the whole reply, and is a function with its pattern. It does not matter who refused and with
+// which status, unless a function says so.
 
-// start returns the part of a reply in which its words are looked for. What a server sends may be megabytes, and to
-// match a pattern takes about a millisecond for each KiB at worst.
+// start returns the part of a reply in which words are looked for. What a server sends may be megabytes, and to match a
+// pattern takes about a millisecond for each KiB at worst.
 func start(reply []byte) []byte {
 	const longest = 16 << 10 // bytes
 	return reply[:min(len(reply), longest)]
@@ -25,7 +25,7 @@ type Limits struct {
 	Input   int // of the prompt alone
 }
 
-// Or returns l, with what it does not say from other.
+// Or returns l, with the limits of other where l has none.
 func (l Limits) Or(other Limits) Limits {
 	return Limits{Context: cmp.Or(l.Context, other.Context), Input: cmp.Or(l.Input, other.Input)}
 }
@@ -148,9 +148,9 @@ var failedLoading = regexp.MustCompile(`(?i)\b(error|errors|failed|failure|unabl
 	`( to| while| when| in| during| after)? load|\bload(ing)?\b[^",]{0,80}\b(failed|error|crashed)\b`)
 
 // WantsTLS reports whether the port speaks TLS, and was asked without.
-func WantsTLS(reply []byte) bool { return plainHTTP.Match(start(reply)) }
+func WantsTLS(reply []byte) bool { return wantsTLS.Match(start(reply)) }
 
-var plainHTTP = regexp.MustCompile(`(?i)plain HTTP request was sent to (the )?HTTPS port` + // nginx
+var wantsTLS = regexp.MustCompile(`(?i)plain HTTP request was sent to (the )?HTTPS port` + // nginx
 	`|sent an HTTP request to an HTTPS server` + // Go
 	`|speaking plain HTTP to an SSL-enabled server port` + // Apache
 	`|combination of host and port requires TLS`) // Tomcat
@@ -162,8 +162,8 @@ var wantsCertificate = regexp.MustCompile(`(?i)no required SSL certificate was s
 	`|the SSL certificate error` + // nginx
 	`|client certificate (is )?(required|missing|not (provided|presented))|certificate required`)
 
-// UnknownArgument reports whether a function of the server does not know an argument. LiteLLM and others that hand
-// fields of a request to a function answer 500 to one that is unknown.
+// UnknownArgument reports whether a function of the server does not know an argument. LiteLLM and others hand the
+// fields of a request to a function, and answer 500 to a field that it does not know.
 func UnknownArgument(reply []byte) bool { return unknownArgument.Match(start(reply)) }
 
 // unknownArgument matches Python's TypeError, and pydantic's words for the same.
@@ -172,34 +172,33 @@ var unknownArgument = regexp.MustCompile(`(?i)unexpected keyword argument`)
 // Rejected returns the fields of a request that a reply of 400 or 422 names, without those in omitted. The server does
 // not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
-	text := trailingList.Split(string(reply), 2)[0]
-	words := wordPattern.FindAllString(text, -1)
-	names := func(f Field) bool { return slices.Contains(words, string(f)) || slices.Contains(words, aliases[f]) }
-
-	// Chat has two names for the limit of an answer. OpenAI wants the second instead of the first, and says it of both.
-	// Other complaints that name the first one are about its value.
-	wantsSecondLimit := names(FieldMaxTokens) && names(FieldMaxCompletionTokens) && strings.Contains(text, "nsupported")
-	sendsBoth := slices.Contains(d.Fields, FieldMaxCompletionTokens) && !slices.Contains(omitted, FieldMaxCompletionTokens)
-	if sendsBoth && duplicateField.MatchString(text) {
+	complaint := trailingList.Split(string(reply), 2)[0]
+	words := wordPattern.FindAllString(complaint, -1)
+	isNamed := func(f Field) bool { return slices.Contains(words, string(f)) || slices.Contains(words, aliases[f]) }
+	isSent := func(f Field) bool { return slices.Contains(d.Fields, f) && !slices.Contains(omitted, f) }
+	if isSent(FieldMaxCompletionTokens) && duplicateField.MatchString(complaint) {
 		return []Field{FieldMaxCompletionTokens}
 	}
 
+	// Chat has two names for the limit of an answer. OpenAI wants the second instead of the first, and says it of both.
+	// Other complaints that name the first one are about its value.
+	areBothNamed := isNamed(FieldMaxTokens) && isNamed(FieldMaxCompletionTokens)
+	wantsSecondLimit := areBothNamed && strings.Contains(complaint, "nsupported")
+
 	var rejected []Field
 	for _, f := range d.Fields {
-		isRejected := names(f)
+		isRejected := isNamed(f)
 		switch f {
 		case FieldMaxTokens:
 			isRejected = wantsSecondLimit
 		case FieldMaxCompletionTokens:
-			isRejected = names(f) && !wantsSecondLimit && !strings.Contains(text, "too large")
+			isRejected = isNamed(f) && !wantsSecondLimit && !strings.Contains(complaint, "too large")
+		case FieldStreamOptions: // a complaint about the field within it names both
+			isRejected = isNamed(f) && !(isNamed(FieldContinuousUsage) && isSent(FieldContinuousUsage))
 		}
-		if isRejected && !slices.Contains(omitted, f) {
+		if isRejected && isSent(f) {
 			rejected = append(rejected, f)
 		}
-	}
-	if slices.Contains(rejected, FieldContinuousUsage) { // it lies in stream_options, which the complaint names as well
-		isOuter := func(f Field) bool { return f == FieldStreamOptions }
-		rejected = slices.DeleteFunc(rejected, isOuter)
 	}
 	return rejected
 }

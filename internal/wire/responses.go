@@ -19,7 +19,7 @@ var responses = &Dialect{
 }
 
 func responseBody(a Ask) body {
-	b := openAIBody(a)
+	b := streamBody(a)
 	b["max_output_tokens"] = a.MaxTokens
 	maps.Copy(b, inputBody(a))
 	return b

@@ -35,7 +35,7 @@ func readTGI(frame gjson.Result) Delta {
 				d.Tokens = 1
 				d.addText(member(value, "text").Str)
 			}
-		case "generated_text": // only the last frame has a text here: it is the finish reason if there are no details
+		case "generated_text": // only the last frame has a text here; the key is the finish reason if there are no details
 			if value.Type == gjson.String {
 				d.End = true
 				d.Finish = cmp.Or(d.Finish, key)

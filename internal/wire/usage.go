@@ -84,9 +84,9 @@ func (u *Usage) add(key string, value gjson.Result) {
 // MaxGenerated is the largest number of generated tokens that is believed.
 const MaxGenerated = 1 << 20
 
-// Generated returns the number of generated tokens: the larger of the output, and the total without the prompt, as far
-// as it can be reasoning. The output counts of xAI and Gemini lack reasoning, but their totals have it. The totals of
-// some gateways have what a cache read or wrote beside the prompt. A count above [MaxGenerated] is unknown.
+// Generated returns the number of generated tokens. It is the larger of two: the output, and the total without the
+// prompt. The output counts of xAI and Gemini lack reasoning, but their totals have it. The totals of some gateways also
+// have what a cache read or wrote, which is not generated. A count above [MaxGenerated] is unknown.
 func (u Usage) Generated() Count {
 	n := u.Output
 	if u.Total.Known && u.Prompt.Known {
@@ -98,12 +98,12 @@ func (u Usage) Generated() Count {
 	return n
 }
 
-// beyondPrompt returns the generated tokens in the total: what is left of it without the prompt, and without what a
-// cache read or wrote if the total has that as well. Whether it has is told by the output. If that is not known, the
-// result may be unknown.
+// beyondPrompt returns the generated tokens in the total. They are what is left of it without the prompt, and without
+// what a cache read or wrote if the total has that as well. It has that if the rest then is the output, with or without
+// reasoning. Without an output to compare with, the result is unknown if there is a cache that fits.
 func (u Usage) beyondPrompt() Count {
 	rest := max(0, u.Total.N-u.Prompt.N)
-	if u.Reasoning.N > 0 && rest == u.Output.N+u.Reasoning.N { // the output lacks reasoning, and explains all of the rest
+	if u.Reasoning.N > 0 && rest == u.Output.N+u.Reasoning.N { // output and reasoning explain all of it
 		return Tokens(rest)
 	}
 	for _, cache := range []int{u.Cached.N, u.Written.N, u.Cached.N + u.Written.N} {
