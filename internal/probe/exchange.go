@@ -231,9 +231,8 @@ func framingOfType(resp *http.Response) framing {
 func mediaType(resp *http.Response) string {
 	first, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ",")
 	name, _, _ := strings.Cut(first, ";")
-	const longest = 100 // bytes
-	name = strings.ToLower(strings.TrimSpace(name))
-	return name[:min(len(name), longest)]
+	const longest = 100 // characters; the ellipsis after them shows redact where a key was cut
+	return format.Shorten(strings.ToLower(strings.TrimSpace(name)), longest)
 }
 
 // read reads the answer's frames to its end: that of the protocol, or that of the body if it comes first. An error in

@@ -144,6 +144,22 @@ func TestNothingShowsTheKey(t *testing.T) {
 	}
 }
 
+// TestALongContentTypeShowsNoKey holds that the beginning of a key is not shown either, where a content type is cut.
+func TestALongContentTypeShowsNoKey(t *testing.T) {
+	for before := 70; before < 100; before++ {
+		inBubble(t, fmt.Sprint(before), func(t *testing.T) {
+			contentType := strings.Repeat("x", before) + "sk-verysecret"
+			target := newTarget(answering("HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\n\r\n{}", io.EOF))
+			target.Key = "sk-verysecret"
+			r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 1})
+			endsAs(t, r, NotStreamed, "xxx")
+			if strings.Contains(r.Err.Error(), "sk-ver") {
+				t.Error(r.Err)
+			}
+		})
+	}
+}
+
 // textsIn returns all texts in what a value exports, and those of its errors.
 func textsIn(v reflect.Value) []string {
 	err, isError := reflect.TypeAssert[error](v)
