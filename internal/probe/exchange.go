@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 )
 
 // An exchange is one request and its answer, and the result that they make. Its steps stand here in their order: run
-// sends the request, read reads the answer, conclude makes the result.
+// sends the request, read reads the answer frame by frame, conclude makes the result. The verdicts on an answer are in
+// judge.go.
 type exchange struct {
 	target   Target
 	question Question
@@ -41,6 +43,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
 	r := t.newResult(q.Ask.Model)
+	r.Server = q.Ask.Server.Name
 	r.Began = q.began
 	// So that no token frame waits for memory.
 	r.Timeline.Frames = make([]timing.Frame, 0, max(0, min(q.Ask.MaxTokens, maxExpected)))
@@ -56,24 +59,32 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	if err != nil {
 		return x.conclude(failure(Rejected, ReasonRequestRejected, "%w", err))
 	}
-	abandoned := *r // what is known if the exchange keeps r
+	begun := *r // from here on, r belongs to run
+	begun.Timeline.Frames = nil
 	if t.Transport.stuck.bounded(ctx, func() { x.conclude(x.run(ctx, req)) }) {
 		return r
 	}
+	return x.leaveBehind(ctx, &begun)
+}
+
+// leaveBehind makes the result of an exchange whose run did not return at its limit, or was not called because others
+// did not return: see [stuckCount]. It is the result as it stood when the exchange began. Whatever else run works with
+// is not touched.
+func (x *exchange) leaveBehind(ctx context.Context, r *Result) *Result {
 	x.trace.abandon()
-	v, ok := interruption(ctx, "and left behind", ReasonHTTPClientStuck)
-	if !ok { // it was not sent
+	v, wasCalled := interruption(ctx, "and left behind", ReasonHTTPClientStuck)
+	if !wasCalled {
 		v = failure(Timeout, ReasonHTTPClientStuck, "earlier requests are left behind")
 	}
-	abandoned.Timeline.Frames = nil
-	abandoned.CertExpiry = x.trace.certExpiry()
-	abandoned.Elapsed = time.Since(abandoned.Start)
-	v.err = fmt.Errorf("%w: the HTTP request did not return at its limit", v.err)
 	if v.outcome != Canceled {
 		v.reason = ReasonHTTPClientStuck
 	}
-	abandoned.end(v)
-	return &abandoned
+	text := fmt.Errorf("%w: the HTTP request did not return at its limit", v.err)
+	v.err = x.target.scrub(text, x.question.Ask)
+	r.CertExpiry = x.trace.certExpiry()
+	r.Elapsed = time.Since(r.Start)
+	r.end(v)
+	return r
 }
 
 // run sends the request and reads its answer.
@@ -98,20 +109,27 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	if x.server.Name == "" {
 		x.server = x.result.gateway
 	}
+	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, without an end
+		return failure(Malformed, ReasonUnreadableData, "HTTP %d is no answer", resp.StatusCode)
+	}
+	isSuccess := resp.StatusCode/100 == 2
 	arrivals, ask := conn.arrivals(resp)
-	if resp.StatusCode/100 == 2 && len(namedCodings(resp.Header)) > 0 {
+	if isSuccess && len(namedCodings(resp.Header)) > 0 {
 		x.inflater = newBodyInflater(resp, arrivals, ask)
 		arrivals, resp.Body = x.inflater.arrival, x.inflater
 		resp.Header.Del("Content-Encoding") // so that nobody inflates it again
 	}
 	body := &openBody{ReadCloser: resp.Body, arrivals: arrivals, ask: ask, onlyLast: !conn.body.Understands()}
 	resp.Body = body
-	framing, v := x.noStream(ctx, resp, body)
+	framing := notFramed
+	if isSuccess {
+		framing = cmp.Or(framingOfType(resp), body.framing())
+	}
 	if framing == notFramed {
-		return v
+		return x.whole(ctx, resp)
 	}
 	x.frames = body.frames(framing)
-	v = x.read(ctx, x.frames.Next, body)
+	v := x.read(ctx, x.frames.Next, body)
 	if x.frames.Mislabeled() {
 		framing = framing.other()
 	}
@@ -123,52 +141,6 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 }
 
 const maxErrorBody = 64 << 10 // bytes of an error that are read
-
-const longestFinish = 100 // characters of a finish reason that are kept
-
-// conclude makes the result of a verdict. Whatever the server said in it is redacted here.
-func (x *exchange) conclude(v verdict) *Result {
-	r, ask, expect := x.result, x.question.Ask, x.question.Expect
-	if r.Elapsed == 0 {
-		r.Elapsed = time.Since(r.Start)
-	}
-	x.trace.watch.End()
-	r.Server = ask.Server.Name
-	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
-	v = x.withMissingModel(v)
-	v.err = x.target.scrub(v.err, ask)
-	r.end(v)
-	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))
-	r.Timeline.Phases, _, r.RejectedTimestamps = x.trace.state()
-	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
-	x.answer.settle()
-	if len(r.Timeline.Frames) > 0 {
-		x.target.Transport.lookout.Answered(r.Timeline.Frames[0].At, r.Timeline.Uncertain() != nil)
-	}
-	if x.inflater != nil {
-		r.coding = x.inflater.coding
-	}
-	r.Cache, r.sentBefore = x.question.cacheState(r.Usage), expect.SentBefore
-	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
-	for i := range r.Warnings {
-		r.Warnings[i].Words = x.target.redact(r.Warnings[i].Words)
-	}
-	return r
-}
-
-// noStream returns the verdict on an answer that is not a stream, and how it is framed if it is one.
-func (x *exchange) noStream(ctx context.Context, resp *http.Response, start *openBody) (f framing, v verdict) {
-	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, without an end
-		return notFramed, failure(Malformed, ReasonUnreadableData, "HTTP %d is no answer", resp.StatusCode)
-	}
-	if resp.StatusCode/100 == 2 {
-		f = cmp.Or(framingOfType(resp), start.framing())
-	}
-	if f != notFramed {
-		return f, verdict{}
-	}
-	return notFramed, x.whole(ctx, resp)
-}
 
 // whole returns the verdict on an answer that is not a stream.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) verdict {
@@ -210,36 +182,15 @@ func (x *exchange) notStreamed(resp *http.Response, body []byte) verdict {
 	return failure(NotStreamed, ReasonNotAStream, "%s: %s", instead, wire.Describe(body, ""))
 }
 
-const (
-	typeSSE    = "text/event-stream"
-	typeNDJSON = "application/x-ndjson"
-	typeJSON   = "application/json"
-)
-
-// framingOfType returns how an answer is framed by its type, whatever type was asked for.
-func framingOfType(resp *http.Response) framing {
-	switch mediaType(resp) {
-	case typeSSE:
-		return eventStream
-	case typeNDJSON:
-		return jsonLines
-	}
-	return notFramed
-}
-
-// mediaType returns the type of the answer's body, without parameters; the first if a proxy made several.
-func mediaType(resp *http.Response) string {
-	first, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ",")
-	name, _, _ := strings.Cut(first, ";")
-	const longest = 100 // characters; the ellipsis after them shows redact where a key was cut
-	return format.Shorten(strings.ToLower(strings.TrimSpace(name)), longest)
-}
-
 // read reads the answer's frames to its end: that of the protocol, or that of the body if it comes first. An error in
 // a frame is an end as well. It closes the connection to a server that would generate without end.
 func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), body io.Reader) verdict {
 	for {
-		frame, delta, err := x.readFrame(next)
+		frame, err := next()
+		var delta wire.Delta
+		if err == nil {
+			delta, err = x.decode(frame)
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return x.complete()
@@ -274,14 +225,87 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 	}
 }
 
-// readFrame reads a frame and what it says.
-func (x *exchange) readFrame(next func() (stream.Frame, error)) (stream.Frame, wire.Delta, error) {
-	frame, err := next()
-	if err != nil {
-		return frame, wire.Delta{}, err
+// decode interprets a frame. An event called error is an error, whatever its data: Dynamo puts the text into a comment.
+// But data with a part of the answer are that, whatever the name. An event that keeps the connection awake carries
+// nothing, whatever its data, and neither does a line without a field after the finish reason.
+func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
+	isIgnored := frame.Bare && x.frames != nil && !x.frames.Mislabeled()
+	if isIgnored && x.result.Finish != "" {
+		return wire.Delta{}, nil
 	}
-	delta, err := x.decode(frame)
-	return frame, delta, err
+	switch strings.ToLower(frame.Event) {
+	case "ping", "pong", "heartbeat", "keepalive", "keep-alive", "keep_alive":
+		return wire.Delta{}, nil
+	}
+	delta, err := x.target.Dialect.Decode(x.target.Dialect.WithType(frame.Event, frame.Data))
+	if x.errorFrame == nil && (delta.Err != nil || frame.Event == "error") {
+		x.errorFrame = bytes.Clone(frame.Data[:min(len(frame.Data), maxErrorBody)])
+	}
+	hasAnswer := len(delta.Text)+len(delta.Reasoning) > 0
+	if frame.Event == "error" && (err != nil || delta.Err == nil && !hasAnswer) {
+		return wire.Delta{Err: wire.ParseErrorEvent(frame.Data)}, nil
+	}
+	isAnswer := delta.Choice && delta.Err == nil
+	if x.server.TokenFrames && isAnswer && delta.Tokens == 0 {
+		delta.Tokens = 1
+		delta.RoleOnly = false
+	}
+	return delta, err
+}
+
+// addUnfielded judges what stood in an event stream outside of events: an error of the server, or of something before
+// it. It is none once the answer has its finish reason: no client reads such lines.
+func (x *exchange) addUnfielded() {
+	if x.frames == nil || x.answer.serverErr != nil || x.result.Finish != "" {
+		return
+	}
+	text := x.frames.Unfielded()
+	failure := wire.ParseError(text)
+	if failure == nil {
+		failure = wire.ParseWords(text)
+	}
+	if failure == nil {
+		x.answer.unfielded = len(text)
+		return
+	}
+	x.answer.serverErr = failure
+	x.answer.serverErrAt = cmp.Or(x.result.Elapsed, time.Since(x.result.Start))
+}
+
+// mayGoOn matches the first line of a JSON text over several lines, or of an event.
+var mayGoOn = regexp.MustCompile(`^(\{|\[|event:|data:)`)
+
+// errorOverLines reports whether a frame that is not understood is the first of several that make an error together,
+// and notes that error: one that is written over several lines, or as an event among lines of JSON. It waits a moment
+// for the others.
+func (x *exchange) errorOverLines(first []byte, next func() (stream.Frame, error)) bool {
+	if !mayGoOn.Match(first) || x.frames == nil || x.answer.serverErr != nil {
+		return false
+	}
+	x.endAnswer()
+	var text []byte
+	add := func(line []byte) {
+		if !bytes.HasPrefix(line, []byte("event:")) {
+			text = append(text, bytes.TrimPrefix(line, []byte("data:"))...)
+			text = append(text, '\n')
+		}
+	}
+	add(first)
+	for len(text) < maxErrorBody {
+		frame, err := next()
+		if err != nil {
+			break
+		}
+		add(frame.Data)
+	}
+	add(x.frames.Unfielded())
+	x.answer.serverErr = wire.ParseError(text)
+	x.answer.serverErrAt = x.result.Elapsed
+	if x.answer.serverErr == nil {
+		return false
+	}
+	x.errorFrame = text
+	return true
 }
 
 // endAnswer notes that the answer has ended. What is read from now on is read within a moment, which is no part of the
@@ -310,62 +334,32 @@ func (x *exchange) awaitBodyEnd(ctx context.Context, body io.Reader) {
 	}
 }
 
-// tooLong returns the verdict on an answer that goes on after the tokens that were asked for, whether or not it gave a
-// finish reason in between; ok is false if it does not, as far as is known yet. Tokens that the server counts are
-// proof. Frames alone are so only if there are several times as many: a gateway may cut the text of a token into
-// pieces.
-func (x *exchange) tooLong() (v verdict, ok bool) {
-	const overrun = 3        // tokens beyond those asked: llama-server completes a character of several tokens
-	const framesPerToken = 4 // at most
-	asked := x.question.Ask.MaxTokens
-	most := asked + overrun
-	frames := len(x.result.Timeline.Frames)
-	counted := max(x.answer.tokens.reported, x.answer.tokens.counted)
-	var came string
-	switch {
-	case asked == 0:
-		return verdict{}, false
-	case counted > most:
-		came = fmt.Sprintf("%d tokens", max(counted, frames))
-	case frames > framesPerToken*most:
-		came = fmt.Sprintf("%d token frames", frames)
-	default:
-		return verdict{}, false
+// conclude makes the result of a verdict. Whatever the server said in it is redacted here.
+func (x *exchange) conclude(v verdict) *Result {
+	r, ask, expect := x.result, x.question.Ask, x.question.Expect
+	if r.Elapsed == 0 {
+		r.Elapsed = time.Since(r.Start)
 	}
-	piece := x.server.PieceTokens
-	if piece > 0 && asked > piece && asked%piece > 0 {
-		const text = "%s and no end, asked %d: the server generates long answers in whole pieces of %d tokens, " +
-			"and the probe was canceled"
-		return failure(WrongLength, ReasonAnswerInPieces, text, came, asked, piece), true
+	x.trace.watch.End()
+	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
+	v = x.withMissingModel(v)
+	v.err = x.target.scrub(v.err, ask)
+	r.end(v)
+	const longestFinish = 100 // characters
+	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))
+	r.Timeline.Phases, _, r.RejectedTimestamps = x.trace.state()
+	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
+	x.answer.settle()
+	if len(r.Timeline.Frames) > 0 {
+		x.target.Transport.lookout.Answered(r.Timeline.Frames[0].At, r.Timeline.Uncertain() != nil)
 	}
-	const text = "%s and no end, asked %d: the server ignores the limit of an answer's length, and the probe was canceled"
-	return failure(WrongLength, ReasonAnswerBeyondLimit, text, came, asked), true
-}
-
-// decode interprets a frame. An event called error is an error, whatever its data: Dynamo puts the text into a comment.
-// But data with a part of the answer are that, whatever the name. An event that keeps the connection awake carries
-// nothing, whatever its data, and neither does a line without a field after the finish reason.
-func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
-	isIgnored := frame.Bare && x.frames != nil && !x.frames.Mislabeled()
-	if isIgnored && x.result.Finish != "" {
-		return wire.Delta{}, nil
+	if x.inflater != nil {
+		r.coding = x.inflater.coding
 	}
-	switch strings.ToLower(frame.Event) {
-	case "ping", "pong", "heartbeat", "keepalive", "keep-alive", "keep_alive":
-		return wire.Delta{}, nil
+	r.Cache, r.sentBefore = x.question.cacheState(r.Usage), expect.SentBefore
+	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
+	for i := range r.Warnings {
+		r.Warnings[i].Words = x.target.redact(r.Warnings[i].Words)
 	}
-	delta, err := x.target.Dialect.Decode(x.target.Dialect.WithType(frame.Event, frame.Data))
-	if x.errorFrame == nil && (delta.Err != nil || frame.Event == "error") {
-		x.errorFrame = bytes.Clone(frame.Data[:min(len(frame.Data), maxErrorBody)])
-	}
-	hasAnswer := len(delta.Text)+len(delta.Reasoning) > 0
-	if frame.Event == "error" && (err != nil || delta.Err == nil && !hasAnswer) {
-		return wire.Delta{Err: wire.ParseErrorEvent(frame.Data)}, nil
-	}
-	isAnswer := delta.Choice && delta.Err == nil
-	if x.server.TokenFrames && isAnswer && delta.Tokens == 0 {
-		delta.Tokens = 1
-		delta.RoleOnly = false
-	}
-	return delta, err
+	return r
 }

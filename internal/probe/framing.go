@@ -2,14 +2,13 @@ package probe
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
-	"regexp"
-	"time"
+	"net/http"
+	"strings"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/stream"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A framing is how a body is cut into frames.
@@ -32,6 +31,31 @@ func (f framing) other() framing {
 		return jsonLines
 	}
 	return eventStream
+}
+
+const (
+	typeSSE    = "text/event-stream"
+	typeNDJSON = "application/x-ndjson"
+	typeJSON   = "application/json"
+)
+
+// framingOfType returns how an answer is framed by its type, whatever type was asked for.
+func framingOfType(resp *http.Response) framing {
+	switch mediaType(resp) {
+	case typeSSE:
+		return eventStream
+	case typeNDJSON:
+		return jsonLines
+	}
+	return notFramed
+}
+
+// mediaType returns the type of the answer's body, without parameters; the first if a proxy made several.
+func mediaType(resp *http.Response) string {
+	first, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ",")
+	name, _, _ := strings.Cut(first, ";")
+	const longest = 100 // characters; the ellipsis after them shows redact where a key was cut
+	return format.Shorten(strings.ToLower(strings.TrimSpace(name)), longest)
 }
 
 // framingOf returns how a body is framed, by its first bytes; known is false if more are needed. A JSON text alone is
@@ -137,59 +161,4 @@ func (b *openBody) frames(f framing) *stream.Frames {
 		return stream.NewLines(b, b.arrival, b.ask)
 	}
 	return stream.NewSSE(b, b.arrival, b.ask)
-}
-
-// addUnfielded judges what stood in an event stream outside of events: an error of the server, or of something before
-// it. It is none once the answer has its finish reason: no client reads such lines.
-func (x *exchange) addUnfielded() {
-	if x.frames == nil || x.answer.serverErr != nil || x.result.Finish != "" {
-		return
-	}
-	text := x.frames.Unfielded()
-	failure := wire.ParseError(text)
-	if failure == nil {
-		failure = wire.ParseWords(text)
-	}
-	if failure == nil {
-		x.answer.unfielded = len(text)
-		return
-	}
-	x.answer.serverErr = failure
-	x.answer.serverErrAt = cmp.Or(x.result.Elapsed, time.Since(x.result.Start))
-}
-
-// mayGoOn matches the first line of a JSON text over several lines, or of an event.
-var mayGoOn = regexp.MustCompile(`^(\{|\[|event:|data:)`)
-
-// errorOverLines reports whether a frame that is not understood is the first of several that make an error together,
-// and notes that error: one that is written over several lines, or as an event among lines of JSON. It waits a moment
-// for the others.
-func (x *exchange) errorOverLines(first []byte, next func() (stream.Frame, error)) bool {
-	if !mayGoOn.Match(first) || x.frames == nil || x.answer.serverErr != nil {
-		return false
-	}
-	x.endAnswer()
-	var text []byte
-	add := func(line []byte) {
-		if !bytes.HasPrefix(line, []byte("event:")) {
-			text = append(text, bytes.TrimPrefix(line, []byte("data:"))...)
-			text = append(text, '\n')
-		}
-	}
-	add(first)
-	for len(text) < maxErrorBody {
-		frame, err := next()
-		if err != nil {
-			break
-		}
-		add(frame.Data)
-	}
-	add(x.frames.Unfielded())
-	x.answer.serverErr = wire.ParseError(text)
-	x.answer.serverErrAt = x.result.Elapsed
-	if x.answer.serverErr == nil {
-		return false
-	}
-	x.errorFrame = text
-	return true
 }

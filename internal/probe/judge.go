@@ -106,6 +106,38 @@ func joinWords(text, between string) string {
 	return " " + strings.Join(words, between) + " "
 }
 
+// tooLong returns the verdict on an answer that goes on after the tokens that were asked for, whether or not it gave a
+// finish reason in between; ok is false if it does not, as far as is known yet. Tokens that the server counts are
+// proof. Frames alone are so only if there are several times as many: a gateway may cut the text of a token into
+// pieces.
+func (x *exchange) tooLong() (v verdict, ok bool) {
+	const overrun = 3        // tokens beyond those asked: llama-server completes a character of several tokens
+	const framesPerToken = 4 // at most
+	asked := x.question.Ask.MaxTokens
+	most := asked + overrun
+	frames := len(x.result.Timeline.Frames)
+	counted := max(x.answer.tokens.reported, x.answer.tokens.counted)
+	var came string
+	switch {
+	case asked == 0:
+		return verdict{}, false
+	case counted > most:
+		came = fmt.Sprintf("%d tokens", max(counted, frames))
+	case frames > framesPerToken*most:
+		came = fmt.Sprintf("%d token frames", frames)
+	default:
+		return verdict{}, false
+	}
+	piece := x.server.PieceTokens
+	if piece > 0 && asked > piece && asked%piece > 0 {
+		const text = "%s and no end, asked %d: the server generates long answers in whole pieces of %d tokens, " +
+			"and the probe was canceled"
+		return failure(WrongLength, ReasonAnswerInPieces, text, came, asked, piece), true
+	}
+	const text = "%s and no end, asked %d: the server ignores the limit of an answer's length, and the probe was canceled"
+	return failure(WrongLength, ReasonAnswerBeyondLimit, text, came, asked), true
+}
+
 // broken returns the verdict on an answer whose end could not be read, because of err.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
 	x.addUnfielded()

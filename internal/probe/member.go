@@ -332,7 +332,6 @@ func (m *Member) noteWarm(q Question) {
 func (m *Member) UnsentResult(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Knowledge().Model)
 	r.Start, r.Elapsed = start, time.Since(start)
-	r.Source, r.Cache = FromNothing, CacheUnknown
 	v, ok := errors.AsType[verdict](err)
 	if !ok {
 		v = failure(ServerError, ReasonInternalError, "")

@@ -2,12 +2,14 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A stuckConn is a connection whose Read does not return once it is closed, until it is released. So a request hangs as it
@@ -41,6 +43,7 @@ func TestARequestThatDoesNotReturnIsLeftBehind(t *testing.T) {
 		})
 		target.Timeout = 10 * time.Second
 		target.Stall = time.Minute
+		target.Server = must(wire.LookupServer("vllm"))
 		m := NewMember(target, "m", 1)
 		m.known.Identified = true // so that nothing but the probe is sent
 		for i := range mostStuck {
@@ -48,6 +51,12 @@ func TestARequestThatDoesNotReturnIsLeftBehind(t *testing.T) {
 			endsAs(t, r, Timeout, "did not return")
 			if want := target.Timeout + patience; r.Elapsed != want {
 				t.Errorf("probe %d took %v, want %v", i, r.Elapsed, want)
+			}
+			equal(t, "source of tokens", FromNothing, r.Source)
+			equal(t, "cache", CacheUnknown, r.Cache)
+			equal(t, "server", target.Server.Name, r.Server)
+			if errors.Unwrap(r.Err) != nil {
+				t.Errorf("the error wraps %v", errors.Unwrap(r.Err))
 			}
 		}
 		equal(t, "left behind", mostStuck, m.Stuck())

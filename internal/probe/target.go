@@ -50,11 +50,12 @@ func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 	return t.probe(ctx, Question{Ask: ask})
 }
 
-// newResult returns the result of a probe that begins.
+// newResult returns the result of a probe that begins, which has no answer yet.
 func (t Target) newResult(model string) *Result {
 	r := &Result{
 		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt, Credentials: t.credentials(),
 		TraceID: fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), SpanID: fmt.Sprintf("%016x", rand.Uint64()),
+		Source: FromNothing, Cache: CacheUnknown,
 	}
 	if t.Dialect != nil {
 		r.API = t.Dialect.Name
