@@ -123,7 +123,10 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	resp.Body = body
 	framing := notFramed
 	if isSuccess {
-		framing = cmp.Or(framingOfType(resp), body.framing())
+		framing = framingOfType(resp)
+	}
+	if isSuccess && framing == notFramed { // not otherwise: a first line may come long before the second
+		framing = body.framing()
 	}
 	if framing == notFramed {
 		return x.whole(ctx, resp)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
@@ -137,6 +138,28 @@ func TestAnswersOfAnotherType(t *testing.T) {
 				warned = []Warning{{Kind: WarnContentType, Words: kind, Framing: test.body}}
 			}
 			equal(t, "warnings", warned, r.Warnings)
+		})
+	}
+}
+
+// TestLinesAreReadAsTheyCome holds that lines of JSON which have their type are read one by one: the first one does not
+// wait for the second, which may never come.
+func TestLinesAreReadAsTheyCome(t *testing.T) {
+	for _, test := range []struct {
+		line string
+		want Outcome
+		took time.Duration
+	}{
+		{`{"model":"m","message":{"role":"assistant","content":"a"},"done":false}`, Stalled, 30*time.Second + ms},
+		{`{"error":"no more memory"}`, ServerError, ms},
+	} {
+		inBubble(t, string(test.want), func(t *testing.T) {
+			sent := script{{after: ms, send: test.line + "\n"}}.hangs()
+			target := serve(t, withType(typeNDJSON, sent.stream))
+			target.Dialect = must(wire.Lookup("ollama"))
+			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+			endsAs(t, r, test.want, "")
+			equal(t, "elapsed", test.took, r.Elapsed)
 		})
 	}
 }
