@@ -22,7 +22,7 @@ import (
 // The demo's own defaults: it probes three times as often as run, so that a minute shows something, and stops sooner.
 const (
 	demoQPS    = "0.3333"
-	demoDrain  = time.Second
+	demoGrace  = time.Second
 	demoFlush  = 800 * time.Millisecond
 	demoListen = "127.0.0.1:9464"
 )
@@ -66,7 +66,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
 			defer saveMemory(log)()
 			d := &daemon.Daemon{
-				Config: c, Files: f, Listener: listener, Drain: demoDrain, Flush: demoFlush, Log: log, Build: buildInfo(),
+				Config: c, Files: f, Listener: listener, Grace: demoGrace, Flush: demoFlush, Log: log, Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 			}
 			return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })

@@ -21,10 +21,10 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// The limits of what `prober run` waits for when it stops: first the probes under way, then the last export.
+// What `prober run` waits for at most when it stops: first the probes under way, then the last export.
 const (
-	drainLimit = 10 * time.Second
-	flushLimit = 5 * time.Second
+	runGrace = 10 * time.Second
+	runFlush = 5 * time.Second
 )
 
 func newRun() *cobra.Command {
@@ -43,7 +43,7 @@ stands for one target for each address of its host.
 It reloads when the targets file, or another file that was read, changes. A
 target whose settings are wrong is not probed, and the page says why; the others
 are. If nothing is right, run ends, and a reload changes nothing. When told to
-stop, probes under way have ` + drainLimit.String() + ` to end; a second signal ends them at once.`,
+stop, probes under way have ` + runGrace.String() + ` to end; a second signal ends them at once.`,
 		Example: `  prober run http://localhost:8000
   prober run a=http://10.0.0.1:8000 b=http://10.0.0.2:8000 --qps 0.05
   PROBER_TARGETS_FILE=targets.yaml prober run`,
@@ -71,7 +71,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
 			defer saveMemory(log)()
 			d := daemon.Daemon{
-				Config: c, Files: f, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
+				Config: c, Files: f, Refused: refused, Listener: listener, Grace: runGrace, Flush: runFlush,
 				Log: log, Build: buildInfo(),
 				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
 				Load: load, Hangups: hangups,

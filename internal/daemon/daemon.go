@@ -7,6 +7,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -26,11 +27,13 @@ import (
 
 // A Daemon is a prober at work: what `prober run` and `prober demo` start.
 type Daemon struct {
-	Config   *config.Config
-	Files    *files.Files  // that Config was read from
-	Refused  error         // why a sidecar probes nothing; nil: its configuration is valid
+	// These are replaced by a reload.
+	Config  *config.Config
+	Files   *files.Files // that Config was read from
+	Refused error        // why a sidecar probes nothing; nil: its configuration is valid
+
 	Listener net.Listener  // of the HTTP server; Run closes it
-	Drain    time.Duration // how long running probes may go on when the prober stops
+	Grace    time.Duration // how long running probes may go on when the prober stops
 	Flush    time.Duration // how long the last export over OTLP may take after that
 	Log      *zap.Logger
 	Live     bool // see [observe.Observers]
@@ -45,7 +48,8 @@ type Daemon struct {
 	runner    *engine.Runner
 	open      bool // the web configuration file protects nothing by now, and the log says so
 
-	mu         sync.Mutex // guards all below, and Refused, on which readiness depends as well
+	// Requests for a drain come at any time. All other fields belong to the goroutine of Run.
+	mu         sync.Mutex // guards the fields below, writes of Refused, and the publishing of readiness
 	stopping   bool
 	drainEnds  time.Time   // when the last drain ends by itself
 	drainTimer *time.Timer // fires then
@@ -57,19 +61,23 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if err := d.begin(ctx); err != nil {
 		return errors.Join(err, d.Listener.Close())
 	}
-	requests := make(chan chan<- reloaded)
+	requests := make(chan chan<- reloadResult)
 	server, failed := d.serve(ctx, requests)
 	d.Log.Info("status page", zap.String("url", PageURL(d.Listener.Addr().String(), d.Config.WebConfigFile)))
-	d.updateReadiness()
+	d.mu.Lock()
+	d.publishReadiness()
+	d.mu.Unlock()
 
 	err := d.work(ctx, requests, failed)
-	d.changeReadiness(func() {
-		d.stopping = true
-		d.drainTimer.Stop()
-	})
-	d.runner.Stop(d.Drain)
+	d.mu.Lock()
+	d.stopping = true
+	d.drainTimer.Stop()
+	d.publishReadiness()
+	d.mu.Unlock()
+	d.runner.Stop(d.Grace)
 	d.observers.Export(ctx, d.Flush)
-	if err := errors.Join(err, closeServer(server)); err != nil {
+	err = errors.Join(err, closeServer(server))
+	if err != nil {
 		return err
 	}
 	d.Log.Info("stopped")
@@ -99,7 +107,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	d.observers = observers
 	d.observers.Live = d.Live
 	if d.Refused != nil {
-		d.Log.Error("configuration rejected, "+d.noteRejected(d.Refused), zap.Error(d.Refused))
+		_ = d.reject(d.Refused) // logged
 	} else {
 		d.noteLoaded()
 	}
@@ -113,13 +121,13 @@ func (d *Daemon) begin(ctx context.Context) error {
 }
 
 // work reloads and looks up names until ctx is done, or until serving failed: then it returns that error.
-func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, failed <-chan error) error {
-	files := time.Tick(d.Config.ReloadInterval) // nil if the interval is 0: files are not watched
-	names := time.Tick(d.Config.DNSInterval)
+func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloadResult, failed <-chan error) error {
+	checkFiles := time.Tick(d.Config.ReloadInterval) // nil if the interval is 0: files are not watched
+	lookUpNames := time.Tick(d.Config.DNSInterval)
 	for {
 		select {
 		case <-ctx.Done():
-			d.Log.Info("stopping", zap.Duration("drain", d.Drain))
+			d.Log.Info("stopping", zap.Duration("drain", d.Grace))
 			return nil
 		case err := <-failed:
 			d.Log.Error("HTTP server failed", zap.Error(err))
@@ -128,10 +136,10 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloaded, fail
 			done <- d.reload(ctx)
 		case <-d.Hangups:
 			_ = d.reload(ctx) // logged
-		case <-files:
+		case <-checkFiles:
 			d.warnIfOpen()
 			d.reloadIfChanged(ctx)
-		case <-names:
+		case <-lookUpNames:
 			d.runner.LookUp(ctx)
 		}
 	}
@@ -161,21 +169,6 @@ func (d *Daemon) warnIfOpen() {
 	}
 }
 
-// changeReadiness changes something on which readiness depends, and publishes whether the prober is ready now.
-func (d *Daemon) changeReadiness(change func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	change()
-	d.publishReadiness()
-}
-
-// updateReadiness publishes whether the prober is ready now.
-func (d *Daemon) updateReadiness() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.publishReadiness()
-}
-
 // publishReadiness shows on the page and on /-/ready whether the prober is ready. The lock must be held.
 func (d *Daemon) publishReadiness() {
 	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
@@ -187,15 +180,18 @@ func (d *Daemon) noteLoaded() {
 	d.observers.Board.SetRejection(nil)
 }
 
-// noteRejected shows on /metrics and the page why the whole configuration was rejected. It returns the consequence.
-func (d *Daemon) noteRejected(why error) (consequence string) {
-	consequence = "keeping the previous one"
+// reject logs why the whole configuration was rejected, and shows it on /metrics and the page. It returns why, with the
+// consequence.
+func (d *Daemon) reject(why error) error {
+	consequence := "keeping the previous one"
 	if d.Refused != nil {
 		consequence = "probing is disabled until it is fixed"
 	}
 	d.observers.Metrics.Reloaded(time.Now(), false)
 	d.observers.Board.SetRejection(&status.Rejection{At: time.Now(), Consequence: consequence, Problem: why.Error()})
-	return consequence
+	text := "configuration rejected, " + consequence
+	d.Log.Error(text, zap.Error(why))
+	return fmt.Errorf("%s: %w", text, why)
 }
 
 // logWarnings logs what is legal in a configuration and probably not meant.

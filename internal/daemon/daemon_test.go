@@ -70,7 +70,7 @@ func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 func TestInstanceStopsDuringAProbe(t *testing.T) {
 	for drain, counted := range map[time.Duration]int{5 * time.Second: 1, time.Second: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			prober := newNetwork(t, "a").start(&Daemon{Drain: drain}, "PROBER_MAX_TOKENS", "4000") // four seconds
+			prober := newNetwork(t, "a").start(&Daemon{Grace: drain}, "PROBER_MAX_TOKENS", "4000") // four seconds
 			prober.awaitProbe("a:80")
 			time.Sleep(500 * time.Millisecond)
 			prober.stop()

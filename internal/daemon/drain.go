@@ -21,12 +21,12 @@ const drainExpired = "the drain ended by itself: the prober still runs 15 minute
 // (https://kep.k8s.io/753). Probes under way go on and count, unless their connection was refused. Slots are skipped
 // and counted. Asking again only makes the drain last longer.
 func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
-	changed := false
-	d.changeReadiness(func() {
-		changed = d.runner.SetDraining(true)
-		d.drainEnds = time.Now().Add(drainLimit)
-		d.drainTimer.Reset(drainLimit)
-	})
+	d.mu.Lock()
+	changed := d.runner.SetDraining(true)
+	d.drainEnds = time.Now().Add(drainLimit)
+	d.drainTimer.Reset(drainLimit)
+	d.publishReadiness()
+	d.mu.Unlock()
 	if changed {
 		d.Log.Info("draining: no more probes start", zap.String("asked_by", r.RemoteAddr),
 			zap.Duration("at_most", drainLimit))
@@ -36,11 +36,11 @@ func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
 
 // endDrain serves DELETE /-/drain: probes start again.
 func (d *Daemon) endDrain(w http.ResponseWriter, r *http.Request) {
-	changed := false
-	d.changeReadiness(func() {
-		d.drainTimer.Stop()
-		changed = d.runner.SetDraining(false)
-	})
+	d.mu.Lock()
+	changed := d.runner.SetDraining(false)
+	d.drainTimer.Stop()
+	d.publishReadiness()
+	d.mu.Unlock()
 	if changed {
 		d.Log.Info("no longer draining: probes start again", zap.String("asked_by", r.RemoteAddr))
 	}
@@ -49,13 +49,14 @@ func (d *Daemon) endDrain(w http.ResponseWriter, r *http.Request) {
 
 // expireDrain ends a drain that nobody has asked for within drainLimit.
 func (d *Daemon) expireDrain() {
+	d.mu.Lock()
 	changed := false
-	d.changeReadiness(func() {
-		if time.Now().Before(d.drainEnds) { // somebody asked again as the timer fired
-			return
-		}
+	askedAgain := time.Now().Before(d.drainEnds) // as the timer fired
+	if !askedAgain {
 		changed = d.runner.SetDraining(false)
-	})
+		d.publishReadiness()
+	}
+	d.mu.Unlock()
 	if changed {
 		d.Log.Warn(drainExpired, zap.Duration("limit", drainLimit))
 	}

@@ -30,7 +30,7 @@ func TestTheLastExportHasEveryProbe(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "none")
 
 	synctest.Test(t, func(t *testing.T) {
-		d := &Daemon{Drain: 5 * time.Second, Flush: 5 * time.Second}
+		d := &Daemon{Grace: 5 * time.Second, Flush: 5 * time.Second}
 		prober := newNetwork(t, "a").start(d, "PROBER_MAX_TOKENS", "4000") // four seconds
 		for range 3 {
 			prober.awaitProbe("a:80")

@@ -63,7 +63,7 @@ func start(t *testing.T, d *Daemon, options config.Options) *instance {
 	core, logs := observer.New(zapcore.DebugLevel)
 	i.logs = logs
 	d.Log = zap.New(core)
-	d.Drain = cmp.Or(d.Drain, time.Second)
+	d.Grace = cmp.Or(d.Grace, time.Second)
 	d.Load = func(f *files.Files) (*config.Config, error) { return Load(i.options, f) }
 	d.Files = files.New()
 	d.Config, d.Refused = d.Load(d.Files)

@@ -80,15 +80,15 @@ func LoadWithoutTargets(environ, flags map[string]string) (c *config.Config, ok 
 	return c, !slices.Contains(invalid, "DRAIN_ENDPOINT")
 }
 
-// A reloaded is the result of a reload.
-type reloaded struct {
+// A reloadResult is what a reload changed.
+type reloadResult struct {
 	err      error             // why nothing has changed; nil: the configuration is in force
 	rejected []config.Rejected // its targets that are not probed
 }
 
 // reload loads the configuration again and applies it. A configuration that is refused as a whole changes nothing. A
 // drain goes on, because a Secret may be rotated, or a file may change, while the pod ends.
-func (d *Daemon) reload(ctx context.Context) reloaded {
+func (d *Daemon) reload(ctx context.Context) reloadResult {
 	d.Files = d.Files.Next()
 	defer d.Files.Release()
 	next, err := d.Load(d.Files)
@@ -96,9 +96,7 @@ func (d *Daemon) reload(ctx context.Context) reloaded {
 		err = d.runner.Apply(ctx, next, d.Files)
 	}
 	if err != nil {
-		rejected := "configuration rejected, " + d.noteRejected(err)
-		d.Log.Error(rejected, zap.Error(err))
-		return reloaded{err: fmt.Errorf("%s: %w", rejected, err)}
+		return reloadResult{err: d.reject(err)}
 	}
 	d.logWarnings(next)
 	changed := d.Config.NeedRestart(next)
@@ -110,16 +108,19 @@ func (d *Daemon) reload(ctx context.Context) reloaded {
 			zap.Strings("before", d.Config.LabelNames), zap.Strings("now", next.LabelNames))
 	}
 	d.Config = next
-	d.changeReadiness(func() { d.Refused = nil })
+	d.mu.Lock()
+	d.Refused = nil
+	d.publishReadiness()
+	d.mu.Unlock()
 	d.noteLoaded()
 	d.Log.Info("reloaded", zap.Int("targets", d.runner.Targets()), zap.Int("rejected", len(next.Rejected)))
-	return reloaded{rejected: next.Rejected}
+	return reloadResult{rejected: next.Rejected}
 }
 
 // reloadHandler serves POST /-/reload. It answers when the reload is done, or as soon as stopping is closed.
-func reloadHandler(requests chan<- chan<- reloaded, stopping <-chan struct{}) http.HandlerFunc {
+func reloadHandler(requests chan<- chan<- reloadResult, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		done := make(chan reloaded, 1)
+		done := make(chan reloadResult, 1)
 		select {
 		case requests <- done:
 		case <-stopping:

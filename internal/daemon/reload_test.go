@@ -180,7 +180,7 @@ func TestReloadBySignal(t *testing.T) {
 func TestReloadAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{Drain: 10 * time.Second})
+		prober := servers.start(&Daemon{Grace: 10 * time.Second})
 		servers.fault("a", sim.Fault{Hang: true})
 		time.Sleep(15 * time.Second)
 		prober.stop()

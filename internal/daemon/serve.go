@@ -22,7 +22,7 @@ import (
 
 // serve starts to serve HTTP. Once ctx is done, requests for a reload are refused. The channel gets an error if serving
 // ends before the server is closed.
-func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloaded) (*http.Server, <-chan error) {
+func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloadResult) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)
 	if d.Load != nil {
@@ -41,7 +41,8 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloaded) (*h
 	toolkit := slog.New(toolkitLog{oncePerMinute(d.Log)})
 	flags := &web.FlagConfig{WebConfigFile: &d.Config.WebConfigFile}
 	go func() {
-		if err := web.Serve(d.Listener, server, flags, toolkit); !errors.Is(err, http.ErrServerClosed) {
+		err := web.Serve(d.Listener, server, flags, toolkit)
+		if !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("serve %s: %w", d.Listener.Addr(), err)
 		}
 	}()
@@ -90,7 +91,9 @@ func closeServer(server *http.Server) error {
 // PageURL returns the URL at which somebody on this machine finds what is served on an address.
 func PageURL(address, webConfig string) string {
 	host, port, _ := net.SplitHostPort(address) // a listener's, or validated
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+	ip, err := netip.ParseAddr(host)
+	isEveryAddress := host == "" || err == nil && ip.IsUnspecified()
+	if isEveryAddress {
 		host = "127.0.0.1"
 	}
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
