@@ -20,6 +20,11 @@ import (
 // assumedDialect is the dialect of a server of unknown type.
 var assumedDialect, _ = wire.Lookup("openai-chat")
 
+// dialectOf returns the API by which a server of a type is asked: the configured one, else the one that fits it best.
+func (t Target) dialectOf(kind wire.Server) *wire.Dialect {
+	return cmp.Or(t.Dialect, kind.Dialect, assumedDialect)
+}
+
 // identify asks the server what it is: for its type, its version, the API that fits it best, and its models (none if it
 // does not say). What is configured is not asked for. The model is the configured one, else the one it was asked for
 // before if it is still listed, else the first that is usable. The error says why API or model are not known; what is
@@ -36,7 +41,7 @@ func (t Target) identify(
 	found.Reached = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
 	found.Type = kind
 	found.Model = configured
-	found.Dialect = cmp.Or(t.Dialect, kind.Dialect, assumedDialect)
+	found.Dialect = t.dialectOf(kind)
 	isUnknown := kind.Name == "" && t.Dialect == nil
 	if v.reason.isOfPort() || err != nil && isUnknown {
 		return found, nil, err

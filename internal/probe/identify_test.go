@@ -13,6 +13,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // TestMemberAsksWhatTheServerIs holds that a server of unknown type is asked, that one without a model list is probed
@@ -104,6 +105,22 @@ func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
 			if r.Elapsed != 5*time.Second || !r.NotSent || wasAsked != strings.Contains(says, "header") {
 				t.Errorf("after %v: not sent: %t, %s", r.Elapsed, r.NotSent, r.Reason)
 			}
+		})
+	}
+}
+
+// TestAConfiguredTypeSaysTheAPI holds that a server which is down, and of which all but the API is configured, is probed:
+// its outage counts.
+func TestAConfiguredTypeSaysTheAPI(t *testing.T) {
+	for kind, api := range map[string]string{"vllm": "openai-chat", "tgi": "tgi"} {
+		inBubble(t, kind, func(t *testing.T) {
+			target := newTarget(func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") })
+			target.Dialect, target.Server = nil, must(wire.LookupServer(kind))
+			m := NewMember(target, "m", 1)
+			_, _ = m.Identify(t.Context(), AnyAge)
+			r := m.Probe(t.Context(), question(1))
+			endsAs(t, r, Connect, "refused")
+			equal(t, "API", api, r.API)
 		})
 	}
 }

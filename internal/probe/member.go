@@ -39,12 +39,15 @@ type Member struct {
 	failing       bool // see [Member.Failing]
 }
 
-// NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the
-// server.
+// NewMember returns a member of at most inFlight probes at once. Its server is asked for what the target leaves open: an
+// empty model, and the API if neither that nor the type of the server is given.
 func NewMember(t Target, model string, inFlight int) *Member {
+	is := server.Identity{Dialect: t.Dialect, Type: t.Server, Model: model}
+	if t.Server.Name != "" {
+		is.Dialect = t.dialectOf(t.Server)
+	}
 	return &Member{
-		target: t, model: model, mostInFlight: inFlight, Budget: new(Budget),
-		known: server.Knowledge{Identity: server.Identity{Dialect: t.Dialect, Type: t.Server, Model: model}},
+		target: t, model: model, mostInFlight: inFlight, Budget: new(Budget), known: server.Knowledge{Identity: is},
 	}
 }
 
