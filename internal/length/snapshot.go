@@ -28,7 +28,7 @@ func (q *Questions) Snapshot(i int) Snapshot {
 	if q.Prompts.Workload == prompt.Dataset {
 		return Snapshot{}
 	}
-	counted := q.Members[i].Knowledge().Prompt
+	counted := q.Members[i].Knowledge().LastPrompt
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	by, isExact := q.countedBy()

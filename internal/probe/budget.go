@@ -12,9 +12,9 @@ type Budget struct {
 	used int
 }
 
-// beforeMidnight is how long before the day that is counted a request may begin that counts as one of this day: it came
-// here after a request of today, or the clock was corrected a little. A clock that is set back further begins another
-// day, so that no two days share a budget.
+// beforeMidnight is how long before the day that is counted a request may start and still count as one of that day. It
+// was overtaken by a request of the new day, or the clock was set back a little. A clock that is set back further
+// begins another day, so that no two days share a budget.
 const beforeMidnight = 10 * time.Second
 
 // Reserve counts tokens of a request that starts at now, and returns the day of which they are counted. ok is false,
@@ -22,8 +22,9 @@ const beforeMidnight = 10 * time.Second
 func (b *Budget) Reserve(now time.Time, tokens, limit int) (day time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	early := b.day.Sub(now)
-	if !dayOf(now).Equal(b.day) && (early < 0 || early > beforeMidnight) {
+	early := b.day.Sub(now) // negative once the day has begun
+	isJustBefore := 0 <= early && early <= beforeMidnight
+	if !dayOf(now).Equal(b.day) && !isJustBefore {
 		b.day, b.used = dayOf(now), 0
 	}
 	if limit > 0 && b.used+tokens > limit {

@@ -60,7 +60,7 @@ func TestAnAnswerThatHasEndedIsNotInFlight(t *testing.T) {
 			}
 			time.Sleep(time.Nanosecond)
 		}
-		if _, reason := m.take(); reason == "" {
+		if _, reason := m.begin(); reason == "" {
 			t.Error("its slot is free before its connection is")
 		}
 		time.Sleep(time.Second)

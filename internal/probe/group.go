@@ -62,58 +62,60 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	turn := due
 	for place := range g.Members {
 		i := (place + int(round%uint64(len(g.Members)))) % len(g.Members)
-		latest := due.Add(share * time.Duration(place+1)) // for the next turn
-		wait, done := context.WithDeadline(starts, latest)
 		begins := turn
+		shareEnds := due.Add(share * time.Duration(place+1))
+		wait, isDone := context.WithDeadline(starts, shareEnds)
 		running.Go(func() {
 			g.Turn(probes, i, round, begins)
-			done()
+			isDone()
 		})
 		if place == len(g.Members)-1 {
 			return
 		}
 		<-wait.Done()
-		turn = latest
-		if errors.Is(wait.Err(), context.Canceled) { // the member is done
-			turn = time.Now()
-		}
 		if starts.Err() != nil {
 			return
+		}
+		turn = time.Now() // the member is done
+		if errors.Is(wait.Err(), context.DeadlineExceeded) {
+			turn = shareEnds
 		}
 	}
 }
 
-// Turn asks member i the question of a round, which is due at due. The result is read only; nil if the slot was
-// skipped, for a reason, or if the member is disabled, for none.
+// Turn asks member i the question of a round, which is due at due. The result is only read. It is nil if the slot was
+// skipped, which has a reason, or if the member is disabled, which has none.
 func (g *Group) Turn(ctx context.Context, i int, round uint64, due time.Time) (r *Result, reason Skip) {
 	m := g.Members[i]
 	if m.Disabled.Load() {
 		return nil, ""
 	}
-	probe, reason := m.take()
+	f, reason := m.begin()
 	blocked := 0
 	if reason == "" {
-		r, reason = g.ask(ctx, i, round, probe)
-		blocked = m.release(probe)
+		r, reason = g.ask(ctx, i, round, f)
+		blocked = m.end(f)
 	}
 	if reason != "" {
 		g.Recorder.Skipped(m.Name(), reason)
 		return nil, reason
 	}
-	r.Due, r.Round, r.Blocked = due, round, blocked // what only the slot knows; from now on, r is only read
-	g.Recorder.Record(r)
+	r.Due = due
+	r.Round = round
+	r.Blocked = blocked
+	g.Recorder.Record(r) // from now on, r is only read
 	return r, ""
 }
 
 // ask asks member i the question of a round, if there is one and tokens of the day are left.
-func (g *Group) ask(ctx context.Context, i int, round uint64, probe *flight) (r *Result, reason Skip) {
+func (g *Group) ask(ctx context.Context, i int, round uint64, f *flight) (r *Result, reason Skip) {
 	m := g.Members[i]
-	defer m.survive(&r, probe.start)
+	defer m.survive(&r, f.start)
 	q, failed, reason := g.Questions.Next(ctx, i, round)
 	if failed != nil || reason != "" {
 		return failed, reason
 	}
-	q.flight = probe
+	q.flight = f
 	r, ok := m.ProbeWithinBudget(ctx, q)
 	if !ok {
 		return nil, SkipBudget
@@ -122,7 +124,7 @@ func (g *Group) ask(ctx context.Context, i int, round uint64, probe *flight) (r 
 	return r, ""
 }
 
-// Late counts a round that was skipped for every member that is not disabled.
+// Late counts a round that was skipped because the next one was due: for every member that is not disabled.
 func (g *Group) Late() {
 	for _, m := range g.Members {
 		if !m.Disabled.Load() {

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -22,25 +21,26 @@ type Member struct {
 	target Target
 	model  string // configured; empty to take one that the server lists
 
-	mostInFlight int // probes at a time, at least 1
+	mostInFlight int     // probes at a time, at least 1
+	Budget       *Budget // not to be changed once probes have begun
 
-	Disabled          atomic.Bool // it has no slots: nothing is sent, and nothing is skipped
-	Budget            *Budget     // not to be changed once probes have begun
-	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
-	Missing           atomic.Bool // the last lookup of its host lacked its address
+	// What the owner of the member says of it, at any time. See [Member.Skipping] for what of it counts first.
+	Disabled atomic.Bool // it has no slots: nothing is sent, and nothing is skipped
+	Draining atomic.Bool // its slots are skipped as [SkipDraining]
+	Waiting  atomic.Bool // its slots are skipped as [SkipWaiting]
+	Missing  atomic.Bool // the last lookup of its host lacked its address; it is probed all the same
 
-	mu            sync.Mutex // guards all below
-	inFlight      []*flight  // oldest first
-	known         server.Knowledge
-	askedAt       time.Time         // when the server was asked last what it is; zero: never
-	warmed        [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
-	pausedUntil   time.Time         // end of the pause that the server asked for; zero: none
-	ignoresPauses bool
-	failing       bool // see [Member.Failing]
+	mu          sync.Mutex // guards all below
+	inFlight    []*flight  // oldest first
+	known       server.Knowledge
+	askedAt     time.Time         // when the server was asked last what it is; zero: never
+	warmed      [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
+	pausedUntil time.Time         // end of the pause that the server asked for; zero: none
+	failing     bool              // see [Member.Failing]
 }
 
-// NewMember returns a member of at most inFlight probes at once. Its server is asked for what the target leaves open: an
-// empty model, and the API if neither that nor the type of the server is given.
+// NewMember returns a member of at most inFlight probes at once. Its server is asked for what the target leaves open:
+// an empty model, and the API if neither that nor the type of the server is given.
 func NewMember(t Target, model string, inFlight int) *Member {
 	is := server.Identity{Dialect: t.Dialect, Type: t.Server, Model: model}
 	if t.Server.Name != "" {
@@ -72,7 +72,7 @@ func (m *Member) Name() string { return m.target.Name }
 // Close closes idle connections.
 func (m *Member) Close() { m.target.Transport.Close() }
 
-// Slots and pauses.
+// Slots and pauses. A slot is a time at which a probe is due.
 
 // A flight is a probe in flight.
 type flight struct {
@@ -81,9 +81,9 @@ type flight struct {
 	blocked  int         // slots that were skipped because of it; see [Result.Blocked]
 }
 
-// take takes a slot for a probe that starts now, unless there is a reason to skip it. If none is free, the oldest probe
-// in flight blocks it.
-func (m *Member) take() (probe *flight, reason Skip) {
+// begin begins a flight in the present slot, unless there is a reason to skip that. If as many as allowed are in flight
+// already, the oldest one blocks the slot.
+func (m *Member) begin() (f *flight, reason Skip) {
 	reason = m.Skipping()
 	if reason != "" {
 		return nil, reason
@@ -94,18 +94,18 @@ func (m *Member) take() (probe *flight, reason Skip) {
 		m.inFlight[0].blocked++
 		return nil, SkipOverlap
 	}
-	probe = &flight{start: time.Now()}
-	m.inFlight = append(m.inFlight, probe)
-	return probe, ""
+	f = &flight{start: time.Now()}
+	m.inFlight = append(m.inFlight, f)
+	return f, ""
 }
 
-// release gives back the slot of a probe that has ended, and returns how many others it blocked.
-func (m *Member) release(probe *flight) (blocked int) {
+// end ends a flight, and returns how many slots it blocked.
+func (m *Member) end(f *flight) (blocked int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.Index(m.inFlight, probe)
+	i := slices.Index(m.inFlight, f)
 	m.inFlight = slices.Delete(m.inFlight, i, i+1)
-	return probe.blocked
+	return f.blocked
 }
 
 // InFlight returns the number of probes in flight and the start of the oldest; zero if there is none. A probe whose
@@ -113,12 +113,12 @@ func (m *Member) release(probe *flight) (blocked int) {
 func (m *Member) InFlight() (n int, oldest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, probe := range m.inFlight {
-		if probe.answered.Load() {
+	for _, f := range m.inFlight {
+		if f.answered.Load() {
 			continue
 		}
 		if n == 0 {
-			oldest = probe.start
+			oldest = f.start
 		}
 		n++
 	}
@@ -146,7 +146,8 @@ func (m *Member) Skipping() Skip {
 	return ""
 }
 
-// Failing reports whether the last probe failed as if the server had ended.
+// Failing reports whether the last probe failed as if the server had ended, be it before it was sent. It says something
+// about now: [server.Knowledge.MayHaveRestarted] is about what is known, and stays true until the next answer.
 func (m *Member) Failing() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,25 +164,17 @@ func (m *Member) noteResult(r *Result) {
 	}
 	pause := min(r.RetryAfter, m.target.Backoff)
 	until := r.Start.Add(r.Elapsed + pause)
-	if pause > 0 && !m.ignoresPauses && until.After(m.pausedUntil) {
+	if pause > 0 && until.After(m.pausedUntil) {
 		m.pausedUntil = until
 	}
 }
 
 // IgnorePauses makes m take no pause that the server asks for: somebody who sends a probe by hand wants to see the
-// answer.
-func (m *Member) IgnorePauses() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.ignoresPauses = true
-}
+// answer. It is called before the first probe.
+func (m *Member) IgnorePauses() { m.target.Backoff = 0 }
 
 // TakesPauses reports whether m takes the pauses that the server asks for.
-func (m *Member) TakesPauses() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.target.Backoff > 0 && !m.ignoresPauses
-}
+func (m *Member) TakesPauses() bool { return m.target.Backoff > 0 }
 
 // Probes.
 
@@ -206,37 +199,15 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() { m.noteResult(r) }()
-	defer m.survive(&r, start)
+	defer m.survive(&r, start) // runs before noteResult
 	err := m.identifyForRequest(ctx)
 	if err != nil {
 		return m.UnsentResult(start, err)
 	}
 	q.began = start
 	q.Expect.SentBefore = m.sentBefore(q)
+	r, answer := m.ask(ctx, q)
 
-	// A server may reject fields that it does not know. As long as it has answered nothing, the same slot asks again
-	// without them. Once it has, a rejection is one more contradiction, except for fields that another probe in flight has
-	// found out to be rejected.
-	var asked Question
-	var inVain []wire.Field // left out because of rejections in this slot; in vain if the last request is rejected, too
-	for {
-		var target Target
-		target, asked = m.fill(q)
-		r = target.probe(ctx, asked)
-		var rejected []wire.Field
-		if isRefused(r) {
-			rejected = wire.Rejected(target.Dialect, r.rejected, asked.Ask.Omit)
-		}
-		omit := m.learn(server.Rejection{Fields: rejected}).Omit
-		rejected = slices.DeleteFunc(rejected, func(f wire.Field) bool { return !slices.Contains(omit, f) })
-		if len(rejected) == 0 {
-			break
-		}
-		inVain = append(inVain, rejected...)
-	}
-
-	answer := m.answerOf(r, asked)
-	answer.InVain = inVain
 	before := m.Knowledge()
 	m.learn(answer)
 	if r.Outcome == OK && q.warm() {
@@ -244,11 +215,42 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	}
 	if before.MayBeOther(answer) {
 		_, _ = m.Identify(ctx, 0) // what is known of it holds until it says something else
-		if m.model == "" {
-			r.Model = cmp.Or(m.Knowledge().Model, r.Model)
+		now := m.Knowledge().Model
+		if m.model == "" && now != "" {
+			r.Model = now // the server has answered by the model that it has now, whatever it was asked for
 		}
 	}
 	return r
+}
+
+// ask sends a question and returns the result, and what that shows of the server.
+//
+// A server may reject fields that it does not know. As long as it has answered nothing, it is asked again without them
+// in the same slot. Once it has, a rejection is one more contradiction, except for fields that another probe in flight
+// has found out to be rejected.
+func (m *Member) ask(ctx context.Context, q Question) (*Result, server.Answer) {
+	var newlyOmitted []wire.Field
+	for {
+		target, asked := m.fill(q)
+		r := target.probe(ctx, asked)
+		var rejected []wire.Field
+		if isRefused(r) {
+			rejected = wire.Rejected(target.Dialect, r.rejected, asked.Ask.Omit)
+		}
+		known := m.learn(server.Rejection{Fields: rejected})
+		again := false
+		for _, f := range rejected {
+			if slices.Contains(known.Omit, f) {
+				newlyOmitted = append(newlyOmitted, f)
+				again = true
+			}
+		}
+		if !again {
+			answer := m.answerOf(r, asked)
+			answer.NewlyOmitted = newlyOmitted
+			return r, answer
+		}
+	}
 }
 
 // fill completes a question, and the target that it is asked of, by what is known of the server.
@@ -339,11 +341,11 @@ func (m *Member) UnsentResult(start time.Time, err error) *Result {
 	if !ok {
 		v = failure(ServerError, ReasonInternalError, "")
 	}
-	v.err = errors.New(err.Error())
+	v.err = errors.New(err.Error()) // a result's error wraps nothing
 	r.end(v)
 	r.Status, r.CertExpiry = v.status, v.expiry
 	r.NotSent = v.outcome != Canceled
-	if r.Reason == ReasonRequestRejected {
+	if r.Reason == ReasonRequestRejected { // that request was not the probe's
 		r.Reason = ReasonNoListOfModels
 	}
 	return r
@@ -379,15 +381,13 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 	}
 	target, q := m.fill(Question{Ask: ask})
 	tokens, err := target.Tokenize(ctx, q.Ask)
-	var seen server.Tokenization
+	v, _ := errors.AsType[verdict](err)
+	seen := server.Tokenization{Limits: v.limits}
 	switch {
 	case err == nil && tokens.Known:
 		seen.Counts = wire.Always
 	case err == nil:
 		seen.Counts = wire.Never
-	case ReasonOf(err) == ReasonLongerThanContext:
-		v, _ := errors.AsType[verdict](err)
-		seen.Limits = v.limits
 	}
 	m.learn(seen)
 	return tokens, err

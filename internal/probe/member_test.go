@@ -142,11 +142,11 @@ func TestAPanicSaysNothingOfTheServer(t *testing.T) {
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
 		s := NewMember(Target{Transport: new(Transport)}, "", 2)
-		first, _ := s.take()
+		first, _ := s.begin()
 		start := first.start
 		time.Sleep(time.Second)
-		second, reason := s.take()
-		if _, third := s.take(); reason != "" || third != SkipOverlap {
+		second, reason := s.begin()
+		if _, third := s.begin(); reason != "" || third != SkipOverlap {
 			t.Errorf("the second is skipped as %q, the third as %q", reason, third)
 		}
 		for _, step := range []struct {
@@ -157,7 +157,7 @@ func TestSlots(t *testing.T) {
 		}{{nil, 0, 2, start}, {first, 1, 1, start.Add(time.Second)}, {second, 0, 0, time.Time{}}} {
 			blocked := 0
 			if step.ends != nil {
-				blocked = s.release(step.ends)
+				blocked = s.end(step.ends)
 			}
 			n, oldest := s.InFlight()
 			if blocked != step.blocked || n != step.n || !oldest.Equal(step.oldest) {

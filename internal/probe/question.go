@@ -11,13 +11,13 @@ import (
 type Question struct {
 	Ask    wire.Ask
 	Expect Expectation
-	Tokens int // about how many the prompt has, for the budget; 0: not known
+	Tokens int // about how many the prompt has, for the budget; 0: unknown
 	Words  int // words of the list in the prompt, of whatever length it is expected; 0: it has other words
 
 	known    server.Knowledge // of the server when it is asked
 	isListed bool             // the model is one that the server lists; else the configured one
 	began    time.Time        // see [Result.Began]
-	flight   *flight          // the slot in which it is asked; nil outside of a group's rounds
+	flight   *flight          // in which it is asked; nil outside of a group's rounds
 }
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
@@ -32,8 +32,8 @@ type Expectation struct {
 	Answer      string     // words that the answer must contain; empty: any answer is right
 }
 
-// warm reports whether a cache is meant to know the whole prompt. Prompts that only make another one exact, or only ask
-// whether the server answers, are not meant so.
+// warm reports whether a cache is meant to know the whole prompt. A prompt that only helps to count another one's
+// tokens, or only asks whether the server answers, expects nothing and is not warm.
 func (q Question) warm() bool {
 	return q.Expect.Uncacheable == 0 && q.Expect.Words > 0 && len(q.Ask.Turns) == 0
 }
@@ -42,7 +42,7 @@ func (q Question) warm() bool {
 const lengthTolerance = 100
 
 // otherLength reports whether the server's own count of the prompt differs from its length by more than 1%: then the
-// probe is not what its labels say. A count that is far too small is not one of the prompt, but of something else.
+// probe is not what its labels say. A count far below the length is no count of the prompt, but of something else.
 func (e Expectation) otherLength(prompt wire.Count) bool {
 	if e.Counted == 0 || !prompt.Known || prompt.N < min(wire.MinContext, e.Counted/4) {
 		return false
@@ -50,9 +50,9 @@ func (e Expectation) otherLength(prompt wire.Count) bool {
 	return lengthTolerance*max(prompt.N-e.Counted, e.Counted-prompt.N) > e.Counted
 }
 
-// isCut reports whether so few tokens were counted that the server must have cut the prompt. Of a server that is known
-// to cut, these are fewer than were confirmed before; of others, fewer than nine tenths of that. If nothing was
-// confirmed, these are fewer than nine tenths of the words: no tokenizer joins more than that of words in random order.
+// isCut reports whether so few tokens were counted that the server must have cut the prompt. A server that is known to
+// cut must count as many as were confirmed before, others nine tenths of that. If nothing was confirmed, a server must
+// count nine tenths of the words: no tokenizer joins more than a tenth of words in random order.
 func (e Expectation) isCut(prompt wire.Count) bool {
 	want := e.Confirmed
 	switch {
@@ -66,7 +66,8 @@ func (e Expectation) isCut(prompt wire.Count) bool {
 	return prompt.N >= wire.MinContext && prompt.N < e.Words-e.Words/10
 }
 
-// cost returns the number of tokens in the prompt, estimated at four bytes a token where it is unknown.
+// cost returns the number of tokens in the prompt. Where that is unknown, it is estimated: at four bytes a token, and
+// at least a token a word.
 func (q Question) cost() int {
 	if q.Tokens > 0 {
 		return q.Tokens

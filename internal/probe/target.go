@@ -44,8 +44,8 @@ type Target struct {
 	DayLimit    int           // tokens of a day, prompts and answers; 0 for no limit
 }
 
-// Probe asks one question and times the answer. It returns within t.Timeout, and as soon as ctx is done. The caller
-// sets Due and Round of the result.
+// Probe asks one question and times the answer. It returns within t.Timeout, and as soon as ctx is done. Due, Round and
+// Blocked of the result are not set: see [Group.Turn].
 func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 	return t.probe(ctx, Question{Ask: ask})
 }
@@ -63,8 +63,8 @@ func (t Target) newResult(model string) *Result {
 	return r
 }
 
-// probeRequest returns the probe's POST. Without GetBody net/http cannot send it twice. The body is freed once it is
-// written.
+// probeRequest returns the probe's POST. The body is freed once it is written: a prompt may be long, and an answer
+// slow.
 func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, error) {
 	body, err := t.Dialect.Body(ask)
 	if err != nil {
@@ -84,7 +84,7 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	if err != nil {
 		return nil, err
 	}
-	req.GetBody = nil
+	req.GetBody = nil // so that net/http cannot send it twice
 	session := cmp.Or(t.Session, ask.Server.SessionHeader)
 	if session != "" && ask.Session != "" {
 		req.Header.Set(session, ask.Session)
@@ -118,7 +118,7 @@ func (t Target) request(ctx context.Context, method, url string, body *bytes.Rea
 // credentials returns the kind of credentials that requests carry.
 func (t Target) credentials() Credentials {
 	switch {
-	case t.Header.Get("Authorization")+t.Header.Get("Api-Key")+t.Header.Get("X-Api-Key") != "":
+	case cmp.Or(t.Header.Get("Authorization"), t.Header.Get("Api-Key"), t.Header.Get("X-Api-Key")) != "":
 		return CredentialsInHeader
 	case t.Key == "":
 		return CredentialsNone

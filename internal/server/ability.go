@@ -17,30 +17,28 @@ type Ability struct {
 
 // Abilities returns all abilities: always the same ones in the same order.
 func (k Knowledge) Abilities() []Ability {
-	exact := wire.Claim("")
+	var exact wire.Claim // answers that end early do not show that it cannot
 	if k.ExactOutput {
 		exact = wire.Always
 	}
-	cached := cmp.Or(k.ReportsCached, k.Type.ReportsCached, wire.Unknown)
-	tokenizes := cmp.Or(k.Tokenizes, wire.Unknown)
 	return []Ability{
 		k.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
 		k.ability("continuous_usage", "every frame reports how many tokens there are so far", k.ContinuousUsage,
 			wire.FieldContinuousUsage),
 		{
 			Name: "cached_tokens", Help: "the server reports how many tokens of a prompt came from its cache",
-			Claim: cached, Shown: k.ReportsCached != "",
+			Claim: cmp.Or(k.ReportsCached, k.Type.ReportsCached, wire.Unknown), Shown: k.ReportsCached != "",
 		},
 		{
 			Name: "tokenize", Help: "the server has a route that counts tokens",
-			Claim: tokenizes, Shown: k.Tokenizes != "",
+			Claim: cmp.Or(k.Tokenizes, wire.Unknown), Shown: k.Tokenizes != "",
 		},
 		k.ability("cache_salt", "prompts with different salts share no cache", "", wire.FieldCacheSalt),
 	}
 }
 
-// ability returns what was shown, or what the server's type is known for: never with a field f that is rejected or not
-// there.
+// ability returns an ability that a field of the request asks for: what answers have shown, else what the server's type
+// is known for. A server that rejects the field does not have it, nor has one whose API lacks the field.
 func (k Knowledge) ability(name, help string, shown wire.Claim, f wire.Field) Ability {
 	byType := k.Type.Claim(f)
 	if slices.Contains(k.Omit, f) {

@@ -33,22 +33,22 @@ type Knowledge struct {
 	NoModel    bool // it was asked for its models, and the list was empty
 	OnDemand   bool // its list has models that are not in memory: a request loads them
 
-	Limits wire.Limits // how long prompts and answers may be
+	Worked     bool   // some probe of the target succeeded; stays true if another server is there now
+	Answered   bool   // a probe of this server succeeded
+	AnsweredBy string // the model that answered last, by the name in the answer; empty if it names none
 
 	// What requests it takes, and what it makes of them.
 
-	Worked      bool         // some probe succeeded, although it may have been another server then
-	Answered    bool         // a probe of this server succeeded
-	AnsweredBy  string       // the model that answered last, by the name in the answer; empty if it names none
 	Omit        []wire.Field // fields that it rejects; only read
+	Limits      wire.Limits  // how long prompts and answers may be
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked
 	Unlimited   bool         // it generated more tokens than asked
-	LeavesOpen  bool         // it keeps connections open after answers, so that those that should be used again are lost
+	LeavesOpen  bool         // the bodies of its answers do not end with the answers: no connection can be used again
 
 	// How it counts. A claim is empty until an answer shows it.
 
-	Prompt          wire.Count // the tokens of the last prompt
+	LastPrompt      wire.Count // tokens of the last prompt that it counted
 	ContinuousUsage wire.Claim // usage on every frame
 	Tokenizes       wire.Claim // a route that counts tokens
 
@@ -85,7 +85,7 @@ func (k Knowledge) MayBeOther(a Answer) bool {
 	return a.OK && (k.MayHaveRestarted || namesOther)
 }
 
-// After returns what is known once o was observed, too.
+// After returns what is known once o has been observed, too.
 func (k Knowledge) After(o Observation) Knowledge {
 	switch o := o.(type) {
 	case Identification:
@@ -110,9 +110,9 @@ func (k Knowledge) After(o Observation) Knowledge {
 // afterIdentification takes what a server says that it is. If that is another server than before, or if what was known
 // is in doubt, all else is forgotten.
 func (k Knowledge) afterIdentification(i Identification) Knowledge {
-	isSilent := !i.Reached || i.Assumed && k.Suffices()
+	saysNothingNew := !i.Reached || i.Assumed && k.Suffices()
 	switch {
-	case isSilent:
+	case saysNothingNew:
 		return k
 	case i.NoModel && k.Identified: // what is known of it is right again once it has a model
 		k.NoModel = true
@@ -152,23 +152,23 @@ func (k Knowledge) afterAnswer(a Answer) Knowledge {
 	k.LeavesOpen = a.LeftOpen
 	k.Unlimited = a.Unlimited || k.Unlimited && !a.OK
 
-	// Another server, or another version, may be there. A refusal contradicts answers to such requests, and an answer of
-	// another length contradicts those that had the length asked.
+	// Another server, or another version, may be there. A refusal contradicts earlier answers to such requests. An answer
+	// of another length contradicts earlier ones that had the length asked.
 	output := a.Usage.Generated()
-	missesLimit := a.WrongLength && output.Known && output.N != a.MaxTokens
-	isHeld := k.ExactLimit || k.ExactOutput
+	isInexact := a.WrongLength && output.Known && output.N != a.MaxTokens
+	wasExact := k.ExactLimit || k.ExactOutput
 	switch {
 	case a.OK:
 		k.Contradictions = 0
-	case a.Refused && k.Answered, missesLimit && isHeld:
+	case a.Refused && k.Answered, isInexact && wasExact:
 		k.Contradictions++
 	}
 	k.Stale = k.Stale || a.NotFound || k.Contradictions >= tooManyContradictions
 	k.MayHaveRestarted = !a.OK && (k.MayHaveRestarted || a.Ended)
 
-	// Fields whose omission did not help are sent again, unless it has helped another probe.
+	// Fields are sent again if the request was refused without them as well, unless another probe was answered.
 	if a.Refused && !k.Answered {
-		k.Omit = without(k.Omit, a.InVain)
+		k.Omit = without(k.Omit, a.NewlyOmitted)
 	}
 	return k
 }
@@ -177,11 +177,12 @@ func (k Knowledge) afterAnswer(a Answer) Knowledge {
 func (k Knowledge) afterUsage(a Answer) Knowledge {
 	u := a.Usage
 	if u.Prompt.Known {
-		k.Prompt = u.Prompt
+		k.LastPrompt = u.Prompt
 	}
 	k.CacheApart = cmp.Or(a.CacheApart, k.CacheApart)
 	fromCache := u.Cached.N + u.Written.N
-	isWhole := u.Prompt.Known && fromCache == 0 && u.Prompt.N >= a.Words-a.Words/10
+	wasCut := u.Prompt.N < a.Words-a.Words/10 // no tokenizer joins more than a tenth of words in random order
+	isWhole := u.Prompt.Known && fromCache == 0 && !wasCut
 	if isWhole && a.Words > 0 && !a.SentBefore {
 		k.Uncached = CountedPrompt{Tokens: u.Prompt.N, Words: a.Words}
 	}
@@ -190,8 +191,8 @@ func (k Knowledge) afterUsage(a Answer) Knowledge {
 
 // afterSuccess takes what only a complete answer shows.
 func (k Knowledge) afterSuccess(a Answer) Knowledge {
-	// The fields that the first answer did without stay omitted: a probe in flight with this one, for which omitting them
-	// did not help, may have made them be sent again.
+	// The fields that the request of the first answer lacked stay omitted. A probe in flight with this one, which was
+	// refused without them as well, may have made them be sent again.
 	if !k.Answered {
 		k.Omit = union(k.Omit, a.Omitted)
 	}

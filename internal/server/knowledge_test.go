@@ -54,7 +54,7 @@ func TestAfter(t *testing.T) {
 	restricted.Omitted = []wire.Field{ignoreEOS}
 	rejects := func(fields ...wire.Field) Rejection { return Rejection{Fields: fields} }
 	withoutSalt := Answer{OK: true, Omitted: []wire.Field{salt}}
-	inVain := Answer{Refused: true, InVain: []wire.Field{salt}}
+	refusedAgain := Answer{Refused: true, NewlyOmitted: []wire.Field{salt}}
 	viaGateway := Answer{OK: true, Gateway: gateway}
 	viaCountingGateway := Answer{OK: true, Gateway: gateway, Usage: usage(80, 0, 5)}
 	short := Answer{WrongLength: true, MaxTokens: 5, Usage: usage(80, 0, 3)}
@@ -106,15 +106,15 @@ func TestAfter(t *testing.T) {
 			k.Omit = []wire.Field{salt, minimum}
 		}},
 		"a field once it has answered": {seen{ok, rejects(salt)}, success},
-		"to omit it did not help": {seen{rejects(salt, minimum), inVain}, func(k *Knowledge) {
+		"to omit it did not help": {seen{rejects(salt, minimum), refusedAgain}, func(k *Knowledge) {
 			k.Omit = []wire.Field{minimum}
 		}},
-		"to omit it did not help a probe after the first answer": {seen{rejects(salt), ok, inVain}, func(k *Knowledge) {
+		"to omit it did not help a later probe": {seen{rejects(salt), ok, refusedAgain}, func(k *Knowledge) {
 			success(k)
 			k.Omit = []wire.Field{salt}
 			k.Contradictions = 1
 		}},
-		"to omit it helped another probe": {seen{rejects(salt), inVain, withoutSalt}, func(k *Knowledge) {
+		"to omit it helped another probe": {seen{rejects(salt), refusedAgain, withoutSalt}, func(k *Knowledge) {
 			success(k)
 			k.Omit = []wire.Field{salt}
 		}},
@@ -162,7 +162,7 @@ func TestAfter(t *testing.T) {
 		}},
 		"a shorter answer of a server that was never exact": {seen{ok, short}, func(k *Knowledge) {
 			success(k)
-			k.Prompt = wire.Tokens(80)
+			k.LastPrompt = wire.Tokens(80)
 		}},
 		"an answer of unknown length after an exact one": {seen{uncounted, unknownLength}, exactly},
 		"it knows no such path": {seen{ok, missing}, func(k *Knowledge) {
@@ -238,18 +238,18 @@ func TestAfter(t *testing.T) {
 		}},
 		"no count": {seen{counts(false, wire.Count{})}, counted},
 		"a prompt that is new": {seen{prompt(80, usage(90, 0, 0), false)}, func(k *Knowledge) {
-			k.Prompt, k.Uncached = wire.Tokens(90), CountedPrompt{90, 80}
+			k.LastPrompt, k.Uncached = wire.Tokens(90), CountedPrompt{90, 80}
 		}},
 		"a prompt sent before": {seen{prompt(80, usage(90, 0, 0), true)}, func(k *Knowledge) {
-			k.Prompt = wire.Tokens(90)
+			k.LastPrompt = wire.Tokens(90)
 		}},
 		"a prompt in the cache": {seen{prompt(80, usage(90, 16, 0), false)}, func(k *Knowledge) {
-			k.Prompt = wire.Tokens(90)
+			k.LastPrompt = wire.Tokens(90)
 		}},
 		"a prompt cut short": {seen{prompt(80, usage(60, 0, 0), false)}, func(k *Knowledge) {
-			k.Prompt = wire.Tokens(60)
+			k.LastPrompt = wire.Tokens(60)
 		}},
-		"counted apart, and an answer that does not show": {seen{Answer{CacheApart: wire.Always}, Answer{}}, func(k *Knowledge) {
+		"counted apart, and then not shown": {seen{Answer{CacheApart: wire.Always}, Answer{}}, func(k *Knowledge) {
 			k.CacheApart = wire.Always
 		}},
 	} {
@@ -278,7 +278,7 @@ func success(k *Knowledge) {
 // counted changes what is known as a complete answer does that counts its prompt.
 func counted(k *Knowledge) {
 	success(k)
-	k.Prompt = wire.Tokens(80)
+	k.LastPrompt = wire.Tokens(80)
 }
 
 // exactly changes what is known as a complete answer with exactly the tokens asked for does, of a server that may have

@@ -10,14 +10,14 @@ import (
 // not SGLang).
 const UnnamedModel = "unknown"
 
-// UsableModel returns the name of the model of a list, which is not empty, that is asked for where none is configured:
-// the one before if it is still listed, else the first that is in memory, since to load another one may push out one
-// that others use, else the first that has a name.
+// UsableModel returns the name of the model that is asked for where none is configured, out of the list of a server,
+// which must not be empty. It is the one that was asked for before, if it is still listed. Else it is the first one in
+// memory, because to load another one may push out one that others use. Else it is the first one with a name.
 func UsableModel(models []wire.Model, before string) string {
-	isBefore := func(m wire.Model) bool { return m.ID == before }
-	isNamed := func(m wire.Model) bool { return m.ID != UnnamedModel }
-	isReady := func(m wire.Model) bool { return isNamed(m) && !m.Unloaded }
-	for _, fits := range []func(wire.Model) bool{isBefore, isReady, isNamed} {
+	isSame := func(m wire.Model) bool { return m.ID == before }
+	hasName := func(m wire.Model) bool { return m.ID != UnnamedModel }
+	isLoaded := func(m wire.Model) bool { return hasName(m) && !m.Unloaded }
+	for _, fits := range []func(wire.Model) bool{isSame, isLoaded, hasName} {
 		i := slices.IndexFunc(models, fits)
 		if i >= 0 {
 			return models[i].ID

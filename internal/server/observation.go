@@ -20,10 +20,8 @@ type Identification struct {
 	Assumed  bool        // it says neither what it is nor which models it has: the identity is the most likely one
 }
 
-// A Rejection is that a server refused a request because of fields which it does not know.
-type Rejection struct {
-	Fields []wire.Field // none: it refused for another reason, or did not refuse
-}
+// A Rejection is that a server refused a request because of fields that it does not know.
+type Rejection struct{ Fields []wire.Field }
 
 // A Tokenization is how a server answered when it was asked to count the tokens of a prompt.
 type Tokenization struct {
@@ -41,21 +39,21 @@ type Answer struct {
 
 	// The request.
 
-	MaxTokens  int          // of the answer
-	Words      int          // of the list in the prompt; 0: it has other words
-	SentBefore bool         // the server had been sent the prompt, or what it begins with
-	Omitted    []wire.Field // fields that it lacked
-	InVain     []wire.Field // those of them that were rejected in the same slot, although the request failed all the same
+	MaxTokens    int          // of the answer
+	Words        int          // of the list in the prompt; 0: it has other words
+	SentBefore   bool         // the server had been sent the prompt, or what it begins with
+	Omitted      []wire.Field // fields that it lacked
+	NewlyOmitted []wire.Field // those of them that this probe had sent first, and that were rejected
 
 	// The answer, as far as there is one.
 
 	Usage           wire.Usage
 	Finish          string      // reason, in the server's words; empty if none came
-	ContinuousUsage bool        // each frame counted its tokens by usage
+	ContinuousUsage bool        // usage on each frame counted its tokens
 	CacheApart      wire.Claim  // it counted cached tokens apart from the others; empty: it does not show
 	Limits          wire.Limits // that a refusal named
 	Unlimited       bool        // it went on after the tokens asked for
-	LeftOpen        bool        // its connection should be used again, but was kept open after the answer
+	LeftOpen        bool        // its connection should be used again, but the body did not end with the answer
 	Gateway         wire.Server // the type that the answer's header names, if none is configured; zero: none
 	Model           string      // that answered, by the answer, if none is configured; empty: it does not say
 }
