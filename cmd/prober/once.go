@@ -90,7 +90,7 @@ func (o *onceCommand) run(cmd *cobra.Command, urls []string) error {
 func (o *onceCommand) show(cmd *cobra.Command, j *engine.Job, r *probe.Result) ([]report.Attainment, error) {
 	out := cmd.OutOrStdout()
 	errs := cmd.ErrOrStderr()
-	target := j.Targets[j.Place(r.Target)]
+	target := j.Targets[j.Index(r.Target)]
 	judged := report.SummarizeResults(r.Target, target.Places, target.GivenObjectives, r)
 	for _, a := range judged.Objectives {
 		fmt.Fprintln(errs, judged.Attained(a))

@@ -35,7 +35,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (nextRound uint64, err 
 		if result.Outcome == probe.OK {
 			answered++
 		} else {
-			places := j.Targets[j.Place(result.Target)].Places
+			places := j.Targets[j.Index(result.Target)].Places
 			r.noteFailure(result.Target, report.Failure(result), report.Hint(result, places))
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/prompt"
-	"github.com/llm-prober/prober/internal/schedule"
 )
 
 // TestTokensPerDay holds what a target costs a day if a share of the slots goes without a probe, because the one before
@@ -30,7 +29,7 @@ func TestTokensPerDay(t *testing.T) {
 		target := config.Target{Settings: config.Settings{
 			QPS: test.qps, MaxInFlight: test.atOnce, PromptTokens: 21000, MaxTokens: 100,
 		}}
-		j := Job{Prompts: prompt.Options{Workload: prompt.Cold, Tokens: 21000}}
+		j := Job{meanPrompt: 21000}
 		if got := j.TokensPerDay(target, test.took); got != test.want {
 			t.Errorf("%v at %v: %d tokens a day, want %d", test.took, test.qps, got, test.want)
 		}
@@ -44,7 +43,7 @@ func TestTokensPerDayOfTheConfiguration(t *testing.T) {
 			QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100, SessionRounds: 20, MaxInFlight: 1,
 		}}
 		asks := prompt.Options{Workload: prompt.Workload(workload), Tokens: 21000, Answer: 100, Rounds: 20}
-		j := Job{Plan: schedule.Plan{Interval: target.Interval()}, Prompts: asks}
+		j := Job{meanPrompt: asks.Mean()}
 		if shown, limited := j.TokensPerDay(target, 0), target.TokensPerDay(); shown != limited {
 			t.Errorf("%s: %d tokens a day are shown, %d are limited", workload, shown, limited)
 		}

@@ -24,18 +24,20 @@ func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, e
 
 // Ask does what [Job.Once] does, for the members from first up to but not including end.
 func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result, err error) {
-	for n := 0; ; n++ {
-		answers, err := j.round(ctx, j.next.Add(1)-1, first, end)
-		if err != nil && results != nil { // a budget did not allow another round
-			return results, nil
-		}
-		results = answers
-		failed := slices.ContainsFunc(results, func(r *probe.Result) bool { return r.Outcome != probe.OK })
-		if err != nil || failed || n == repetitions || j.areReady(first, end) {
-			return results, err
+	results, err = j.round(ctx, first, end)
+	for range repetitions {
+		isNotOK := func(r *probe.Result) bool { return r.Outcome != probe.OK }
+		if err != nil || slices.ContainsFunc(results, isNotOK) || j.areReady(first, end) {
+			break
 		}
 		j.Length.Ahead(ctx)
+		again, errAgain := j.round(ctx, first, end)
+		if errAgain != nil { // the budget of the day does not allow another round, or ctx is done
+			break
+		}
+		results = again
 	}
+	return results, err
 }
 
 // areReady reports whether the length of the prompts of some members is known.
@@ -48,17 +50,19 @@ func (j *Job) areReady(first, end int) bool {
 	return true
 }
 
-// round asks some members one round. See [Job.Ask].
-func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
+// round asks some members the next round. See [Job.Ask].
+func (j *Job) round(ctx context.Context, first, end int) (results []*probe.Result, err error) {
+	round := j.next.Add(1) - 1
 	group := j.Group(noRecorder{})
 	for i := first; i < end; i++ {
 		r, reason := group.Turn(ctx, i, round, time.Now())
-		if reason == probe.SkipWaiting && j.Length.Ready(i) { // the slot was used to make the prompt exact
+		if reason == probe.SkipWaiting && j.Length.Ready(i) { // the slot was used to have the prompt counted
 			r, reason = group.Turn(ctx, i, round, time.Now())
 		}
-		if reason != "" {
+		switch {
+		case reason != "":
 			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), skipText(reason)))
-		} else if r.Outcome != probe.Canceled || r.Stack != nil {
+		case r.Outcome != probe.Canceled || r.Stack != nil:
 			results = append(results, r)
 		}
 	}

@@ -17,17 +17,7 @@ import (
 	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/telemetry"
-)
-
-const (
-	// countsAtOnce is how many groups may have their prompts counted at the same time. A prompt of 21,000 tokens takes
-	// half a MB of memory meanwhile.
-	countsAtOnce = 32
-
-	// countWait is how long a group waits for its turn, and how long its own counting may then take.
-	countWait = 30 * time.Second
 )
 
 // A Runner runs the jobs of a configuration. Its methods are called by one goroutine, except for SetDraining and
@@ -35,19 +25,22 @@ const (
 type Runner struct {
 	RunnerOptions
 
+	book   *length.Book        // what is known of the length of prompts
+	counts *semaphore.Weighted // limits the groups whose prompts are counted before their first slot to countsAtOnce
+
+	starts       context.Context // when it is done, no more probes begin
+	stopStarts   context.CancelFunc
+	probes       context.Context // when it is done, probes under way are canceled
+	cancelProbes context.CancelFunc
+	running      sync.WaitGroup // for each job, until it has ended
+
+	// Only the goroutine that calls the methods uses these.
 	config  *config.Config  // in force; nil before the first Apply
 	files   *files.Files    // that config names
 	names   directory       // addresses of the hosts of dns+ URLs
 	targets []config.Target // probed now: those of config in our shard, one for each address; nil before the first Apply
 
-	starts   context.Context // when it is done, no more probes begin
-	stop     context.CancelFunc
-	probes   context.Context // when it is done, probes under way are canceled
-	drop     context.CancelFunc
-	running  sync.WaitGroup
-	draining atomic.Bool         // see SetDraining
-	book     *length.Book        // what is known of the length of prompts
-	counts   *semaphore.Weighted // limits the groups whose prompts are counted to countsAtOnce
+	draining atomic.Bool // every slot is skipped; changed with mu held
 
 	mu      sync.Mutex // guards all below
 	jobs    []*Job
@@ -76,8 +69,8 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	if r.Lookup == nil {
 		r.Lookup = systemLookup
 	}
-	r.starts, r.stop = context.WithCancel(ctx)
-	r.probes, r.drop = context.WithCancel(context.WithoutCancel(ctx))
+	r.starts, r.stopStarts = context.WithCancel(ctx)
+	r.probes, r.cancelProbes = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
 
@@ -95,11 +88,15 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, f *files.Files) er
 	}
 	f.Keep()
 	r.config, r.files = c, f
-	r.run(names, targets, len(all), jobs)
+	r.logShard(len(targets), len(all))
+	r.names, r.targets = names, targets
+	r.replace(jobs)
+	r.markMissing()
 	return nil
 }
 
-// LookUp looks up the hosts of dns+ URLs again and makes r run the jobs of their present addresses. It reads no file.
+// LookUp looks up the hosts of dns+ URLs again and makes r run the jobs of their present addresses. It reads no file. A
+// configuration has been applied before.
 func (r *Runner) LookUp(ctx context.Context) {
 	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
 		return
@@ -118,7 +115,10 @@ func (r *Runner) LookUp(ctx context.Context) {
 		return
 	}
 	r.Log.Info("addresses changed", zap.Int("targets", len(targets)), zap.Int("before", len(r.targets)))
-	r.run(names, targets, len(all), jobs)
+	r.logShard(len(targets), len(all))
+	r.names, r.targets = names, targets
+	r.replace(jobs)
+	r.markMissing()
 }
 
 // lookUpHosts looks up the hosts of dns+ URLs. It logs what has changed, and counts failures.
@@ -131,23 +131,22 @@ func (r *Runner) lookUpHosts(ctx context.Context, c *config.Config) directory {
 	return names
 }
 
-// probesFail reports whether the last probe of each target at an address of a host failed as if its server had ended.
+// probesFail reports whether an address of a host is probed, and the last probe of each target there failed as if its
+// server had ended.
 func (r *Runner) probesFail(host string, a netip.Addr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fail := false
+	isProbed := false
 	for _, j := range r.jobs {
 		for i, t := range j.Targets {
-			if !t.EachAddress || t.Host() != host || t.Address != a.String() {
-				continue
-			}
-			if !j.Members[i].Failing() {
+			isThere := t.EachAddress && t.Host() == host && t.Address == a.String()
+			if isThere && !j.Members[i].Failing() {
 				return false
 			}
-			fail = true
+			isProbed = isProbed || isThere
 		}
 	}
-	return fail
+	return isProbed
 }
 
 // markMissing tells the members whether the last lookup lacked their address.
@@ -161,15 +160,13 @@ func (r *Runner) markMissing() {
 	}
 }
 
-// run makes jobs the running set: those of targets, which are our share of all targets.
-func (r *Runner) run(names directory, targets []config.Target, all int, jobs []*Job) {
-	isLogged := r.targets != nil && len(targets) == len(r.targets)
-	if shard := r.config.Shard; shard.Of > 0 && !isLogged {
-		r.Log.Info("shard", zap.Stringer("shard", shard), zap.Int("owns", len(targets)), zap.Int("of", all))
+// logShard logs how many of all targets are in our shard, if that is not what was logged last.
+func (r *Runner) logShard(owns, all int) {
+	isLogged := r.targets != nil && owns == len(r.targets)
+	shard := r.config.Shard
+	if shard.Of > 0 && !isLogged {
+		r.Log.Info("shard", zap.Stringer("shard", shard), zap.Int("owns", owns), zap.Int("of", all))
 	}
-	r.names, r.targets = names, targets
-	r.replace(jobs)
-	r.markMissing()
 }
 
 // logTargets writes a line for each target of jobs.
@@ -187,87 +184,6 @@ func (r *Runner) logTargets(jobs []*Job) {
 				zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
 		}
 	}
-}
-
-// probe probes one job as planned until starts is done. A member whose server is not ready yet joins later.
-func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
-	var joining sync.WaitGroup
-	defer joining.Wait()
-	for i, m := range j.Members {
-		if m.Waiting.Load() && !m.Disabled.Load() {
-			joining.Go(func() { r.awaitReady(starts, j, i) })
-		}
-	}
-	r.prepare(starts, j, j.Length.Active())
-	j.recorder.Describe()
-	schedule.Run(starts, j.Plan, j.Plan.Epoch(time.Now()), schedule.Work{
-		Do: func(n uint64, due time.Time) {
-			group.Round(starts, r.probes, n, due)
-			r.betweenRounds(starts, j)
-		},
-		Late: func(uint64) { group.Late() },
-	})
-}
-
-// prepare makes the prompts of j exact before the first slot, by some of its members. It waits while too many other
-// groups do the same. A server that hangs delays the first slot by twice countWait at most; the slots then try again.
-func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
-	defer j.failures.Survive("writing prompts")
-	wait, cancel := context.WithTimeout(ctx, countWait)
-	defer cancel()
-	if r.counts.Acquire(wait, 1) == nil {
-		defer r.counts.Release(1)
-	}
-	limited, stop := context.WithTimeout(ctx, countWait)
-	defer stop()
-	j.Length.Prepare(limited, members)
-}
-
-// identifyEvery is how often a server is asked for its type, version and model.
-const identifyEvery = 24 * time.Hour
-
-// betweenRounds does what would delay the next round: it makes the next prompt exact, if a server has answered since
-// the last time, and asks the servers once a day what they are.
-func (r *Runner) betweenRounds(ctx context.Context, j *Job) {
-	defer j.failures.Survive("writing prompts")
-	limited, stop := context.WithTimeout(ctx, countWait)
-	defer stop()
-	j.Length.Ahead(limited)
-	var identifying sync.WaitGroup
-	for _, i := range j.Length.Active() {
-		identifying.Go(func() {
-			defer j.failures.Survive("asking what a server is")
-			m := j.Members[i]
-			known := m.Knowledge()
-			if known.Answered && known.Suffices() { // else the next probe asks, or an answer after a failure makes m ask
-				_, _ = m.Identify(limited, identifyEvery)
-			}
-		})
-	}
-	identifying.Wait()
-	j.recorder.Describe()
-}
-
-// awaitReady waits for the server of member i of j, and then lets it be probed like the others.
-func (r *Runner) awaitReady(ctx context.Context, j *Job, i int) {
-	defer j.failures.Survive("waiting for a server")
-	m, since := j.Members[i], time.Now()
-	limit := j.Targets[i].WaitForReady
-	log := r.Log.With(zap.String("target", m.Name()))
-	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
-	err := m.Await(ctx, limit)
-	waited := zap.Duration("waited", time.Since(since))
-	switch {
-	case ctx.Err() != nil:
-		return
-	case err != nil:
-		log.Warn("the server is not ready in time; probing it anyway", waited)
-	default:
-		log.Info("the server is ready", waited)
-	}
-	r.prepare(ctx, j, []int{i})
-	m.Waiting.Store(false)
-	j.recorder.Describe()
 }
 
 // SetDraining begins or ends a drain, during which every slot is skipped. It reports whether anything changed.
@@ -294,9 +210,9 @@ func (r *Runner) Draining() bool { return r.draining.Load() }
 // behind what has not ended five seconds later.
 func (r *Runner) Stop(limit time.Duration) {
 	const patience = 5 * time.Second
-	r.stop()
-	defer r.drop()
-	defer time.AfterFunc(limit, r.drop).Stop()
+	r.stopStarts()
+	defer r.cancelProbes()
+	defer time.AfterFunc(limit, r.cancelProbes).Stop()
 	ended := make(chan struct{})
 	go func() {
 		r.running.Wait()
@@ -307,6 +223,8 @@ func (r *Runner) Stop(limit time.Duration) {
 	case <-time.After(limit + patience):
 		r.Log.Error("some probes did not end and are left behind")
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, j := range r.jobs {
 		j.Close()
 	}

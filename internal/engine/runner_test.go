@@ -277,7 +277,7 @@ func TestLateSlotsAreCounted(t *testing.T) {
 		paused := &standstill{Context: starts}
 		paused.pause.Store(int64(205 * time.Millisecond))
 		j.recorder = j.RecorderFor(d.runner.Observers)
-		d.runner.probe(paused, j, j.Group(j.recorder))
+		d.runner.runJob(paused, j, j.Group(j.recorder))
 		d.write("a slot is due each 10 ms for a second, and for 205 ms nothing happens")
 		d.after(0)
 		golden.Equal(t, "testdata/runner_late.txt", d.text.String())

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/length"
+	"github.com/llm-prober/prober/internal/observe"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/schedule"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// Assemble makes a job of each group, in the order of the targets. A nil dial connects over the network; version is the
+// prober's, for the User-Agent. A server is not asked again how it counts tokens if the book knows it.
+func Assemble(
+	targets []config.Target, f *files.Files, book *length.Book, dial probe.Dial, version string,
+) ([]*Job, error) {
+	var jobs []*Job
+	byGroup := map[string]*Job{}
+	seed := rand.Uint64() // so that no two runs send the same prompts
+	for _, t := range targets {
+		j := byGroup[t.Group]
+		if j == nil {
+			prompts, err := promptOptions(t, f, seed)
+			if err != nil {
+				return nil, fmt.Errorf("target %s: %w", t.Name, err)
+			}
+			j = &Job{
+				Plan:       schedule.Plan{Interval: t.Interval(), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
+				Prompts:    prompts,
+				meanPrompt: prompts.Mean(),
+				log:        zap.NewNop(),
+				failures:   observe.Failures{Log: zap.NewNop()},
+			}
+			byGroup[t.Group] = j
+			jobs = append(jobs, j)
+		}
+		target, err := probeTarget(t, f, dial, version)
+		if err != nil {
+			return nil, fmt.Errorf("target %s: %w", t.Name, err)
+		}
+		j.Targets = append(j.Targets, t)
+		j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
+		j.hashes = append(j.hashes, f.Hashes(t)...)
+	}
+	for _, j := range jobs {
+		j.Length = length.New(length.Options{
+			Prompts: j.Prompts, Members: j.Members, Kinds: kindsOf(j.Targets), Every: j.Plan.Interval, Events: j.noteLength,
+		}, book)
+	}
+	return jobs, nil
+}
+
+// probeTarget returns what is asked for t, with the files that t names.
+func probeTarget(t config.Target, f *files.Files, dial probe.Dial, version string) (probe.Target, error) {
+	security, err := f.TLS(t)
+	if err != nil {
+		return probe.Target{}, err
+	}
+	target := probe.Target{
+		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
+		Key: t.APIKey.Reveal(), Header: http.Header{},
+		Agent: "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)",
+		Transport: probe.NewTransport(probe.Route{
+			Dial: dial, To: t.Address, TLS: security, ServerName: t.NameForTLS(),
+			Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2", UserTimestamps: t.Timestamps == "user",
+		}),
+		Timeout: t.Timeout, Stall: t.StallTimeout,
+		Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,
+		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
+	}
+	for name, value := range t.Headers {
+		target.Header.Set(name, value.Reveal())
+	}
+	if t.API != wire.Auto {
+		target.Dialect, err = wire.Lookup(t.API)
+		if err != nil {
+			return probe.Target{}, err
+		}
+	}
+	if t.Server != wire.Auto {
+		target.Server, err = wire.LookupServer(t.Server)
+		if err != nil {
+			return probe.Target{}, err
+		}
+	}
+	return target, nil
+}
+
+// promptOptions returns what the group of t is asked. Each group of a run has a seed of its own, so that no group warms
+// the cache for another.
+func promptOptions(t config.Target, f *files.Files, seed uint64) (prompt.Options, error) {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(t.Group)) // never fails
+	o := prompt.Options{
+		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
+		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
+	}
+	var err error
+	o.Dataset, err = f.DataSet(t)
+	return o, err
+}
+
+// kindsOf returns the kind of each target's server: servers of one kind count the tokens of a model alike. The replicas
+// behind one name are of one kind, and another key, timeout or rate makes no other kind.
+func kindsOf(targets []config.Target) []string {
+	kinds := make([]string, len(targets))
+	for i, t := range targets {
+		d := t.Destination()
+		settings := []string{d.URL, d.Path, d.API, d.APIVersion, d.Server, d.TLSServerName} // without the address
+		for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+			settings = append(settings, name, d.Headers[name].Reveal())
+		}
+		kinds[i] = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", settings)))
+	}
+	return kinds
+}
