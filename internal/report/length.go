@@ -23,7 +23,7 @@ func LengthNote(s length.Snapshot) string {
 		return fmt.Sprintf("the server does not count the tokens of prompts: they have about %s, by an estimate", asked)
 	case s.Failure != nil:
 		return fmt.Sprintf("nothing is measured: the length of the prompts is not known: %v", s.Failure)
-	case s.Method != "":
+	case s.Method != "": // there was a count, and an answer has contradicted it
 		return "nothing is measured: the server counts otherwise than before, and the prompts are calibrated again"
 	}
 	return "no probes yet: the length of the prompts is being calibrated"

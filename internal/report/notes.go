@@ -18,22 +18,16 @@ type TargetState struct {
 	Server   server.Knowledge
 	Disabled bool       // in the configuration
 	Skipping probe.Skip // why its slots are skipped now; empty if they are not
-	Places   Places     // of its settings
+	Places   Places     // where its settings are written
 	Length   length.Snapshot
-}
-
-// Lengths are those of a target's prompts and answers in tokens, as they are configured.
-type Lengths struct {
-	Prompt  int // of the first prompt of a session, and of every other prompt
-	Longest int // of the longest prompt; 0: each has a length of its own
-	Answer  int
 }
 
 // Notes returns what a reader should know of a target, one sentence each: what is unusual about its server, what does
 // not fit, and why nothing is measured.
 func (s TargetState) Notes() []string {
 	notes := ServerNotes(s.Server, s.Places)
-	for _, note := range []string{s.Lengths.Misfit(s.Server.Limits, s.Places), s.whyNotProbed()} {
+	misfit := s.Lengths.Misfit(s.Server.Limits, s.Places)
+	for _, note := range []string{misfit, s.probingNote()} {
 		if note != "" {
 			notes = append(notes, note)
 		}
@@ -41,9 +35,9 @@ func (s TargetState) Notes() []string {
 	return notes
 }
 
-// whyNotProbed returns why no probe starts, or what is unusual about the length of the prompts; empty if there is
+// probingNote returns why no probe starts, or else what is unusual about the length of the prompts; empty if there is
 // nothing to say.
-func (s TargetState) whyNotProbed() string {
+func (s TargetState) probingNote() string {
 	switch {
 	case s.Disabled:
 		return "disabled in the configuration (enabled: off): no probes start"
@@ -89,27 +83,40 @@ func ServerNotes(k server.Knowledge, places Places) []string {
 const LeavesOpen = "keeps its connections open after the end of answers: none of them can be used again " +
 	"(connection: reuse)"
 
+// Lengths are those of a target's prompts and answers in tokens, as they are configured.
+type Lengths struct {
+	Prompt  int // of the first prompt of a session, and of every other prompt
+	Longest int // of the longest prompt; 0: each has a length of its own
+	Answer  int
+}
+
 // Misfit returns a sentence if prompt and answer do not fit a server's limits, with the length that does. It is empty
 // if they fit, or if the limits are not known.
 func (l Lengths) Misfit(limits wire.Limits, places Places) string {
-	const leastPrompt = 16  // tokens: the shortest that can be configured
-	together, alone := 0, 0 // tokens above the limits
-	if limits.Context > 0 {
-		together = l.Longest + l.Answer - limits.Context
-	}
-	if limits.Input > 0 {
-		alone = l.Longest - limits.Input
-	}
-	if l.Longest == 0 || together <= 0 && alone <= 0 {
+	const leastPrompt = 16 // tokens: the shortest that can be configured
+	if l.Longest == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("a prompt of %s tokens is longer than the %s that the server takes: ",
-		format.Grouped(l.Longest), format.Grouped(limits.Input))
-	if together > 0 {
+	var beyondContext, beyondInput int // tokens above the limit; positive if there are too many
+	if limits.Context > 0 {
+		beyondContext = l.Longest + l.Answer - limits.Context
+	}
+	if limits.Input > 0 {
+		beyondInput = l.Longest - limits.Input
+	}
+
+	var text string
+	switch {
+	case beyondContext > 0:
 		text = fmt.Sprintf("a prompt of %s tokens and an answer of %s do not fit the server's context of %s: ",
 			format.Grouped(l.Longest), format.Grouped(l.Answer), format.Grouped(limits.Context))
+	case beyondInput > 0:
+		text = fmt.Sprintf("a prompt of %s tokens is longer than the %s that the server takes: ",
+			format.Grouped(l.Longest), format.Grouped(limits.Input))
+	default:
+		return ""
 	}
-	fits := l.Prompt - max(together, alone)
+	fits := l.Prompt - max(beyondContext, beyondInput)
 	if fits >= leastPrompt {
 		return text + fmt.Sprintf("one of %d is the longest that fits (%s)", fits, places.Of("prompt_tokens"))
 	}
