@@ -41,7 +41,7 @@ func Assemble(
 				Prompts:    prompts,
 				meanPrompt: prompts.Mean(),
 				log:        zap.NewNop(),
-				failures:   observe.Failures{Log: zap.NewNop()},
+				panics:     observe.PanicLog{Log: zap.NewNop()},
 			}
 			byGroup[t.Group] = j
 			jobs = append(jobs, j)

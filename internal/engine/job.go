@@ -38,9 +38,9 @@ type Job struct {
 
 	next atomic.Uint64 // the first round that [Job.Ask] has not asked
 
-	// What follows is set when a [Runner] begins the job. Until then, log and failures write nothing.
+	// What follows is set when a [Runner] begins the job. Until then, log and panics write nothing.
 	log      *zap.Logger
-	failures observe.Failures   // of the prober itself, while it works for this job
+	panics   observe.PanicLog   // of the prober itself, while it works for this job
 	recorder *observe.Recorder  // shows the targets and their results
 	stop     context.CancelFunc // lets no more probes begin
 	done     chan struct{}      // closed when the job has been stopped and its last probe has ended
@@ -60,7 +60,7 @@ func (j *Job) RecorderFor(o *observe.Observers) *observe.Recorder {
 			Length: func() length.Snapshot { return j.Length.Snapshot(i) },
 		})
 	}
-	return o.NewRecorder(targets, j.failures)
+	return o.NewRecorder(targets, j.panics)
 }
 
 // IgnorePauses makes every probe of j be sent at once, whatever pause a server asked for.
@@ -124,6 +124,6 @@ func (j *Job) noteLength(e length.Event) {
 	case length.EventLongWait:
 		log.Warn("slots are still skipped: the length of the prompts is not known yet", zap.Error(e.Err))
 	case length.EventPanic:
-		j.failures.Note("panic while "+e.Doing+"; please report it", e.Err.Error(), e.Stack, target)
+		j.panics.Note("panic while "+e.Doing+"; please report it", e.Err.Error(), e.Stack, target)
 	}
 }

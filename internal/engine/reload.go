@@ -63,7 +63,7 @@ func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
 	j.log = r.Log.With(zap.String("group", j.Targets[0].Group))
-	j.failures = observe.Failures{Log: j.log, Metrics: r.Observers.Metrics}
+	j.panics = observe.PanicLog{Log: j.log, Metrics: r.Observers.Metrics}
 	if r.config.Vantage != "" { // so that probers of several vantages do not start in the same millisecond
 		j.Plan.Name += " from " + r.config.Vantage
 	}

@@ -46,7 +46,7 @@ func (r *Runner) runJob(starts context.Context, j *Job, group *probe.Group) {
 // prepare has the prompts of j counted by some of its members before their first slot, so that the slot need not be used
 // for that. It takes twice countWait at most, even if a server hangs. What is not counted by then, the slots count.
 func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
-	defer j.failures.Survive("writing prompts")
+	defer j.panics.Recover("writing prompts")
 	waiting, stopWaiting := context.WithTimeout(ctx, countWait)
 	defer stopWaiting()
 	err := r.counts.Acquire(waiting, 1)
@@ -61,14 +61,14 @@ func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 // betweenRounds does at the end of a round what would delay the next one: it has the next prompt counted, if a server has
 // answered since the last time, and asks the servers once a day what they are.
 func (r *Runner) betweenRounds(ctx context.Context, j *Job) {
-	defer j.failures.Survive("writing prompts")
+	defer j.panics.Recover("writing prompts")
 	ctx, stop := context.WithTimeout(ctx, countWait)
 	defer stop()
 	j.Length.Ahead(ctx)
 	var identifying sync.WaitGroup
 	for _, i := range j.Length.Active() {
 		identifying.Go(func() {
-			defer j.failures.Survive("asking what a server is")
+			defer j.panics.Recover("asking what a server is")
 			m := j.Members[i]
 			known := m.Knowledge()
 			if known.Answered && known.Suffices() { // else the next probe asks, or an answer after a failure makes m ask
@@ -82,7 +82,7 @@ func (r *Runner) betweenRounds(ctx context.Context, j *Job) {
 
 // awaitReady waits for the server of member i of j, and then lets it be probed like the others.
 func (r *Runner) awaitReady(ctx context.Context, j *Job, i int) {
-	defer j.failures.Survive("waiting for a server")
+	defer j.panics.Recover("waiting for a server")
 	m := j.Members[i]
 	limit := j.Targets[i].WaitForReady
 	start := time.Now()

@@ -46,7 +46,7 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 		} {
 			target := newTarget(config.Target{Name: "a", Group: "a", URL: step.url},
 				probe.Target{Server: wire.Server{Name: step.server}}, step.model)
-			o.NewRecorder([]Target{target}, Failures{Log: zap.NewNop()})
+			o.NewRecorder([]Target{target}, PanicLog{Log: zap.NewNop()})
 			if got := notesOnPage(o); got != step.want {
 				t.Errorf("server %q with model %q: notes %q, want %q", step.server, step.model, got, step.want)
 			}

@@ -46,10 +46,11 @@ func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.
 		Build: build, GenAI: c.GenAISemconv, Labels: c.LabelNames, Vantage: c.Vantage, ExternalURL: c.ExternalURL,
 		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
-	if err != nil && !c.Sidecar() {
-		return nil, err
-	} else if err != nil {
-		o.Metrics.Add(telemetry.ExportFailures, 1)
+	if err != nil {
+		if !c.Sidecar() {
+			return nil, err
+		}
+		o.Metrics.Add(telemetry.ExportFailures, 1) // there are metrics all the same, only without the export
 		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
 	}
 	return o, nil
@@ -120,27 +121,30 @@ type Target struct {
 // A Recorder shows the targets of one group and their results. It is a [probe.Recorder].
 type Recorder struct {
 	observers *Observers
-	failures  Failures
+	panics    PanicLog
 
 	// The lock of the observers guards all below.
 	targets []Target
-	ended   bool            // it shows no targets any more
-	dropped map[string]bool // targets whose results are only logged
+	ended   bool            // it describes no targets any more; it still records results
+	dropped map[string]bool // by target: its results are only logged
 }
 
-// NewRecorder shows targets of a group, and returns the recorder of their results. The failures of the prober itself
-// are noted on the way.
-func (o *Observers) NewRecorder(targets []Target, failures Failures) *Recorder {
-	r := &Recorder{observers: o, failures: failures, targets: targets, dropped: map[string]bool{}}
+// NewRecorder shows targets of a group, and returns the recorder of their results. Panics of the prober itself, in probes
+// and while it records, go to panics.
+func (o *Observers) NewRecorder(targets []Target, panics PanicLog) *Recorder {
+	r := &Recorder{observers: o, panics: panics, targets: targets, dropped: map[string]bool{}}
 	r.Describe()
 	return r
 }
 
-// Record shows a result. Canceled probes leave no trace, but for failures of the prober itself. Neither do those that
-// failed because a server was taken out of service, see [Recorder.isTakenOut].
+// Record shows a result. A canceled probe leaves no trace, unless the prober itself panicked. Nor does a probe that failed
+// because its server was taken out of service, see [Recorder.isTakenOut].
 func (r *Recorder) Record(result *probe.Result) {
-	defer r.failures.Survive("recording a result")
-	r.failures.NoteResult(result)
+	defer r.panics.Recover("recording a result")
+	if result.Stack != nil {
+		target := zap.String("target", result.Target)
+		r.panics.Note("panic while probing; please report it", result.Err.Error(), result.Stack, target)
+	}
 	if result.Outcome == probe.Canceled || r.isTakenOut(result) {
 		return
 	}
@@ -158,7 +162,7 @@ func (r *Recorder) Record(result *probe.Result) {
 
 // Skipped counts a slot without a probe.
 func (r *Recorder) Skipped(target string, reason probe.Skip) {
-	defer r.failures.Survive("noting a skipped slot")
+	defer r.panics.Recover("noting a skipped slot")
 	if reason == probe.SkipWaiting {
 		r.Describe() // the notes say why
 	}
@@ -166,7 +170,7 @@ func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	r.observers.Board.Skipped(target, string(reason))
 }
 
-// Reconfigure shows the targets with other settings, in the same order. No probe may depend on what differs.
+// Reconfigure shows the targets, in the same order, with other settings on which no probe depends.
 func (r *Recorder) Reconfigure(targets []config.Target) {
 	r.observers.mu.Lock()
 	for i, t := range targets {
@@ -176,7 +180,8 @@ func (r *Recorder) Reconfigure(targets []config.Target) {
 	r.Describe()
 }
 
-// DropResults says that a target is asked something else by now, so that no further result of r belongs to its series.
+// DropResults says that another recorder records something else for a target by now: further results of r do not belong
+// into its series, and are only logged.
 func (r *Recorder) DropResults(target string) {
 	r.observers.mu.Lock()
 	defer r.observers.mu.Unlock()

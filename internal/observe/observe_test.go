@@ -91,7 +91,7 @@ func TestLiveLog(t *testing.T) {
 func TestWhatIsRecorded(t *testing.T) {
 	o := newObservers(t)
 	target := newTarget(config.Target{Name: "a", Settings: config.Settings{Prompt: "cold"}}, probe.Target{}, "")
-	recorder := o.NewRecorder([]Target{target}, Failures{Log: zap.NewNop()})
+	recorder := o.NewRecorder([]Target{target}, PanicLog{Log: zap.NewNop()})
 	record := func(outcome probe.Outcome) {
 		recorder.Record(&probe.Result{Target: "a", Prompt: "cold", Outcome: outcome, Err: errors.New("it failed")})
 	}
