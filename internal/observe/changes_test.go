@@ -29,8 +29,8 @@ func notesOnPage(o *Observers) string {
 	return strings.Join(notes, "; ")
 }
 
-// TestThePageShowsThatAServerHasChanged holds that the type, the version and the model that a server had before are a
-// note on the page, until the next change. What was not known before, and what is not known now, is no change. Another
+// TestThePageShowsThatAServerHasChanged holds that the type, the version and the model that a server had before are
+// notes on the page, until the next change. What was not known before, and what is not known now, is no change. Another
 // URL is another server, about which there is no note.
 func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -42,6 +42,9 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 			{"http://a", "vllm", "qwen", "qwen since 2000-01-01 00:02 UTC, before: llama"},
 			{"http://a", "sglang", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
 			{"http://a", "", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
+			{"http://a", "sglang", "qwen", "sglang since 2000-01-01 00:04 UTC, before: vllm"},
+			{"http://a", "vllm", "gemma",
+				"vllm since 2000-01-01 00:07 UTC, before: sglang; gemma since 2000-01-01 00:07 UTC, before: qwen"},
 			{"http://b", "vllm", "llama", ""},
 		} {
 			target := newTarget(config.Target{Name: "a", Group: "a", URL: step.url},

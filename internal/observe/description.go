@@ -18,7 +18,8 @@ type description struct {
 	target     probe.Description // InFlight and Stuck are nil: functions cannot be compared
 	member     *probe.Member     // nil before the first description
 	misfit     string            // see [report.Lengths.Misfit]
-	lastChange string            // a note on what the server was before, and since when; empty if it has not changed
+	leavesOpen bool              // see [report.LeavesOpen]
+	lastChange []string          // notes on what the server was before its last change, and since when
 }
 
 // Describe shows the targets whose descriptions have changed, and logs what is new and worth knowing.
@@ -30,18 +31,21 @@ func (r *Recorder) Describe() {
 		return
 	}
 	for _, t := range r.targets {
-		before, now := o.described[t.Config.Name], t.describe()
+		before := o.described[t.Config.Name]
+		now := t.describe()
+		var changes []change
 		if before.target.URL == now.target.URL { // another URL is another server
+			changes = changesOfServer(before.target, now.target)
 			now.lastChange = before.lastChange
 		}
-		changes := changesOfServer(before.target, now.target)
-		for _, c := range changes {
+		if len(changes) > 0 {
+			now.lastChange = nil
 			since := time.Now().UTC().Format("2006-01-02 15:04")
-			now.lastChange = fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before)
+			for _, c := range changes {
+				now.lastChange = append(now.lastChange, fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before))
+			}
 		}
-		if now.lastChange != "" {
-			now.target.Notes = append(now.target.Notes, now.lastChange)
-		}
+		now.target.Notes = append(now.target.Notes, now.lastChange...)
 		if now.member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
@@ -54,9 +58,10 @@ func (r *Recorder) Describe() {
 	}
 }
 
-// describe returns the present description of t, without a note on changes.
+// describe returns the present description of t, without the notes on changes.
 func (t Target) describe() description {
-	c, known := t.Config, t.Member.Knowledge()
+	c := t.Config
+	known := t.Member.Knowledge()
 	state := report.TargetState{
 		Lengths: t.Lengths, Server: known, Length: t.Length(),
 		Disabled: t.Member.Disabled.Load(), Skipping: t.Member.Skipping(), Places: c.Places,
@@ -75,14 +80,17 @@ func (t Target) describe() description {
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name
 	}
-	return description{target: d, misfit: t.Lengths.Misfit(known.Limits, c.Places), member: t.Member}
+	return description{
+		target: d, member: t.Member,
+		misfit: t.Lengths.Misfit(known.Limits, c.Places), leavesOpen: known.LeavesOpen,
+	}
 }
 
-// A change is what something of a server was before, and what it is now.
+// A change is what something about a server was before, and what it is now.
 type change struct{ what, before, now string }
 
-// changesOfServer returns what has changed of the server of a target. What was not known before, or is not known now,
-// has not changed. Another URL is another server.
+// changesOfServer returns what has changed about the server of a target. What was not known before, or is not known now,
+// has not changed.
 func changesOfServer(before, now probe.Description) []change {
 	version := func(d probe.Description) string { return strings.TrimSpace(d.Server + " " + d.Version) }
 	all := []change{
@@ -90,25 +98,25 @@ func changesOfServer(before, now probe.Description) []change {
 		{"model", before.Model, now.Model},
 	}
 	return slices.DeleteFunc(all, func(c change) bool {
-		return before.URL != now.URL || c.before == "" || c.now == "" || c.before == c.now
+		return c.before == "" || c.now == "" || c.before == c.now
 	})
 }
 
 // logNews logs what differs between two descriptions of a target and is worth knowing, and the changes of its server.
 func (o *Observers) logNews(before, now description, changes []change) {
 	log := o.log.With(zap.String("target", now.target.Name))
-	isKnown := before.member != nil
+	isFirst := before.member == nil
 	switch {
-	case isKnown && now.target.Disabled && !before.target.Disabled:
+	case isFirst || now.target.Disabled == before.target.Disabled:
+	case now.target.Disabled:
 		log.Info("target is disabled: it is no longer probed")
-	case isKnown && !now.target.Disabled && before.target.Disabled:
+	default:
 		log.Info("target is enabled: it is probed again")
 	}
 	if now.misfit != "" && now.misfit != before.misfit {
 		log.Warn(now.misfit)
 	}
-	leavesOpen := func(d description) bool { return slices.Contains(d.target.Notes, report.LeavesOpen) }
-	if leavesOpen(now) && !leavesOpen(before) {
+	if now.leavesOpen && !before.leavesOpen {
 		log.Warn("the server " + report.LeavesOpen)
 	}
 	for _, c := range changes {
