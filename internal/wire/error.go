@@ -149,7 +149,8 @@ var invalidType = regexp.MustCompile(`^(validation|template_error|missing_templa
 	`|^invalid_?param|context_?length|exceed_context|string_above_max|^model_not_found$|unsupported_(value|parameter)`)
 
 // tgiFailure matches the messages of TGI's own failures. On its OpenAI APIs it gives them the code 422, as all others.
-var tgiFailure = regexp.MustCompile(`^(Request failed during generation|Incomplete generation|Stream event serialization)`)
+var tgiFailure = regexp.MustCompile("^(Request failed during generation|Incomplete generation|" +
+	"Stream event serialization)")
 
 // classOfStatus says what a code means that is an HTTP status. The table is only read.
 var classOfStatus = map[string]ErrorClass{

@@ -13,13 +13,10 @@ import (
 // ParseErrorEvent reads the data of an event that is called an error, whatever they are.
 func ParseErrorEvent(data []byte) *ServerError {
 	e := ParseError(data)
-	switch {
-	case e != nil:
-		return e
-	case MayBeAnswer(data):
-		return &ServerError{Message: fmt.Sprintf("%d bytes", len(data))}
+	if e == nil {
+		e = &ServerError{Message: Describe(data, "")}
 	}
-	return &ServerError{Message: Describe(data, "")}
+	return e
 }
 
 // ParseBody reads the error in a body with a status of success that should have been a stream: an error object, or a
@@ -33,15 +30,14 @@ func ParseBody(body []byte) *ServerError {
 	return e
 }
 
-// ParseWords reads an error that is not a JSON text: a page, or plain words in place of an answer. It returns nil for
-// words that may be a part of an answer.
+// ParseWords reads an error that is not valid JSON: an object that was cut or is Python's, a page, or plain words in
+// place of an answer. It returns nil for words that may be a part of an answer.
 func ParseWords(text []byte) *ServerError {
 	text = bytes.TrimSpace(text)
-	isPython := bytes.Contains(text, []byte("'error")) // as Python prints an object
-	namesError := isPython || bytes.Contains(text, []byte(`"error`))
-	isCutJSON := bytes.HasPrefix(text, []byte("{")) && namesError && !MayBeAnswer(text)
+	namesError := bytes.Contains(text, []byte(`"error`)) || bytes.Contains(text, []byte(`'error`))
+	isBrokenJSON := bytes.HasPrefix(text, []byte("{")) && namesError && !MayBeAnswer(text)
 	isWords := len(text) > 0 && text[0] != '{' && text[0] != '[' && failureWords.Match(text)
-	if isCutJSON || isWords || IsPage(text) || isProxyError(text) {
+	if isBrokenJSON || isWords || IsPage(text) || isProxyError(text) {
 		return &ServerError{Message: Describe(text, "")}
 	}
 	return nil
@@ -126,9 +122,6 @@ func MayBeAnswer(text []byte) bool { return answerKeys.Match(text) }
 var answerKeys = regexp.MustCompile(`["'](choices|content|output|output_text|text|text_output|generated_text|response` +
 	`|completion|candidates|parts|delta|token|reasoning\w*|thinking)["']\s*:`)
 
-// cutMark stands where a server's words were shortened.
-const cutMark = " … "
-
 // shorten bounds what is kept of a server's words, which may be anything, for example a compressed page.
 func shorten(s string) string {
 	const longest = 300 // bytes
@@ -136,5 +129,5 @@ func shorten(s string) string {
 	if len(clean) <= longest {
 		return clean
 	}
-	return fmt.Sprintf("%s%s(%d bytes)", strings.ToValidUTF8(clean[:longest], ""), cutMark, len(s))
+	return fmt.Sprintf("%s … (%d bytes)", strings.ToValidUTF8(clean[:longest], ""), len(s))
 }

@@ -79,8 +79,8 @@ func completionBody(a Ask) body {
 	return b
 }
 
-// streamBody returns what the requests of OpenAI's and Anthropic's APIs have in common: the model, and the fields that a
-// server type wants in each.
+// streamBody returns what the requests of OpenAI's and Anthropic's APIs have in common: the model, and the fields that
+// a server type wants in each.
 func streamBody(a Ask) body {
 	b := body{"stream": true}
 	if a.Model != "" {

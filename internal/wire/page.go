@@ -52,16 +52,14 @@ func pageText(page []byte, status string) string {
 	return shorten(title + ": " + rest)
 }
 
-// unshown matches what a browser does not show of a page: scripts, styles, comments.
+// unshown matches what a browser does not show of a page: scripts, styles, pictures, comments. It also matches the name
+// of the server at its end: see [PageServer].
 var unshown = regexp.MustCompile(`(?is)<script\b.*?(</script[^>]*>|$)|<style\b.*?(</style[^>]*>|$)` +
 	`|<svg\b.*?(</svg[^>]*>|$)|<!--.*?(-->|$)|<hr>\s*<center>[^<]*</center>`)
 
 var (
 	titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title[^>]*>`)
 	anyTag   = regexp.MustCompile(`(?s)<[^>]*(>|$)`)
-
-	// leadingStatus matches a status at the start of a page's words: "502", "Error 503", "HTTP Status 404 –".
-	leadingStatus = regexp.MustCompile(`(?i)^(?:(?:http|error|status|code)[ :-]+)*(\d{3})\b[ :|–—-]*`)
 )
 
 // withoutStatus returns the words of a page without the status at their start, if it is that.
@@ -72,6 +70,9 @@ func withoutStatus(text, status string) string {
 	}
 	return text[len(match[0]):]
 }
+
+// leadingStatus matches a status at the start of a page's words: "502", "Error 503", "HTTP Status 404 –".
+var leadingStatus = regexp.MustCompile(`(?i)^(?:(?:http|error|status|code)[ :-]+)*(\d{3})\b[ :|–—-]*`)
 
 // plainText returns the words of a part of a page, without its tags.
 func plainText(part []byte) string {

@@ -12,7 +12,7 @@ import (
 
 // Evidence is the replies of a server by which its type is recognized.
 type Evidence struct {
-	Answer  bool                // Header is that of an answer to a probe, where gateways name themselves, and is all there is
+	Answer  bool                // there is only the header of an answer to a probe, where gateways name themselves
 	Header  map[string][]string // of the reply to [ModelsPath], with canonical keys
 	Models  []byte              // the body of that reply, whatever its status
 	Refused bool                // the reply was not a success

@@ -188,13 +188,14 @@ func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	var rejected []Field
 	for _, f := range d.Fields {
 		isRejected := isNamed(f)
-		switch f {
+		switch f { // the three that a complaint may name without rejecting them
 		case FieldMaxTokens:
 			isRejected = wantsSecondLimit
 		case FieldMaxCompletionTokens:
 			isRejected = isNamed(f) && !wantsSecondLimit && !strings.Contains(complaint, "too large")
 		case FieldStreamOptions: // a complaint about the field within it names both
-			isRejected = isNamed(f) && !(isNamed(FieldContinuousUsage) && isSent(FieldContinuousUsage))
+			isAboutInner := isNamed(FieldContinuousUsage) && isSent(FieldContinuousUsage)
+			isRejected = isNamed(f) && !isAboutInner
 		}
 		if isRejected && isSent(f) {
 			rejected = append(rejected, f)

@@ -65,9 +65,9 @@ func TestDescribe(t *testing.T) {
 	long := strings.Repeat("é", 400)
 	for _, test := range []struct{ body, status, want string }{
 		{"plain\n  words ", "", "plain words"},
-		{long, "", strings.Repeat("é", 150) + cutMark + "(800 bytes)"},
+		{long, "", strings.Repeat("é", 150) + " … (800 bytes)"},
 		{"<h1>\n 502   Bad Gateway</h1>" + long, "502",
-			"Bad Gateway " + strings.Repeat("é", 144) + cutMark + "(812 bytes)"},
+			"Bad Gateway " + strings.Repeat("é", 144) + " … (812 bytes)"},
 		{"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center>" +
 			"<hr><center>nginx/1.22.1</center></body></html>", "502", "Bad Gateway"},
 		{"<html><head><title>400 No required SSL certificate was sent</title></head><body><center><h1>400 Bad Request</h1>" +

@@ -37,8 +37,8 @@ func inputBody(a Ask) body {
 	return b
 }
 
-// responseTokenizer returns the server type's own route for conversations if it has one, else the route of the API unless
-// the server only guesses there. A server of unknown type is not asked as vLLM is.
+// responseTokenizer returns the server type's own route for conversations if it has one. Otherwise it returns the route
+// of the API, unless the server only guesses there. A server of unknown type is not asked as vLLM is.
 func (s Server) responseTokenizer() Tokenizer {
 	switch {
 	case s.tokenizers != nil && s.tokenizers.chat.Path != "":

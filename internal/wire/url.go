@@ -28,8 +28,8 @@ func URL(base, path string) string {
 	return root + strings.TrimPrefix(path, "/v1")
 }
 
-// PathOnHost returns the URL of a path that a user set, on the host of a base URL. It keeps the query of the dialect's own
-// path, such as Azure's api-version.
+// PathOnHost returns the URL of a path that a user set, on the host of a base URL. It keeps the query of the dialect's
+// own path, such as Azure's api-version.
 func PathOnHost(base, path, dialectPath string) string {
 	scheme, rest, _ := strings.Cut(base, "://")
 	host, _, _ := strings.Cut(rest, "/")
