@@ -8,42 +8,41 @@ import (
 
 // events puts lines together to server-sent events: see [NewSSE].
 type events struct {
-	name     []byte     // the pending event's name
-	data     []byte     // its data
-	hasData  bool       // it has a data field
-	extent   jsonExtent // of its data
-	bare     bool       // its data stood outside of any field
-	dataEnd  Arrival    // of its last data line
-	later    []byte     // a name that came after whole data: that of the next event if data follow it
-	hasLater bool
-	size     int    // bytes of its lines so far
-	returned []byte // memory of the last event, which is used again
+	name    []byte     // the pending event's name
+	data    []byte     // its data
+	hasData bool       // it has a data field
+	extent  jsonExtent // of its data
+	bare    bool       // its data stood outside of any field
+	dataEnd Arrival    // of its last data line
+	size    int        // bytes of its lines so far
 
-	any       bool   // there was an event
+	nextName    []byte // a name that came after whole data: that of the next event if data follow it
+	hasNextName bool
+	returned    []byte // memory of the last event, which is used again
+
+	hadEvent  bool   // there was an event
 	jsonFirst bool   // a JSON text outside of any field came before that
 	unfielded []byte // lines that belong to no field
 }
 
 // add takes a line and its arrival. It returns the event that the line completes: the pending one, if the line is blank
-// or begins another, or the line itself, if it is a JSON text outside of any field.
+// or begins another, or the line itself: see [events.addBare].
 func (e *events) add(line []byte, arrival Arrival) (Frame, bool) {
 	if len(line) == 0 {
-		e.nameByLaterField()
+		e.takeNextName()
 		return e.dispatch(arrival)
+	}
+	isJSON := beginsAsJSON(line) && json.Valid(line)
+	if isJSON && (!e.hasData || e.dataAreWhole()) {
+		return e.addBare(line, arrival)
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	isJSON := beginsAsJSON(line) && json.Valid(line)
-	isBare := isJSON && (!e.hasData || e.dataAreWhole())
-	if isBare { // an error in place of an event, or a line of a body that is no event stream in spite of its type
-		name, value = []byte("data"), line
-		e.jsonFirst = e.jsonFirst || !e.any
-	}
 	isNew := string(name) == "data" && e.startsNewEvent(value)
 	var before Frame
 	if isNew {
 		before, _ = e.dispatch(e.dataEnd)
-		e.nameByLaterField()
+		e.takeNextName()
 	}
 	e.size += len(line)
 	switch string(name) {
@@ -51,17 +50,31 @@ func (e *events) add(line []byte, arrival Arrival) (Frame, bool) {
 		e.addComment(value)
 	case "data":
 		e.addData(value, arrival)
-		e.bare = e.bare || isBare
 	case "event":
 		e.addName(value)
 	case "id", "retry":
 	default:
 		e.unfielded = appendBounded(e.unfielded, line)
 	}
-	if isBare && !isNew {
-		return e.dispatch(e.dataEnd)
-	}
 	return before, isNew
+}
+
+// addBare takes a line that is a JSON text outside of any field: an error in place of an event, or a line of a body that
+// is no event stream in spite of its type. It is an event of its own, and returned at once. If an event is pending,
+// which is whole, that one is returned, and the line is pending.
+func (e *events) addBare(line []byte, arrival Arrival) (Frame, bool) {
+	if !e.hasData {
+		e.jsonFirst = e.jsonFirst || !e.hadEvent
+		e.addData(line, arrival)
+		e.bare = true
+		return e.dispatch(arrival)
+	}
+	before, _ := e.dispatch(e.dataEnd)
+	e.takeNextName()
+	e.addData(line, arrival)
+	e.bare = true
+	e.size = len(line)
+	return before, true
 }
 
 // addComment takes a comment. One before any data does not count towards the size of a frame, so that a server may keep
@@ -90,18 +103,18 @@ func (e *events) addData(value []byte, arrival Arrival) {
 // addName takes a name. After whole data it may be that of this event or of the next: the next line tells.
 func (e *events) addName(name []byte) {
 	if e.hasData && e.dataAreWhole() {
-		e.later = append(e.later[:0], name...)
-		e.hasLater = true
+		e.nextName = append(e.nextName[:0], name...)
+		e.hasNextName = true
 		return
 	}
 	e.name = append(e.name[:0], name...)
 }
 
-// nameByLaterField gives the pending event the name that came after whole data.
-func (e *events) nameByLaterField() {
-	if e.hasLater {
-		e.name = append(e.name[:0], e.later...)
-		e.hasLater = false
+// takeNextName gives the pending event the name that came after whole data.
+func (e *events) takeNextName() {
+	if e.hasNextName {
+		e.name = append(e.name[:0], e.nextName...)
+		e.hasNextName = false
 	}
 }
 
@@ -109,7 +122,7 @@ func (e *events) nameByLaterField() {
 func (e *events) dispatch(arrival Arrival) (Frame, bool) {
 	f := Frame{Event: string(e.name), Data: e.data, Bare: e.bare, Arrival: arrival}
 	ok := e.hasData || f.Event == "error"
-	e.any = e.any || ok
+	e.hadEvent = e.hadEvent || ok
 	e.data, e.returned = e.returned[:0], e.data
 	e.name = e.name[:0]
 	e.hasData = false
@@ -122,11 +135,8 @@ func (e *events) dispatch(arrival Arrival) (Frame, bool) {
 // end returns the event that the body left without a blank line. JSON that is not whole is not an event: the error is
 // then [io.ErrUnexpectedEOF].
 func (e *events) end() (Frame, bool, error) {
-	e.nameByLaterField()
-	switch {
-	case !e.hasData:
-		return Frame{}, false, nil
-	case beginsAsJSON(e.data) && !isWhole(e.data):
+	e.takeNextName()
+	if e.hasData && beginsAsJSON(e.data) && !isWhole(e.data) {
 		return Frame{}, false, io.ErrUnexpectedEOF
 	}
 	f, ok := e.dispatch(e.dataEnd)
@@ -137,7 +147,7 @@ func (e *events) end() (Frame, bool, error) {
 // are a JSON value, or [DONE], and either the line begins as JSON or a name came before it. A JSON text over several
 // lines stays one event, because its first lines alone are not valid JSON.
 func (e *events) startsNewEvent(value []byte) bool {
-	return e.hasData && (e.hasLater || beginsAsJSON(value)) && e.dataAreWhole()
+	return e.hasData && (e.hasNextName || beginsAsJSON(value)) && e.dataAreWhole()
 }
 
 // dataAreWhole reports whether the pending data are a JSON object or list, or [DONE]. However often it is asked, it
@@ -146,12 +156,16 @@ func (e *events) dataAreWhole() bool {
 	if len(e.data) < 16 && isDone(e.data) {
 		return true
 	}
-	e.extent.scan(e.data)
-	if e.extent.ended && !e.extent.checked {
-		e.extent.checked = true
-		e.extent.wrong = e.extent.wrong || !isWhole(e.data)
+	x := &e.extent
+	x.scan(e.data)
+	if !x.ended || x.continued {
+		return false
 	}
-	return e.extent.ended && !e.extent.wrong
+	if !x.checked {
+		x.checked = true
+		x.valid = isWhole(e.data)
+	}
+	return x.valid
 }
 
 // appendBounded adds a line to those that belong to no field. What is longer than maxUnfielded is dropped.
@@ -180,13 +194,15 @@ func isField(line []byte) bool {
 // A jsonExtent finds the end of the JSON object or list with which a growing text begins. It does not look whether that
 // is valid.
 type jsonExtent struct {
-	scanned int  // bytes
-	depth   int  // of open objects and lists
-	quoted  bool // within a string
-	escaped bool // after a backslash in it
-	ended   bool // the object or list is closed
-	wrong   bool // the text is no JSON: it goes on after that, or is not valid
-	checked bool // wrong says whether it is valid
+	scanned   int  // bytes
+	depth     int  // of open objects and lists
+	quoted    bool // within a string
+	escaped   bool // after a backslash in it
+	ended     bool // the object or list is closed
+	continued bool // after that comes more than white space
+
+	checked bool // whoever uses it has looked whether the object or list is valid
+	valid   bool // it is
 }
 
 // scan looks at the bytes that were added since it was called last.
@@ -194,7 +210,7 @@ func (j *jsonExtent) scan(text []byte) {
 	for _, c := range text[j.scanned:] {
 		switch {
 		case j.ended:
-			j.wrong = j.wrong || c != ' ' && c != '\t' && c != '\n' && c != '\r'
+			j.continued = j.continued || c != ' ' && c != '\t' && c != '\n' && c != '\r'
 		case j.escaped:
 			j.escaped = false
 		case j.quoted:

@@ -36,7 +36,7 @@ type Frames struct {
 	reader     lineReader
 	lines      bool  // the body is lines
 	mislabeled bool  // the body is not what its type says
-	begun      bool  // a line that is not blank is complete: no byte order mark can follow
+	detected   bool  // the framing is known, by the first line that is not blank
 	err        error // why there are no more frames
 
 	events   events // if the body is events
@@ -52,17 +52,17 @@ type Frames struct {
 //  3. An event named error without data is returned. Its data are the comment that follows the name, if there is one.
 //  4. A line that is a JSON text is an event, and other lines without a field are kept: see [Frames.Unfielded].
 //
-// arrivals is [BodyTracker.Arrival] or a function that does the same. ask is how many bytes to ask the body for at
-// once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for
+// arrivals is [BodyTracker.Arrival] or a function that does the same. readSize is how many bytes to ask the body for
+// at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for
 // a whole chunk.
-func NewSSE(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames {
-	return &Frames{reader: newLineReader(body, arrivals, ask)}
+func NewSSE(body io.Reader, arrivals func(end int64) Arrival, readSize int) *Frames {
+	return &Frames{reader: newLineReader(body, arrivals, readSize)}
 }
 
 // NewLines returns a reader of lines, each with a JSON text (NDJSON). It drops blank lines, and white space around the
 // others. A body that begins with a field is read as events all the same. Its parameters are those of [NewSSE].
-func NewLines(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames {
-	s := NewSSE(body, arrivals, ask)
+func NewLines(body io.Reader, arrivals func(end int64) Arrival, readSize int) *Frames {
+	s := NewSSE(body, arrivals, readSize)
 	s.lines = true
 	s.reader.onlyLF = true
 	return s
@@ -106,7 +106,7 @@ func (s *Frames) Next() (Frame, error) {
 
 // endLine takes the complete line. It returns the frame that the line completes, if it does.
 func (s *Frames) endLine() (Frame, bool) {
-	s.begin()
+	s.detectFraming()
 	if s.lines {
 		return s.lineFrame()
 	}
@@ -115,13 +115,14 @@ func (s *Frames) endLine() (Frame, bool) {
 	return f, ok
 }
 
-// begin looks at a line with which the body may begin: a body of lines that begins with a field is an event stream.
-func (s *Frames) begin() {
-	if s.begun {
+// detectFraming looks at the line with which the body begins: a body of lines that begins with a field is an event
+// stream. It drops a byte order mark.
+func (s *Frames) detectFraming() {
+	if s.detected {
 		return
 	}
-	line := bytes.TrimPrefix(s.reader.line, []byte("\xef\xbb\xbf")) // byte order mark
-	s.begun = len(bytes.TrimSpace(line)) > 0
+	line := bytes.TrimPrefix(s.reader.line, []byte("\xef\xbb\xbf"))
+	s.detected = len(bytes.TrimSpace(line)) > 0
 	if s.lines && isField(line) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		s.lines = false
@@ -133,7 +134,7 @@ func (s *Frames) begin() {
 
 // lineFrame returns the complete line as a frame; false if it is blank.
 func (s *Frames) lineFrame() (Frame, bool) {
-	s.reader.line, s.returned = s.returned[:0], s.reader.line
+	s.reader.line, s.returned = s.returned[:0], s.reader.line // the frame keeps its memory until the next one is read
 	data := bytes.TrimSpace(s.returned)
 	return Frame{Data: data, Arrival: s.reader.arrival()}, len(data) > 0
 }
@@ -146,7 +147,7 @@ func (s *Frames) flush() (Frame, bool) {
 	if !isEnd && !brokeOffWhole {
 		return Frame{}, false
 	}
-	s.begin()
+	s.detectFraming()
 	line := s.reader.line
 	if s.lines {
 		if isWhole(line) || len(bytes.TrimSpace(line)) == 0 {
@@ -160,6 +161,8 @@ func (s *Frames) flush() (Frame, bool) {
 		if ok {
 			return f, true
 		}
+	}
+	if len(line) > 0 || !s.events.hasData { // the event goes on after its data, or is an error without any
 		s.events.dataEnd = s.reader.arrival()
 	}
 	f, ok, err := s.events.end()

@@ -10,7 +10,7 @@ import (
 type lineReader struct {
 	body     io.Reader
 	arrivals func(end int64) Arrival // returns the arrival of the first end bytes of the body; end never decreases
-	ask      int                     // bytes to ask for at once
+	readSize int                     // bytes to ask for at once
 	buf      []byte                  // holds what was read last
 	unread   []byte                  // the part of buf that was not consumed yet
 	total    int64                   // bytes read so far
@@ -21,9 +21,9 @@ type lineReader struct {
 	afterCR bool   // the line before ended with CR, so that a LF which comes next belongs to it
 }
 
-func newLineReader(body io.Reader, arrivals func(end int64) Arrival, ask int) lineReader {
-	const gathered = 512 // bytes of a line that are collected before they are parsed, where they are asked for singly
-	return lineReader{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, gathered))}
+func newLineReader(body io.Reader, arrivals func(end int64) Arrival, readSize int) lineReader {
+	const leastBuffer = 512 // bytes of a line that are collected before they are parsed, where they are asked for singly
+	return lineReader{body: body, arrivals: arrivals, readSize: readSize, buf: make([]byte, max(readSize, leastBuffer))}
 }
 
 // arrival returns that of the bytes that were consumed so far.
@@ -31,9 +31,9 @@ func (r *lineReader) arrival() Arrival {
 	return r.arrivals(r.total - int64(len(r.unread)))
 }
 
-// readLine reads until the current line is complete. It returns [ErrTooLong] if the line is longer than most bytes, and
+// readLine reads until the current line is complete. It returns [ErrTooLong] if the line is longer than limit bytes, and
 // the body's error if that comes first.
-func (r *lineReader) readLine(most int) error {
+func (r *lineReader) readLine(limit int) error {
 	for {
 		if r.afterCR && len(r.unread) > 0 {
 			r.afterCR = false
@@ -44,7 +44,7 @@ func (r *lineReader) readLine(most int) error {
 		if end >= 0 {
 			more = r.unread[:end]
 		}
-		if len(r.line)+len(more) > most {
+		if len(r.line)+len(more) > limit {
 			return ErrTooLong
 		}
 		r.line = append(r.line, more...)
@@ -80,11 +80,11 @@ func (r *lineReader) lineEnd() int {
 // fill asks the body for more bytes; false if there are none. Where they are asked for singly, it collects them up to
 // the end of a line. All that was read before is consumed.
 func (r *lineReader) fill() bool {
-	r.arrivals(r.total) // lets the tracker forget old arrivals, even if no frame is ever complete
+	r.arrivals(r.total) // lets the tracker forget old arrivals, although no frame may ever be complete
 	n := 0
 	for r.bodyErr == nil && r.wantsMore(n) {
 		var more int
-		more, r.bodyErr = r.body.Read(r.buf[n:min(n+r.ask, len(r.buf))])
+		more, r.bodyErr = r.body.Read(r.buf[n:min(n+r.readSize, len(r.buf))])
 		n += more
 	}
 	r.total += int64(n)
@@ -97,7 +97,7 @@ func (r *lineReader) wantsMore(n int) bool {
 	if n == 0 {
 		return true
 	}
-	if r.ask > 1 || n == len(r.buf) {
+	if r.readSize > 1 || n == len(r.buf) {
 		return false
 	}
 	last := r.buf[n-1]
