@@ -38,12 +38,11 @@ type receipt struct {
 	outOfOrder uint32 // packets that came out of order
 }
 
-// arrivals finds when the bytes of each read of one connection arrived.
-type arrivals struct {
+// A readHistory finds when the bytes of each read of one connection arrived, by what the reads before it left.
+type readHistory struct {
 	clock    clock
 	rejected atomic.Int64 // number of the kernel's timestamps that were not believed
 
-	// What the reads so far left for the next one.
 	evidence   evidence
 	last       time.Duration // the kernel's timestamp that was believed last, on the clock
 	lastSize   int           // bytes of the last read
@@ -55,39 +54,39 @@ const (
 	suspiciousDelay = time.Millisecond       // bytes that lay unread for longer may have waited for a missing packet
 )
 
-// of returns the arrival of what a read brought into a buffer of room bytes, without its number: the kernel's
+// arrival returns the arrival of what a read brought into a buffer of room bytes, without its number: the kernel's
 // timestamp, or the moment of the read where there is none that can be right.
-func (a *arrivals) of(r receipt, room int) Arrival {
-	notBefore, onePacket, several := a.evidence.add(r, room)
-	isLonger := r.n > a.lastSize+a.lastSize/2
-	a.lastSize = r.n
+func (h *readHistory) arrival(r receipt, room int) Arrival {
+	notBefore, packets := h.evidence.add(r, room)
+	isLonger := r.n > h.lastSize+h.lastSize/2
+	h.lastSize = r.n
 	if r.kernel == 0 { // nobody knows how late the read is, so that the bound says nothing
 		return Arrival{At: r.at}
 	}
 	reject := func() Arrival {
-		a.rejected.Add(1)
+		h.rejected.Add(1)
 		return Arrival{At: r.at, NotBefore: notBefore}
 	}
 
-	read := r.at.Sub(a.clock.base)
+	read := r.at.Sub(h.clock.base)
 	offset := time.Duration(r.at.UnixNano()) - read
-	received, ok := a.clock.monotonic(read, offset, time.Duration(r.kernel))
+	received, ok := h.clock.monotonic(read, offset, time.Duration(r.kernel))
 	if !ok { // the wall clock was set, and the timestamp may be older than that
 		return reject()
 	}
-	if received > read+tolerance || received < a.last-tolerance { // from the future, or from before the previous one
+	if received > read+tolerance || received < h.last-tolerance { // from the future, or from before the previous one
 		return reject()
 	}
-	received = min(max(received, a.last), read)
-	a.last = received
+	received = min(max(received, h.last), read)
+	h.last = received
 	delay := read - received
 
 	// TCP holds packets back while an earlier one is missing. Then the timestamp is older than the moment at which the
 	// bytes could be read, which is the network's delay and not the reader's. Such a read brings several packets at
 	// once, so that one which is no longer than the read before is not suspected. Kernels before 5.4 do not count.
 	if r.counted && isLonger && delay > suspiciousDelay {
-		isHeldBack := r.outOfOrder != a.outOfOrder
-		a.outOfOrder = r.outOfOrder
+		isHeldBack := r.outOfOrder != h.outOfOrder
+		h.outOfOrder = r.outOfOrder
 		if isHeldBack {
 			return reject()
 		}
@@ -98,10 +97,10 @@ func (a *arrivals) of(r receipt, room int) Arrival {
 		return reject()
 	}
 	arrival := Arrival{At: at, Kernel: true, Delay: delay, NotBefore: notBefore}
-	if several && !notBefore.IsZero() {
+	if packets == severalPackets && !notBefore.IsZero() {
 		arrival.Hidden = max(0, at.Sub(notBefore))
 	}
-	if onePacket || notBefore.After(at) {
+	if packets == onePacket || notBefore.After(at) {
 		arrival.NotBefore = at
 	}
 	return arrival
@@ -128,9 +127,18 @@ func (e *evidence) foundNothing(r receipt) {
 	}
 }
 
+// A packetCount says in how many packets the bytes of a read came.
+type packetCount int
+
+const (
+	unknownPackets packetCount = iota
+	onePacket
+	severalPackets
+)
+
 // add notes a read into a buffer of room bytes. It returns the moment at which none of its bytes had been received,
-// zero if none is known, and whether all of them came in one packet, or in several. Neither may be known.
-func (e *evidence) add(r receipt, room int) (notBefore time.Time, onePacket, several bool) {
+// zero if none is known, and in how many packets they came.
+func (e *evidence) add(r receipt, room int) (notBefore time.Time, count packetCount) {
 	e.foundNothing(r)
 	notBefore = e.empty
 	e.read += uint64(r.n)
@@ -138,17 +146,21 @@ func (e *evidence) add(r receipt, room int) (notBefore time.Time, onePacket, sev
 		e.empty = r.began
 	}
 	if !r.counted {
-		return notBefore, false, false
+		return notBefore, unknownPackets
 	}
 	packets := r.packets - e.packets
 	isAll := r.bytes == e.read // nothing came after these bytes and was counted with them
 	// A packet that came before an earlier one is counted when it comes, but cannot be read until the gap is filled.
-	onePacket = packets == 1 && r.outOfOrder == 0
-	several = packets > 1 && isAll
+	switch {
+	case packets == 1 && r.outOfOrder == 0:
+		count = onePacket
+	case packets > 1 && isAll:
+		count = severalPackets
+	}
 	if isAll {
 		e.packets = r.packets
 	}
-	return notBefore, onePacket, several
+	return notBefore, count
 }
 
 // A clock converts readings of the wall clock, which the kernel's timestamps are, into times of the monotonic clock. It
@@ -165,8 +177,8 @@ type clock struct {
 	unsureUntil time.Duration // until then timestamps may be older than a step of the wall clock
 }
 
-// settling is how long after the wall clock was set timestamps from before may still come.
-const settling = time.Second
+// settleTime is how long after the wall clock was set timestamps from before may still come.
+const settleTime = time.Second
 
 func newClock() clock {
 	base := time.Now()
@@ -190,7 +202,7 @@ func (c *clock) monotonic(now, offset, wall time.Duration) (at time.Duration, ok
 	}
 	if offset > c.offset+tolerance || offset < c.offset-tolerance {
 		c.offset = offset
-		c.unsureUntil = now + settling
+		c.unsureUntil = now + settleTime
 	}
 	c.offset = max(c.offset, offset)
 	return wall - c.offset, now >= c.unsureUntil

@@ -14,7 +14,7 @@ import (
 // packet that was missing. All are reads of one connection.
 func TestTimestampsOfReorderedPacketsAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		arrivals := arrivals{clock: newClock()}
+		history := readHistory{clock: newClock()}
 		for _, test := range []struct {
 			name       string
 			late       time.Duration
@@ -33,7 +33,7 @@ func TestTimestampsOfReorderedPacketsAreRejected(t *testing.T) {
 		} {
 			time.Sleep(time.Second)
 			now := time.Now()
-			got := arrivals.of(receipt{
+			got := history.arrival(receipt{
 				n: test.n, kernel: now.Add(-test.late).UnixNano(), at: now,
 				counted: !test.uncounted, outOfOrder: test.outOfOrder,
 			}, 4096)
@@ -104,15 +104,15 @@ func TestEvidence(t *testing.T) {
 		}
 		var e evidence
 		for i, r := range reads {
-			notBefore, onePacket, _ := e.add(receipt{
+			notBefore, count := e.add(receipt{
 				n: r.n, empty: moment(r.empty), began: moment(r.began),
 				counted: r.packets > 0, packets: r.packets, bytes: r.bytes, outOfOrder: r.outOfOrder,
 			}, 100)
 			if !notBefore.Equal(moment(r.notBefore)) {
 				t.Errorf("%s, read %d: not before %v, want %d ms", name, i, notBefore.Sub(start), r.notBefore)
 			}
-			if onePacket != r.onePacket {
-				t.Errorf("%s, read %d: one packet is %t", name, i, onePacket)
+			if (count == onePacket) != r.onePacket {
+				t.Errorf("%s, read %d: packets %d", name, i, count)
 			}
 		}
 	}
@@ -133,9 +133,9 @@ func TestAReadOfSeveralPacketsMayHaveHiddenTheFirst(t *testing.T) {
 		"one, and another was counted": {2 * ms, 2, 20, false},
 		"not counted":                  {2 * ms, 0, 0, false},
 	} {
-		a := arrivals{clock: newClock(), last: -time.Hour}
+		a := readHistory{clock: newClock(), last: -time.Hour}
 		at := time.Now()
-		got := a.of(receipt{
+		got := a.arrival(receipt{
 			n: 10, kernel: at.UnixNano() - int64(test.delay), empty: at.Add(-5 * ms), began: at, at: at,
 			counted: test.packets > 0, packets: test.packets, bytes: test.bytes,
 		}, 100)
@@ -265,7 +265,7 @@ func TestClockNeverBendsAGap(t *testing.T) {
 
 // TestArrivalsRejects holds that timestamps that cannot be right are counted, and replaced by the moment of the read.
 func TestArrivalsRejects(t *testing.T) {
-	a := arrivals{clock: newClock()}
+	a := readHistory{clock: newClock()}
 	read := time.Now()
 	for _, test := range []struct {
 		name     string
@@ -276,7 +276,7 @@ func TestArrivalsRejects(t *testing.T) {
 		{"the future", read.Add(time.Second).UnixNano(), 1},
 		{"long before the connection", read.Add(-time.Hour).UnixNano(), 2},
 	} {
-		got := a.of(receipt{n: 1, at: read, kernel: test.kernel}, 1)
+		got := a.arrival(receipt{n: 1, at: read, kernel: test.kernel}, 1)
 		if diff := cmp.Diff(Arrival{At: read}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}

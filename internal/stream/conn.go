@@ -16,7 +16,7 @@ type Conn struct {
 	receive  func(p []byte) (receipt, error)   // reads with the kernel's timestamps; nil where there are none
 	transmit func(p []byte) (int, Sent, error) // writes, and knows the last attempt; nil where receive is
 	looks    looks
-	arrivals arrivals // only Read uses it
+	history  readHistory // only Read changes it
 
 	mu   sync.Mutex
 	last Arrival // of the bytes that Read returned last
@@ -24,9 +24,15 @@ type Conn struct {
 	sent Sent    // of the bytes that Write wrote last
 }
 
+// A Sent is when the last byte of a request went to the kernel: between two moments around the attempt to write it that
+// succeeded. A process that loses its processor in between learns late that it has written, not that it writes.
+type Sent struct {
+	From, Until time.Time // zero if nothing was sent
+}
+
 // NewConn wraps c. The caller reads from c through the result only.
 func NewConn(c net.Conn) *Conn {
-	conn := &Conn{Conn: c, looks: looks{conn: c}, arrivals: arrivals{clock: newClock()}}
+	conn := &Conn{Conn: c, looks: looks{conn: c}, history: readHistory{clock: newClock()}}
 	socket := newSocket(c)
 	if socket != nil {
 		conn.receive = socket.read
@@ -49,14 +55,14 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.looks.beforeRead()
 		r, err := c.receive(p)
 		if r.n > 0 {
-			c.note(c.arrivals.of(r, len(p)), r.n == len(p))
+			c.note(c.history.arrival(r, len(p)), r.n == len(p))
 			c.looks.afterRead(r.at)
 		}
 		isLook := errors.Is(err, os.ErrDeadlineExceeded) && !c.looks.isExpired()
 		if !isLook {
 			return r.n, err
 		}
-		c.arrivals.evidence.foundNothing(r)
+		c.history.evidence.foundNothing(r)
 	}
 }
 
@@ -84,7 +90,7 @@ func (c *Conn) Last() Arrival {
 }
 
 // Rejected returns how many of the kernel's timestamps were not believed so far.
-func (c *Conn) Rejected() int { return int(c.arrivals.rejected.Load()) }
+func (c *Conn) Rejected() int { return int(c.history.rejected.Load()) }
 
 // Write does what [net.Conn] says, and notes when the last byte was written.
 func (c *Conn) Write(p []byte) (n int, err error) {

@@ -104,3 +104,49 @@ func dialled(t *testing.T) (client, server net.Conn) {
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
 	return client, server
 }
+
+// TestSent holds, on a socket and without one, that the last byte is written between the two moments, and that on a
+// socket the time for which a write was blocked does not count.
+func TestSent(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for _, hidden := range []bool{false, true} {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		far, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer far.Close()
+		if hidden {
+			conn = struct{ net.Conn }{conn}
+		}
+		c := NewConn(conn)
+		body := make([]byte, 64<<20) // more than the buffers of both sides hold
+		begun, ended := make(chan time.Time, 1), make(chan time.Time, 1)
+		go func() {
+			_, _ = io.ReadFull(far, make([]byte, 1))
+			begun <- time.Now()
+			_, _ = io.ReadFull(far, make([]byte, len(body)-1))
+			ended <- time.Now()
+		}()
+		n, err := c.Write(body)
+		done, sent := time.Now(), c.Sent()
+		if n != len(body) || err != nil || sent.Until.Before(sent.From) || sent.Until.After(done) {
+			t.Fatalf("wrote %d bytes, %v: %+v", n, err, sent)
+		}
+		isLastAttempt := sent.From.After(<-begun)
+		if isLastAttempt != (c.transmit != nil) {
+			t.Errorf("socket hidden %t: From is that of the last attempt: %t", hidden, isLastAttempt)
+		}
+		if sent.From.After(<-ended) {
+			t.Error("the last byte was read before it was written")
+		}
+	}
+}

@@ -15,27 +15,27 @@ type http1 struct {
 	line  []byte    // the current line, as far as it was read
 	head  []byte    // the complete lines of the header
 	left  int64     // bytes that the body, or its chunk, still has
-	found parsed
+	found contents
 }
 
 // An http1Part is a part of a response.
 type http1Part int
 
-// The parts. All but chunk and content are lines.
+// The parts. All but chunkData and sizedBody are lines.
 const (
 	headerLine http1Part = iota // the status line as well
 	chunkSize
-	chunk
+	chunkData
 	chunkEnd
 	trailerLine
-	content // a body of a known length
+	sizedBody // a body of a known length
 	notUnderstood
 )
 
-func (h *http1) parse(p []byte) (parsed, bool) {
-	h.found = parsed{}
+func (h *http1) parse(p []byte) (contents, bool) {
+	h.found = contents{}
 	for len(p) > 0 && h.next != notUnderstood {
-		if h.next == chunk || h.next == content {
+		if h.next == chunkData || h.next == sizedBody {
 			p = h.readBody(p)
 		} else {
 			p = h.readLine(p)
@@ -51,7 +51,7 @@ func (h *http1) readBody(p []byte) []byte {
 	h.found.body += n
 	switch {
 	case h.left > 0:
-	case h.next == chunk:
+	case h.next == chunkData:
 		h.next = chunkEnd
 	default:
 		h.next = headerLine
@@ -119,7 +119,7 @@ func (h *http1) afterHeader() http1Part {
 	if err != nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return notUnderstood
 	}
-	h.found = parsed{begun: true, header: true}
+	h.found = contents{begun: true, header: true}
 	h.left = response.ContentLength
 	switch {
 	case response.Body == http.NoBody:
@@ -127,7 +127,7 @@ func (h *http1) afterHeader() http1Part {
 	case len(response.TransferEncoding) > 0: // net/http accepts only chunked
 		return chunkSize
 	case h.left > 0:
-		return content
+		return sizedBody
 	}
 	return notUnderstood
 }
@@ -143,5 +143,5 @@ func (h *http1) afterChunkSize(line string) http1Part {
 		return trailerLine
 	}
 	h.left = size
-	return chunk
+	return chunkData
 }

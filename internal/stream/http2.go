@@ -14,22 +14,23 @@ type http2 struct {
 	body    bool    // the frame belongs to its body
 	settled bool    // the server's first frame was seen, which holds its settings
 	unknown bool    // the bytes are not understood
-	found   parsed
+	found   contents
 }
 
-// The types of frames and the flag that matter here.
+// The types of frames and the flags that matter here.
 const (
 	frameData     = 0x0
 	frameHeaders  = 0x1
 	frameSettings = 0x4
+	flagEndStream = 0x1
 	flagPadded    = 0x8
 )
 
 // longestFrame is the largest payload that a server may send unless the client allows more, which net/http does not.
 const longestFrame = 16 << 10
 
-func (h *http2) parse(p []byte) (parsed, bool) {
-	h.found = parsed{}
+func (h *http2) parse(p []byte) (contents, bool) {
+	h.found = contents{}
 	for len(p) > 0 && !h.unknown {
 		if h.got < len(h.head) {
 			p = h.readHead(p)
@@ -68,7 +69,7 @@ func (h *http2) beginFrame() {
 	h.settled = true
 	if kind == frameHeaders && stream > h.stream {
 		h.stream = stream
-		h.found = parsed{begun: true}
+		h.found = contents{begun: true}
 	}
 	h.header = kind == frameHeaders && stream == h.stream && h.found.body == 0 // a later one holds trailers
 	h.body = kind == frameData && stream == h.stream
@@ -90,4 +91,44 @@ func (h *http2) readPayload(p []byte) []byte {
 	}
 	h.left -= n
 	return p[n:]
+}
+
+// A requestEnd finds the end of requests in what is written on a connection of HTTP/2
+// (https://www.rfc-editor.org/rfc/rfc9113#section-4.1): other frames follow it.
+type requestEnd struct {
+	preface int     // bytes of the client's preface so far
+	head    [9]byte // of the current frame
+	got     int     // bytes of head so far
+	left    int     // bytes of the frame after its head that are still to come
+	ends    bool    // the frame ends a request
+}
+
+const prefaceLength = len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+
+// in reports whether the end of a request is in the bytes that are written next.
+func (r *requestEnd) in(p []byte) (found bool) {
+	n := min(len(p), prefaceLength-r.preface)
+	r.preface += n
+	p = p[n:]
+	for len(p) > 0 {
+		if r.got < len(r.head) {
+			n := copy(r.head[r.got:], p)
+			r.got += n
+			p = p[n:]
+			if r.got < len(r.head) {
+				break
+			}
+			kind := r.head[3]
+			r.left = int(r.head[0])<<16 | int(r.head[1])<<8 | int(r.head[2])
+			r.ends = (kind == frameData || kind == frameHeaders) && r.head[4]&flagEndStream != 0
+		}
+		n := min(len(p), r.left)
+		r.left -= n
+		p = p[n:]
+		if r.left == 0 {
+			r.got = 0
+			found = found || r.ends
+		}
+	}
+	return found
 }

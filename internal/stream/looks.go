@@ -131,7 +131,7 @@ const (
 	minLook    = time.Millisecond // the shortest time between two looks
 	lookPart   = 40               // looks are 1/40 of the time waited so far apart
 	recentGaps = 8
-	unusual    = 10 // a gap is looked at once it is this many times as long as usual
+	longGap    = 10 // there are looks in a gap that is longer than so many usual ones
 )
 
 // begin begins the first wait.
@@ -159,7 +159,7 @@ func (s *lookSchedule) readSome(now time.Time) {
 		s.next = (s.next + 1) % recentGaps
 	}
 	s.from = now
-	s.quiet = unusual * s.usualGap()
+	s.quiet = longGap * s.usualGap()
 }
 
 // usualGap returns the second longest of the last gaps, so that one pause does not hide the next; 0 if fewer than two
@@ -175,7 +175,8 @@ func (s *lookSchedule) usualGap() time.Duration {
 
 // nextLook returns when a read that waits is to be interrupted next; zero if it is not.
 func (s *lookSchedule) nextLook(now time.Time) time.Time {
-	if !s.on || s.begun && s.quiet == 0 {
+	isUsualUnknown := s.begun && s.quiet == 0 // gaps are not interrupted before it is known how long they usually are
+	if !s.on || isUsualUnknown {
 		return time.Time{}
 	}
 	waited := now.Sub(s.from)

@@ -97,7 +97,9 @@ func (s *socket) tryOnce(fd uintptr) bool {
 
 // write writes all of p, and returns when the last attempt that wrote anything began and ended. One goroutine writes at
 // a time.
-func (s *socket) write(p []byte) (n int, sent Sent, err error) {
+func (s *socket) write(p []byte) (int, Sent, error) {
+	var n int // bytes so far
+	var sent Sent
 	var failed error
 	waited := s.raw.Write(func(fd uintptr) bool {
 		for n < len(p) {

@@ -30,6 +30,20 @@ type bodyPart struct {
 	end     int64 // length of the body up to the end of these bytes
 }
 
+// A framing parses the bytes that a server sends on a connection, to find where responses and their bodies lie in them.
+type framing interface {
+	// parse takes the next bytes and returns what it found in them. It returns false once it does not understand the
+	// bytes, and for all bytes after that.
+	parse(p []byte) (found contents, ok bool)
+}
+
+// The contents of a block of bytes are what it holds of responses.
+type contents struct {
+	begun  bool // a new response begins in the block: the rest describes that one
+	header bool // its header is complete
+	body   int  // number of bytes of its body
+}
+
 // Track returns a tracker of the responses on conn: of HTTP/2 if isHTTP2 is set, else of HTTP/1.1. The bytes of conn
 // come from socket, which is the same connection or the one beneath TLS. At most one request may be in flight at a
 // time.
@@ -54,7 +68,7 @@ func (t *BodyTracker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the tracked connection.
+// Write writes to the tracked connection. One goroutine writes at a time.
 func (t *BodyTracker) Write(p []byte) (int, error) {
 	mayEnd := t.ending == nil || t.ending.in(p)
 	n, err := t.Conn.Write(p)
