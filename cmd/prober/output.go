@@ -19,8 +19,8 @@ func checkFormat(value string, known ...string) (problems usage.Problems) {
 	return problems
 }
 
-// checkOutput returns the problems of the format of tables and of the file for the page with plots. An empty page is no
-// problem: there is none then.
+// checkOutput returns the problems of the format of tables and of the file for the page with plots, which is empty if
+// nobody asked for a page.
 func checkOutput(layout, page string) usage.Problems {
 	problems := checkFormat(layout, "text", "json", "markdown")
 	if page == "" {

@@ -61,7 +61,7 @@ func (c *checker) check(ctx context.Context, shown *progress) {
 
 // runSteps runs the steps up to the first one that fails. It reports whether all of them passed.
 func (c *checker) runSteps(ctx context.Context) (passed bool) {
-	if !c.discover(ctx) || !c.checkLengths() {
+	if !c.identify(ctx) || !c.checkLengths() {
 		return false
 	}
 	c.warnOfPieces()
@@ -74,8 +74,8 @@ func (c *checker) runSteps(ctx context.Context) (passed bool) {
 	return c.quick || c.probeFullLength(ctx)
 }
 
-// discover asks the server what it is and which models it has.
-func (c *checker) discover(ctx context.Context) (passed bool) {
+// identify asks the server what it is and which models it has.
+func (c *checker) identify(ctx context.Context) (passed bool) {
 	start := time.Now()
 	models, err := c.member.Identify(ctx, 0)
 	if err != nil {

@@ -150,8 +150,8 @@ func (r *Report) WriteTable(w io.Writer) {
 	}
 
 	count := map[verdict]int{}
-	for _, r := range rows {
-		count[r.verdict]++
+	for _, line := range rows {
+		count[line.verdict]++
 	}
 	var parts []string
 	for v := verdictMisconfigured; v <= verdictDisabled; v++ {
