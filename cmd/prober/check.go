@@ -72,7 +72,8 @@ func (c *checkCommand) run(cmd *cobra.Command, urls []string) error {
 func (c *checkCommand) check(cmd *cobra.Command, urls []string) (*check.Report, error) {
 	out := cmd.OutOrStdout()
 	errs := cmd.ErrOrStderr()
-	jobs, loaded, gate, err := c.loadJobs(cmd, config.Options{URLs: urls}) // not finite: it is judged as run would judge it
+	// It is not finite: check judges a configuration as run would.
+	jobs, loaded, gate, err := c.loadJobs(cmd, config.Options{URLs: urls})
 	if err != nil {
 		problems, _ := errors.AsType[usage.Problems](err)
 		return &check.Report{Problems: problems}, err
