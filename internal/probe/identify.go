@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/server"
@@ -26,9 +24,9 @@ func (t Target) dialectOf(kind wire.Server) *wire.Dialect {
 }
 
 // identify asks the server what it is: for its type, its version, the API that fits it best, and its models (none if it
-// does not say). What is configured is not asked for. The model is the configured one, else the one it was asked for
-// before if it is still listed, else the first that is usable. The error says why API or model are not known; what is
-// most likely of them is returned with it. All requests together take no longer than a probe may.
+// does not say). What is configured stays so. Where no model is configured, it is that of [server.UsableModel]; before
+// is the model that it was asked for. The error says why API or model are not known; what is most likely of them is
+// returned with it. All requests together take no longer than a probe may.
 func (t Target) identify(
 	ctx context.Context, configured, before string,
 ) (found server.Identification, models []wire.Model, err error) {
@@ -36,17 +34,19 @@ func (t Target) identify(
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, late)
 	defer cancel()
 
+	// The type, and the API by it.
 	kind, evidence, err := t.evidence(ctx)
 	v, _ := errors.AsType[verdict](err)
 	found.Reached = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
 	found.Type = kind
 	found.Model = configured
 	found.Dialect = t.dialectOf(kind)
-	isUnknown := kind.Name == "" && t.Dialect == nil
-	if v.reason.isOfPort() || err != nil && isUnknown {
+	isAPIKnown := kind.Name != "" || t.Dialect != nil
+	if v.reason.isOfPort() || err != nil && !isAPIKnown {
 		return found, nil, err
 	}
 
+	// The version, and the models where this type of server lists them.
 	t.Dialect = found.Dialect // the requests below have its header
 	if err == nil || isRejection(err) {
 		if kind.VersionPath != "" {
@@ -58,6 +58,7 @@ func (t Target) identify(
 		return found, nil, err
 	}
 
+	// The model, and its limits.
 	found.NoModel = err == nil && len(models) == 0
 	if configured == "" && found.NoModel {
 		const text = "the server serves no model: its list of models is empty"
@@ -77,8 +78,8 @@ func (t Target) identify(
 	return found, models, nil
 }
 
-// evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is
-// evidence, too. The server's type is the configured one, or what they show.
+// evidence asks for the list of models under each path where it may be. The error is why there is none; a rejection is
+// evidence, too. The server's type is the configured one, else the one that the replies show.
 func (t Target) evidence(ctx context.Context) (kind wire.Server, e wire.Evidence, err error) {
 	replies := map[string][]byte{}
 	get := func(path string) []byte { // nil if it fails; each path is asked for once
@@ -100,14 +101,15 @@ func (t Target) evidence(ctx context.Context) (kind wire.Server, e wire.Evidence
 	}
 	for i, prefix := range wire.Prefixes() {
 		header, body, why := t.metadata(ctx, http.MethodGet, prefix+wire.ModelsPath, nil, wire.Ask{})
-		_, listed := wire.ParseModels(body)
-		if i > 0 && !listed {
-			break
+		_, isList := wire.ParseModels(body)
+		if i > 0 && !isList {
+			break // what the first path shows of the server counts
 		}
 		e = wire.Evidence{Header: header, Models: body, Refused: why != nil, Prefix: prefix, Host: host, Get: get}
 		err = why
 		v, _ := errors.AsType[verdict](why)
-		if v.status != http.StatusNotFound && (listed || why != nil) {
+		mayBeElsewhere := v.status == http.StatusNotFound || why == nil && !isList
+		if !mayBeElsewhere {
 			break
 		}
 	}
@@ -118,7 +120,8 @@ func (t Target) evidence(ctx context.Context) (kind wire.Server, e wire.Evidence
 	return kind, e, err
 }
 
-// models returns those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
+// models returns the models of the list e.Models, whose error is err. Of a type of server that lists its models
+// elsewhere, it asks for that list instead.
 func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
 	list := e.Models
 	elsewhere := s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath)
@@ -149,8 +152,8 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	return shown, nil
 }
 
-// showable returns the models without those whose names repeat credentials. A name is a label and goes into requests,
-// so it can neither be shown nor be replaced.
+// showable returns the models without those whose names repeat credentials. Such a name can neither be shown, because
+// it is a label, nor be replaced, because it goes into requests.
 func (t Target) showable(models []wire.Model) []wire.Model {
 	return slices.DeleteFunc(models, func(m wire.Model) bool {
 		name := m.ID + "/" // so that a name is no secret that was cut
@@ -181,9 +184,9 @@ func (t Target) context(ctx context.Context, s wire.Server, model string, e wire
 	return wire.ParseDescription(reply)
 }
 
-// isReady reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
-// check passes, if it has one that we may ask: some cost money. Where no model is given, an empty list says that the
-// first one is still loading (Ollama, KServe).
+// isReady reports whether the server can answer: it answers for its models, even if it rejects that request, and its
+// health check passes or is rejected. Some servers have a check that costs money: their type names another one. Where
+// no model is given, an empty list says that the first one is still loading (Ollama, KServe).
 func (t Target) isReady(ctx context.Context, model string) bool {
 	kind, e, err := t.evidence(ctx)
 	if err != nil && !isRejection(err) {
@@ -195,102 +198,4 @@ func (t Target) isReady(ctx context.Context, model string) bool {
 	}
 	models, err := t.models(ctx, kind, e, err)
 	return model != "" || err != nil || len(models) > 0
-}
-
-// Tokenize asks the server for the tokens of a prompt; none if it has no route for that. The reason of the
-// error for a prompt that is longer than the server's context, or than a request may be, is [ReasonLongerThanContext].
-func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
-	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
-	if !ok {
-		return wire.Count{}, nil
-	}
-	body, err := tokenizer.Body(ask)
-	if err != nil {
-		return wire.Count{}, err
-	}
-	_, reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
-	if err == nil {
-		return tokenizer.Read(reply), nil
-	}
-	v, _ := errors.AsType[verdict](err)
-	limits, long := wire.TooLong(reply)
-	switch {
-	case long || v.status == http.StatusRequestEntityTooLarge:
-		v.limits, v.reason = limits, ReasonLongerThanContext
-		v.err = fmt.Errorf("longer than the server takes: %w", v.err)
-		return wire.Count{}, v
-	case isRejection(err):
-		return wire.Count{}, nil
-	}
-	return wire.Count{}, err
-}
-
-const (
-	metadataTimeout = 5 * time.Second
-	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
-)
-
-// metadata sends a request that is not a probe, and returns the header and the body of the reply. A rejection is
-// returned with the error, which does not repeat about.
-func (t Target) metadata(
-	ctx context.Context, method, path string, body []byte, about wire.Ask,
-) (http.Header, []byte, error) {
-	limit := min(metadataTimeout, t.Timeout)
-	late := failure(Timeout, ReasonNoAnswerInTime, "no answer within %v", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
-	defer cancel()
-	req, err := t.request(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
-	if err != nil {
-		return nil, nil, failure(Rejected, ReasonRequestRejected, "%w", err)
-	}
-	var header http.Header
-	var reply []byte
-	var v verdict
-	returned := t.Transport.stuck.bounded(ctx, func() { header, reply, v = t.Transport.reply(ctx, req) })
-	if !returned {
-		const text = "%s: the HTTP request did not return at its limit"
-		return nil, nil, failure(Timeout, ReasonHTTPClientStuck, text, req.URL.Path)
-	}
-	if v.outcome != OK {
-		v.err = t.scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), about)
-		return header, reply, v
-	}
-	return header, reply, nil
-}
-
-// reply returns the answer to a request that is not a probe, and how it ended.
-func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.Header, body []byte, v verdict) {
-	tr := &trace{start: time.Now()}
-	defer func() { v.expiry = cmp.Or(tr.certExpiry(), refusedExpiry(v.err)) }()
-	resp, done, err := t.send(req.WithContext(tr.context(ctx)))
-	if err != nil {
-		return nil, nil, noAnswer(ctx, tr, err)
-	}
-	defer done()
-	defer resp.Body.Close()
-	success := resp.StatusCode/100 == 2
-	isStream := framingOfType(resp) != notFramed && resp.ContentLength < 0 // its end may never come
-	if success && isStream || resp.StatusCode < http.StatusOK {
-		kind := cmp.Or(mediaType(resp), "no content type")
-		return nil, nil, failure(Rejected, ReasonRequestRejected, "HTTP %d with %s is no reply", resp.StatusCode, kind)
-	}
-	body, err = readBody(resp, maxMetadata)
-	if err != nil {
-		v, ok := interruption(ctx, "while reading the answer", ReasonNoAnswerInTime)
-		if ok {
-			return nil, nil, v
-		}
-		return nil, nil, cutBody(err, "the reply was cut")
-	}
-	if !success {
-		return resp.Header, body, t.badStatus(resp, body)
-	}
-	return resp.Header, body, verdict{outcome: OK}
-}
-
-// isRejection reports whether a metadata request failed because the server answered that it does not want it, or not
-// from us.
-func isRejection(err error) bool {
-	v, _ := errors.AsType[verdict](err)
-	return v.outcome == Rejected || v.outcome == Unauthorized
 }
