@@ -16,8 +16,9 @@ import (
 )
 
 // Files are the files of one load of a configuration. Each is read once, so that everything that is made of it agrees,
-// even if the file changes meanwhile. [Files.Next] returns the files of the next load. The methods are called by one
-// goroutine.
+// even if the file changes meanwhile. The methods are called by one goroutine, in this order: [New] or [Files.Next] begins
+// a load, which reads and parses; [Files.Keep] says that its configuration is in force; [Files.Release] ends the load;
+// [Files.Changed] says when it is time for the next one.
 type Files struct {
 	contents map[string]content // by path: what was read
 	lastLook map[string]look    // by path: at the last call of Changed
@@ -34,7 +35,7 @@ type Files struct {
 
 // A content is what was read of a file, or why it could not be read.
 type content struct {
-	before look   // at the file, before it was read
+	before look   // what a look at the file saw just before it was read
 	data   []byte // nil after Release
 	hash   Hash   // of data
 	err    error
@@ -98,13 +99,13 @@ func (f *Files) Hashes(t config.Target) []Hash {
 
 // content returns what was read of a file. It reads the file if this load did not.
 func (f *Files) content(path string) content {
-	c, ok := f.contents[path]
+	known, ok := f.contents[path]
 	if ok {
-		return c
+		return known
 	}
-	c.before = lookAt(path) // before the file is read, so that Changed notices a change meanwhile
-	if c.before.isPipe && f.isReload {
-		c.err = errors.New("is not a regular file, and others are read only at the start") // reading it could block
+	c := content{before: lookAt(path)} // before the file is read, so that Changed notices a change meanwhile
+	if c.before.isPipe && f.isReload { // reading it could block
+		c.err = errors.New("is not a regular file, and others are read only at the start")
 	} else {
 		c.data, c.err = config.ReadFile(path)
 	}
@@ -128,22 +129,27 @@ func (f *Files) Changed() []string {
 	if !settled {
 		return nil
 	}
-	isSame := func(path string) bool { return now[path] == f.contents[path].before }
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), isSame)
+	var changed []string
+	for path, seen := range now {
+		if seen != f.contents[path].before {
+			changed = append(changed, path)
+		}
+	}
+	slices.Sort(changed)
+	return changed
 }
 
-// A look at a file differs from an earlier one if the file has another content. It is zero if the file could not be
-// read.
+// A look at a file is equal to an earlier one if the file has the same content. It is zero if the file could not be read.
 type look struct {
-	hash   Hash
+	hash   Hash // of the content, or of the size and the time of a large file
 	isPipe bool // or a device: it is not read only to look at it
 }
 
-// large is the size in bytes from which a look takes the size and the time of the file instead of its contents: reading
-// a large data set often would disturb the measurement.
+// large is the size in bytes from which a look takes the size and the time of a file instead of its content: reading a
+// large data set often would disturb the measurement.
 const large = 1 << 20
 
-// lookAt looks at a file. It reads small files, and no pipes.
+// lookAt looks at a file.
 func lookAt(path string) look {
 	info, err := os.Stat(path)
 	switch {

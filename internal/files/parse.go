@@ -13,7 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Check parses the files of targets, and returns the targets that cannot be probed because of what is in their files.
+// Check parses the files of targets, and returns the targets that cannot be probed because a file is missing or invalid.
 func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 	for _, t := range targets {
 		var problems usage.Problems
@@ -77,12 +77,14 @@ func (f *Files) TLS(t config.Target) (*tls.Config, error) {
 	if authorities.err != nil {
 		return nil, fmt.Errorf("read CA file: %w", authorities.err)
 	}
-	if err := cmp.Or(certificate.err, key.err); err != nil {
+	err := cmp.Or(certificate.err, key.err)
+	if err != nil {
 		return nil, fmt.Errorf("read client certificate: %w", err)
 	}
 	from := tlsFiles{authorities.hash, certificate.hash, key.hash, t.InsecureSkipVerify}
-	if c, ok := f.tls[from]; ok {
-		return c, nil
+	known, ok := f.tls[from]
+	if ok {
+		return known, nil
 	}
 	c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify} //nolint:gosec // the user asked for it, and is warned
 	if t.CAFile != "" {
