@@ -56,6 +56,6 @@ func (f *judgeFlags) loadJobs(cmd *cobra.Command, o config.Options) (
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 	}
-	jobs, err = engine.Assemble(engine.Present(cmd.Context(), c), read, length.NewBook(), nil, buildInfo().Version)
+	jobs, err = engine.Assemble(engine.LookUpTargets(cmd.Context(), c), read, length.NewBook(), nil, buildInfo().Version)
 	return jobs, c, gate, err
 }

@@ -137,7 +137,7 @@ func (r *run) noteFailure(target, how, hint string) {
 // assemble returns the jobs of one length of prompts, one for each group. They take over what the jobs of the length
 // before have learned of their servers.
 func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, error) {
-	c.Targets = engine.Present(ctx, c)
+	c.Targets = engine.LookUpTargets(ctx, c)
 	jobs, err := engine.Assemble(c.Targets, r.Files, r.book, r.Dial, r.Version)
 	if err != nil {
 		return nil, err

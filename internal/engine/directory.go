@@ -14,23 +14,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxAddresses is how many addresses a host may have. More are assumed to be a mistake, and each of them costs tokens.
-const maxAddresses = 1000
-
 const (
+	// maxAddresses is how many addresses a host may have. More are assumed to be a mistake, and each of them costs tokens.
+	maxAddresses = 1000
+
 	lookupsAtOnce = 16 // hosts that are looked up at the same time
 
 	// lookupLimit bounds the time of all lookups together. It is enough for a resolver that asks its second name server
 	// after five seconds, once for each family.
 	lookupLimit = 12 * time.Second
-)
 
-// droppedAfter is how many lookups in a row must lack an address before it is dropped, although its probes succeed.
-// Some name servers answer with another subset each time: Amazon's Route 53 with at most eight addresses (multivalue
-// answer routing), Consul with three.
-// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/routing-policy-multivalue.html
-// https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file/dns#a_record_limit
-const droppedAfter = 3
+	// droppedAfter is how many lookups in a row must lack an address before it is dropped, although its probes succeed.
+	// Some name servers answer with another subset each time: Amazon's Route 53 with at most eight addresses (multivalue
+	// answer routing), Consul with three.
+	// https://docs.aws.amazon.com/Route53/latest/DeveloperGuide/routing-policy-multivalue.html
+	// https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file/dns#a_record_limit
+	droppedAfter = 3
+)
 
 // A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6", as
 // [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
@@ -60,88 +60,87 @@ type address struct {
 	missed int // lookups in a row that lacked it
 }
 
-// next looks hosts up, within lookupLimit, and returns the directory of these hosts.
-//
-// Addresses stay as they were if their lookup fails. An address that a lookup lacks stays until droppedAfter lookups
-// have lacked it, or until its probes fail, too. A host that does not exist has no addresses.
+// An answer is what one lookup of a host found, or why it failed, for each family.
+type answer struct {
+	addresses [len(families)][]netip.Addr // each sorted
+	failures  [len(families)]error
+}
+
+// next looks hosts up, within lookupLimit, and returns the directory of these hosts: see [hostRecord.after].
 func (d directory) next(
 	ctx context.Context, lookup Lookup, hosts []string, probesFail func(host string, a netip.Addr) bool,
 ) directory {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
-	type answer struct {
-		addresses [len(families)][]netip.Addr
-		failures  [len(families)]error
-	}
 	answers := make([]answer, len(hosts))
 	var running errgroup.Group
 	running.SetLimit(lookupsAtOnce)
 	for i, host := range hosts {
 		running.Go(func() error {
-			for f, family := range families {
-				list, err := lookup(ctx, family, host)
-				if err != nil && !noAddresses(err) {
-					answers[i].failures[f] = err
-				}
-				answers[i].addresses[f] = tidy(list)
-			}
+			answers[i] = lookUp(ctx, lookup, host)
 			return nil
 		})
 	}
-	_ = running.Wait()
+	_ = running.Wait() // failures are in the answers
 
 	next := directory{}
 	for i, host := range hosts {
-		record, answer := d[host], answers[i]
-		record.failure = cmp.Or(answer.failures[:]...)
-		n := len(answer.addresses[0]) + len(answer.addresses[1])
-		if n > maxAddresses {
-			record.failure = fmt.Errorf("%d addresses, and at most %d are probed", n, maxAddresses)
-			next[host] = record
-			continue
-		}
-		for f, found := range answer.addresses {
-			if answer.failures[f] == nil {
-				fails := func(a netip.Addr) bool { return probesFail(host, a) }
-				record.addresses[f] = merge(record.addresses[f], found, fails)
-			}
-		}
-		next[host] = record
+		next[host] = d[host].after(answers[i], func(a netip.Addr) bool { return probesFail(host, a) })
 	}
 	return next
 }
 
-// merge returns the addresses that a lookup found, and those of before that it lacks and that may come back.
-func merge(before []address, found []netip.Addr, probesFail func(netip.Addr) bool) []address {
-	var now []address
-	for _, a := range found {
-		now = append(now, address{Addr: a})
-	}
-	for _, a := range before {
-		a.missed++
-		if !slices.Contains(found, a.Addr) && a.missed < droppedAfter && !probesFail(a.Addr) {
-			now = append(now, a)
+// lookUp looks up the addresses of a host. It is no failure that a host does not exist, or has none of a family.
+func lookUp(ctx context.Context, lookup Lookup, host string) answer {
+	var found answer
+	for f, family := range families {
+		list, err := lookup(ctx, family, host)
+		dnsError, _ := errors.AsType[*net.DNSError](err)
+		_, isOtherFamily := errors.AsType[*net.AddrError](err) // the resolver found only addresses of the other one
+		isAbsent := dnsError != nil && dnsError.IsNotFound || isOtherFamily
+		if err != nil && !isAbsent {
+			found.failures[f] = err
 		}
+		for _, a := range list {
+			found.addresses[f] = append(found.addresses[f], a.Unmap()) // in IPv6 form, an IPv4 address is the same
+		}
+		slices.SortFunc(found.addresses[f], netip.Addr.Compare)
+		found.addresses[f] = slices.Compact(found.addresses[f])
 	}
-	slices.SortFunc(now, func(a, b address) int { return a.Compare(b.Addr) })
-	return now
+	return found
 }
 
-// noAddresses reports whether an error of a lookup says that there are no addresses, at all or of the family.
-func noAddresses(err error) bool {
-	unknown, ok := errors.AsType[*net.DNSError](err)
-	_, other := errors.AsType[*net.AddrError](err)
-	return ok && unknown.IsNotFound || other
-}
-
-// tidy returns a sorted copy of list without repetitions. An IPv4 address in IPv6 form is the same address.
-func tidy(list []netip.Addr) []netip.Addr {
-	tidy := make([]netip.Addr, len(list))
-	for i, a := range list {
-		tidy[i] = a.Unmap()
+// after returns what is known of a host after an answer. The addresses of a family stay as they were if its lookup
+// failed, and all do if there are too many. An address that the answer lacks stays until droppedAfter lookups have lacked
+// it, or until its probes fail, too.
+func (r hostRecord) after(got answer, probesFail func(netip.Addr) bool) hostRecord {
+	r.failure = cmp.Or(got.failures[:]...)
+	n := 0
+	for _, found := range got.addresses {
+		n += len(found)
 	}
-	slices.SortFunc(tidy, netip.Addr.Compare)
-	return slices.Compact(tidy)
+	if n > maxAddresses {
+		r.failure = fmt.Errorf("%d addresses, and at most %d are probed", n, maxAddresses)
+		return r
+	}
+	for f, found := range got.addresses {
+		if got.failures[f] != nil {
+			continue
+		}
+		var now []address
+		for _, addr := range found {
+			now = append(now, address{Addr: addr})
+		}
+		for _, old := range r.addresses[f] {
+			old.missed++
+			if !slices.Contains(found, old.Addr) && old.missed < droppedAfter && !probesFail(old.Addr) {
+				now = append(now, old)
+			}
+		}
+		slices.SortFunc(now, func(a, b address) int { return a.Compare(b.Addr) })
+		r.addresses[f] = now
+	}
+	return r
 }
 
 // addresses returns the addresses of a host: IPv4 before IPv6, each in ascending order, each once.
@@ -159,32 +158,35 @@ func (d directory) isMissing(host, address string) bool {
 	return false
 }
 
+// problem returns what is wrong with the lookups of a host, for the log; empty if nothing is, or if it is not known.
+func (d directory) problem(host string) string {
+	record, isKnown := d[host]
+	switch {
+	case record.failure != nil:
+		return "DNS lookup failed; keeping the last known addresses"
+	case isKnown && len(d.addresses(host)) == 0:
+		return "host has no addresses; probing it by its name"
+	}
+	return ""
+}
+
 // logChanges logs the hosts whose lookups begin to fail, or to succeed again.
 func (d directory) logChanges(before directory, log *zap.Logger) {
-	problemOf := func(d directory, host string) string {
-		record, isKnown := d[host]
-		switch {
-		case record.failure != nil:
-			return "DNS lookup failed; keeping the last known addresses"
-		case isKnown && len(d.addresses(host)) == 0:
-			return "host has no addresses; probing it by its name"
-		}
-		return ""
-	}
 	for host, record := range d {
+		problem := d.problem(host)
+		if problem == before.problem(host) {
+			continue
+		}
 		log := log.With(zap.String("host", host), zap.Int("addresses", len(d.addresses(host))))
-		problem := problemOf(d, host)
-		switch {
-		case problem == problemOf(before, host):
-		case problem == "":
+		if problem == "" {
 			log.Info("DNS lookup succeeded again")
-		default:
+		} else {
 			log.Warn(problem, zap.Error(record.failure))
 		}
 	}
 }
 
-// failed returns how many lookups failed.
+// failed returns of how many hosts the last lookup failed.
 func (d directory) failed() int {
 	n := 0
 	for _, record := range d {

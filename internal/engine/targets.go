@@ -10,15 +10,16 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// Present returns the present targets of c, for commands that end. It looks up the hosts of dns+ URLs once.
-func Present(ctx context.Context, c *config.Config) []config.Target {
-	return present(ctx, c, systemLookup)
+// LookUpTargets returns the targets of c in our shard, one for each present address of a dns+ URL, for commands that
+// end. If a lookup fails, a probe will show it: its host is probed by its name.
+func LookUpTargets(ctx context.Context, c *config.Config) []config.Target {
+	return lookUpTargets(ctx, c, systemLookup)
 }
 
-// present does what [Present] does, by a lookup. If that fails, the probe shows it: see [expand].
-func present(ctx context.Context, c *config.Config, lookup Lookup) []config.Target {
-	isNotProbed := func(string, netip.Addr) bool { return false }
-	names := directory{}.next(ctx, lookup, hostsOf(c.Targets), isNotProbed)
+// lookUpTargets does what [LookUpTargets] does, by a lookup.
+func lookUpTargets(ctx context.Context, c *config.Config, lookup Lookup) []config.Target {
+	noProbeFails := func(string, netip.Addr) bool { return false } // there was none yet
+	names := directory{}.next(ctx, lookup, hostsOf(c.Targets), noProbeFails)
 	return share(expand(c.Targets, names), c.Shard)
 }
 
@@ -34,8 +35,8 @@ func hostsOf(targets []config.Target) []string {
 	return slices.Compact(hosts)
 }
 
-// expand replaces each target that stands for its addresses by one target for each address: each in a group of its own,
-// unless the user gave one. A host without addresses is probed by its name, so that the failure is seen.
+// expand replaces each target that stands for its addresses by one target for each address. A host without addresses is
+// probed by its name, so that the failure is seen. Each target without a group of the user's gets one of its own.
 func expand(targets []config.Target, names directory) []config.Target {
 	var all []config.Target
 	for _, t := range targets {
@@ -61,11 +62,16 @@ func expand(targets []config.Target, names directory) []config.Target {
 
 // share returns the targets that a shard owns. A group is never split.
 func share(targets []config.Target, s config.Shard) []config.Target {
-	isForeign := func(t config.Target) bool { return !owns(s, t.Group) }
-	return slices.DeleteFunc(slices.Clone(targets), isForeign)
+	owned := []config.Target{} // not nil, even if the shard owns none: see [Runner]
+	for _, t := range targets {
+		if owns(s, t.Group) {
+			owned = append(owned, t)
+		}
+	}
+	return owned
 }
 
-// owns reports whether a shard owns a group: the one with the highest score does, so that a further shard moves nothing
+// owns reports whether a shard owns a group. The shard with the highest score does, so that a further shard moves nothing
 // between the others (rendezvous hashing). Scores are the same in every run and every version.
 func owns(s config.Shard, group string) bool {
 	hash := fnv.New64a()

@@ -106,7 +106,7 @@ func TestPresent(t *testing.T) {
 		return nil, nil
 	}
 	var got []string
-	for _, target := range present(t.Context(), c, lookup) {
+	for _, target := range lookUpTargets(t.Context(), c, lookup) {
 		got = append(got, target.Name)
 	}
 	if want := []string{"here/127.0.0.1", "nowhere.invalid:80"}; !slices.Equal(got, want) {
