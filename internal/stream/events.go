@@ -60,8 +60,8 @@ func (e *events) add(line []byte, arrival Arrival) (Frame, bool) {
 }
 
 // addBare takes a line that is a JSON text outside of any field: an error in place of an event, or a line of a body that
-// is no event stream in spite of its type. It is an event of its own, and returned at once. If an event is pending,
-// which is whole, that one is returned, and the line is pending.
+// is no event stream in spite of its type. It is an event of its own, and returned at once. But if an event is pending,
+// which is whole then, that one is returned, and the line waits as the next.
 func (e *events) addBare(line []byte, arrival Arrival) (Frame, bool) {
 	if !e.hasData {
 		e.jsonFirst = e.jsonFirst || !e.hadEvent

@@ -17,7 +17,7 @@ import (
 type Timeline struct {
 	Phases Phases
 
-	Frames        []Frame       // one per token frame; At never decreases
+	Frames        []Frame       // one per token frame, in the order in which they were read
 	FinishedAt    time.Duration // frame with the finish reason; 0 if there was none
 	FirstAnswerAt time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
 	Open          time.Duration // gap still open when the probe died mid-stream; 0 otherwise
@@ -46,7 +46,9 @@ func (p Phases) WaitTime() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
 
-// A Frame is one token frame. Frames completed by one read share one At, unless several calls were needed for it.
+// A Frame is one token frame. Frames completed by one read share one At, unless several calls were needed for it. At does
+// not decrease from frame to frame, but where the kernel dates only the later one of two that were read right after each
+// other.
 type Frame struct {
 	At     time.Duration
 	Delay  time.Duration // how long the bytes lay unread, at most; 0 unless Kernel
@@ -140,10 +142,13 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 // arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		last := len(t.Frames) - 1
-		isUnknown := func(f Frame) bool { return f.N == 0 }
 		a := t.analysis()
-		if last < 1 || slices.ContainsFunc(t.Frames[1:], isUnknown) || t.Taint != "" || a.atOnce {
+		last := len(t.Frames) - 1
+		if last < 1 || t.Taint != "" || a.atOnce {
+			return
+		}
+		isUnknown := func(f Frame) bool { return f.N == 0 }
+		if slices.ContainsFunc(t.Frames[1:], isUnknown) {
 			return
 		}
 		for _, c := range a.chunks {
