@@ -63,11 +63,8 @@ func (s *step) byTheClock(ctx context.Context, first uint64) (next uint64) {
 
 // inClosedLoop asks one member without a clock, or all at once. It returns the round after its last.
 func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next uint64) {
-	questions := &questionsAhead{Questions: s.group.Questions, byRound: map[uint64]nextQuestion{}}
-	group := *s.group
-	group.Questions = questions
 	c := closedLoop{
-		step: s, group: &group, questions: questions, first: first, member: member,
+		step: s, first: first, member: member,
 		requests: uint64(cmp.Or(s.load.Requests, math.MaxInt)),
 		start:    make(chan struct{}),
 	}
@@ -86,12 +83,10 @@ func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next
 // A closedLoop asks one member by workers, each of which sends its next request when the one before is answered. All
 // begin together, when each has its first question.
 type closedLoop struct {
-	step      *step
-	group     *probe.Group // that of the step, with the questions below
-	questions *questionsAhead
-	member    int
-	first     uint64 // round of the first request
-	requests  uint64 // how many there are at most
+	step     *step
+	member   int
+	first    uint64 // round of the first request
+	requests uint64 // how many there are at most
 
 	taken     atomic.Uint64  // requests that workers have taken
 	preparing sync.WaitGroup // workers without their first question
@@ -99,85 +94,61 @@ type closedLoop struct {
 	began     time.Time      // when start was closed; zero before
 }
 
-// questionsAhead are questions of one member that are written before their request is due: to write a long prompt takes
-// a millisecond, which is not the server's.
-type questionsAhead struct {
-	probe.Questions
+// A request is one question of a closed loop. It is written before the request is due: to write a long prompt takes a
+// millisecond, which is not the server's. To the group, it is the questions of this round.
+type request struct {
+	probe.Questions // those of the step; they take the answer
 
-	mu      sync.Mutex
-	byRound map[uint64]nextQuestion
-}
-
-// A nextQuestion is what [probe.Questions.Next] has returned.
-type nextQuestion struct {
+	round    uint64
 	question probe.Question
 	failed   *probe.Result
 	skip     probe.Skip
 }
 
-// write writes the question of a round.
-func (q *questionsAhead) write(ctx context.Context, member int, round uint64) {
-	var next nextQuestion
-	next.question, next.failed, next.skip = q.Questions.Next(ctx, member, round)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.byRound[round] = next
-}
-
 // Next implements [probe.Questions].
-func (q *questionsAhead) Next(
-	_ context.Context, _ int, round uint64,
+func (r *request) Next(
+	context.Context, int, uint64,
 ) (question probe.Question, failed *probe.Result, skip probe.Skip) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	next := q.byRound[round]
-	return next.question, next.failed, next.skip
-}
-
-// drop forgets the question of a round, which may be long.
-func (q *questionsAhead) drop(round uint64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.byRound, round)
+	return r.question, r.failed, r.skip
 }
 
 // work sends one request after another, until there are no more.
 func (c *closedLoop) work(ctx context.Context) {
-	round, ok := c.take(ctx)
+	r, ok := c.take(ctx)
 	c.preparing.Done()
 	<-c.start
 	due := c.began
 	for ok && ctx.Err() == nil {
-		goesOn := c.send(ctx, round, due)
+		goesOn := c.send(ctx, r, due)
 		if !goesOn {
 			return
 		}
-		round, ok = c.take(ctx)
+		r, ok = c.take(ctx)
 		due = time.Now()
 	}
 }
 
-// take returns the round of the next request, and writes its question. ok is false if there is none, or if it would
-// begin after the limit.
-func (c *closedLoop) take(ctx context.Context) (round uint64, ok bool) {
+// take returns the next request with its question. ok is false if there is none, or if it would begin after the limit.
+func (c *closedLoop) take(ctx context.Context) (r *request, ok bool) {
 	limit := c.step.load.Limit
 	if limit > 0 && !c.began.IsZero() && time.Since(c.began) >= limit {
-		return 0, false
+		return nil, false
 	}
 	n := c.taken.Add(1) - 1
 	if n >= c.requests {
-		return 0, false
+		return nil, false
 	}
 	c.step.prepare(ctx)
-	round = c.first + n
-	c.questions.write(ctx, c.member, round)
-	return round, true
+	r = &request{Questions: c.step.group.Questions, round: c.first + n}
+	r.question, r.failed, r.skip = r.Questions.Next(ctx, c.member, r.round)
+	return r, true
 }
 
 // send sends a request and waits for its answer. It reports whether the worker goes on.
-func (c *closedLoop) send(ctx context.Context, round uint64, due time.Time) bool {
-	defer c.questions.drop(round)
-	result, skip := c.group.Turn(ctx, c.member, round, due)
+func (c *closedLoop) send(ctx context.Context, r *request, due time.Time) bool {
+	group := *c.step.group
+	group.Questions = r
+	result, skip := group.Turn(ctx, c.member, r.round, due)
 	if skip == probe.SkipWaiting { // the slot was used to find the length of the next prompt
 		return true
 	}
