@@ -177,7 +177,7 @@ func (q *Questions) sizeOf(i int, round uint64) (sized roundSize, isConfirmed, o
 func (q *Questions) keepSize(round uint64) {
 	by, isExact := q.countedBy()
 	now := roundSize{round: round, by: by}
-	now.found.size = q.Prompts.Usual()
+	now.found.size = q.Prompts.UsualSize()
 	if isExact {
 		now.found = q.members[by].record.found
 	}
@@ -242,7 +242,7 @@ func questionOf(p prompt.Prompt) probe.Question {
 	return probe.Question{
 		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
 		Expect: probe.Expectation{Words: p.Words, Uncacheable: p.Uncacheable, Answer: p.Expect},
-		Tokens: p.About,
+		Tokens: p.Tokens,
 	}
 }
 

@@ -98,7 +98,7 @@ func newSearch(o prompt.Options) *search {
 	least := o.LeastWords()
 	return &search{
 		want:  o.Tokens,
-		first: max(least, min(o.Usual().Words, firstWords, o.Tokens/8)),
+		first: max(least, min(o.UsualSize().Words, firstWords, o.Tokens/8)),
 		least: least,
 		most:  o.Tokens + o.Tokens/2,
 	}

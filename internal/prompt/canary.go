@@ -29,7 +29,7 @@ func canaryPrompt(o Options, nonce uint64, s Size) Prompt {
 	}
 	at := int(math.Round(o.Depth * float64(len(order))))
 	return Prompt{
-		About:  o.Tokens,
+		Tokens: o.Tokens,
 		Salt:   salt(o.Seed, nonce),
 		Expect: strings.TrimPrefix(joinWords("", code, ""), " "),
 		Text: joinWords(listHead, order[:at], codeStart) + joinWords("", code, codeEnd) +

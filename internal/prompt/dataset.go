@@ -16,7 +16,9 @@ import (
 func datasetPrompt(o Options, round uint64) Prompt {
 	turns := o.Dataset[round%uint64(len(o.Dataset))]
 	last := len(turns) - 1
-	return Prompt{Turns: turns[:last:last], Text: turns[last].Text}
+	p := Prompt{Turns: turns[:last:last], Text: turns[last].Text}
+	p.Words = p.words()
+	return p
 }
 
 const maxErrors = 10 // of a file that is wrong

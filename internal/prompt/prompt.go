@@ -71,8 +71,8 @@ func (o Options) Exact(round uint64) bool {
 	return true
 }
 
-// Usual returns the size of a prompt that is as long as asked if a word is a token, with the usual chat template.
-func (o Options) Usual() Size {
+// UsualSize returns the size of a prompt that is as long as asked if a word is a token, with the usual chat template.
+func (o Options) UsualSize() Size {
 	overhead := 40 // tokens of the tail and the chat template, about
 	if o.Tokens < shortPrompt {
 		overhead = 10
@@ -104,46 +104,42 @@ type Prompt struct {
 	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
 	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
 
-	About       int // tokens, if the size is right; 0 for a data set: not known
+	Tokens      int // about so many, if the size is right; 0 for a data set: not known
 	Words       int // white-space separated words of Turns and Text: tokens are at least about as many
 	Uncacheable int // so many tokens at least cannot be in a prefix cache; 0 where a warm cache is meant
 }
 
 // Write returns the prompt of a round, which is the same each time.
 func Write(o Options, round uint64, s Size) Prompt {
-	var p Prompt
 	switch o.Workload {
 	case Dataset:
-		p = datasetPrompt(o, round)
+		return datasetPrompt(o, round)
 	case Sessions:
 		user, question := o.turnOf(round)
-		p = sessionPrompt(o, user, question, s)
-	case Canary:
-		p = canaryPrompt(o, round, s)
-	default:
-		p = listPrompt(o, round, s)
+		return write(o, user, question, s)
 	}
-	return p.counted()
+	return write(o, round, 0, s)
 }
 
 // Trial returns a prompt of a size that is only sent to be counted. Prompts of other numbers differ, but for the
 // workload warm, and none is that of a round: a server may cache what it counts. There is none of a data set.
 func Trial(o Options, number uint64, s Size) Prompt {
-	nonce := ^number // rounds go up from 0, and never reach these
+	nonce := ^number // rounds and users go up from 0, and never reach these
+	return write(o, nonce, 0, s)
+}
+
+// write writes a prompt of a size that is unlike those of other nonces. The nonce of sessions is the user, who has asked
+// so many questions before; other workloads have only a first question.
+func write(o Options, nonce uint64, question int, s Size) Prompt {
 	var p Prompt
 	switch o.Workload {
 	case Sessions:
-		p = sessionPrompt(o, nonce, 0, s)
+		p = sessionPrompt(o, nonce, question, s)
 	case Canary:
 		p = canaryPrompt(o, nonce, s)
 	default:
 		p = listPrompt(o, nonce, s)
 	}
-	return p.counted()
-}
-
-// counted returns the prompt with the number of its words.
-func (p Prompt) counted() Prompt {
 	p.Words = p.words()
 	if p.Salt != "" && p.Session == "" {
 		// The words after the head are shuffled: six may be as in another prompt by chance, and seven are in one of
@@ -164,7 +160,7 @@ func (p Prompt) words() int {
 // listPrompt writes a prompt of the workloads cold and warm. Each cold prompt has the words in an order of its own,
 // since a prefix cache compares from the beginning.
 func listPrompt(o Options, nonce uint64, s Size) Prompt {
-	p := Prompt{About: o.Tokens}
+	p := Prompt{Tokens: o.Tokens}
 	tail := tailFor(o.Tokens)
 	if o.Workload == Warm {
 		p.Text = textOf(s, 0, 0, tail)

@@ -39,7 +39,7 @@ func sessionPrompt(o Options, user uint64, question int, s Size) Prompt {
 	p := Prompt{
 		Salt:    fmt.Sprintf("prober-%016x", o.Seed),
 		Session: salt(o.Seed, user),
-		About:   o.Tokens + question*(o.Answer+QuestionTokens),
+		Tokens:  o.Tokens + question*(o.Answer+QuestionTokens),
 	}
 	first := s
 	if o.System > 0 {

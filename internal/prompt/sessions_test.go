@@ -81,8 +81,8 @@ func TestAQuestionExtendsTheOneBefore(t *testing.T) {
 			if words := len(strings.Fields(next.Text)); words != test.questWords+headAndTail {
 				t.Errorf("%s: question %d has %d words", name, question, words)
 			}
-			if want := o.Tokens + question*(o.Answer+QuestionTokens); p.About != want || o.Exact(round) || !o.Exact(0) {
-				t.Errorf("%s: question %d has about %d tokens, want %d", name, question, p.About, want)
+			if want := o.Tokens + question*(o.Answer+QuestionTokens); p.Tokens != want || o.Exact(round) || !o.Exact(0) {
+				t.Errorf("%s: question %d has about %d tokens, want %d", name, question, p.Tokens, want)
 			}
 			before = now
 		}
