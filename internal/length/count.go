@@ -27,6 +27,21 @@ var ErrBudget = errors.New("the token budget of the day is spent")
 // errCounting says that a server is being asked already.
 var errCounting = errors.New("it is being calibrated")
 
+// An othersError says that another member of the same kind is counting. It is an errCounting.
+type othersError struct{ ended <-chan struct{} } // closed when that is over
+
+// Error implements error.
+func (e othersError) Error() string { return errCounting.Error() }
+
+// Unwrap returns errCounting.
+func (e othersError) Unwrap() error { return errCounting }
+
+// A requestError is the error of a request that was to count tokens and failed.
+type requestError struct{ result *probe.Result }
+
+// Error implements error.
+func (e requestError) Error() string { return fmt.Sprintf("%s: %v", e.result.Outcome, e.result.Err) }
+
 // ShortAnswer is the length in tokens of an answer that is asked for only to see one: the shortest that OpenAI's
 // Responses API accepts.
 const ShortAnswer = 16
@@ -63,11 +78,9 @@ func (q *Questions) Prepare(ctx context.Context, members []int) {
 // Ahead has the prompts counted before the next round is due, if that is necessary and a server has answered since the
 // last time. It asks the member that counted the earlier prompts first, then the others in turn.
 func (q *Questions) Ahead(ctx context.Context) {
-	q.mu.Lock()
-	answered, by := q.answered, q.by
-	q.answered = false
-	q.mu.Unlock()
-	if !answered || q.hasCount() {
+	answered := q.answered.Swap(false)
+	by, isExact := q.countedBy()
+	if !answered || isExact {
 		return
 	}
 	members := q.Active()
@@ -104,7 +117,8 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 			if failed != nil && failed.Stack != nil {
 				q.Events(Event{Kind: EventPanic, Member: i, Doing: "probing", Err: failed.Err, Stack: failed.Stack})
 			}
-			if q.hasCount() {
+			_, isExact := q.countedBy()
+			if isExact {
 				cancel() // the others need not go on
 			}
 		})
@@ -115,23 +129,27 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 	}
 }
 
-// hasCount reports whether nothing has to be counted any more.
-func (q *Questions) hasCount() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	_, isExact := q.countedBy()
-	return isExact
+// countedBy returns the member whose count is, or was last, the length of the prompts. isExact says that it is: nothing
+// has to be counted any more.
+func (q *Questions) countedBy() (by int, isExact bool) {
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	q.update()
+	return q.by, q.isExact()
 }
 
-// Count has the prompts counted by member i, unless their length is known. It returns a request that failed.
+// Count has the prompts counted by member i, unless their length is known. It waits while others of the same kind count.
+// It returns a request that failed.
 func (q *Questions) Count(ctx context.Context, i int) (failed *probe.Result) {
 	for {
-		failed, _, others := q.count(ctx, i)
-		if others == nil {
+		err := q.count(ctx, i)
+		others, areCounting := errors.AsType[othersError](err)
+		if !areCounting {
+			failed, _ = q.noteAttempt(i, err)
 			return failed
 		}
 		select {
-		case <-others:
+		case <-others.ended:
 		case <-time.After(hedge):
 		case <-ctx.Done():
 			return nil
@@ -150,29 +168,25 @@ func (q *Questions) CountByTokenizer(ctx context.Context, i int) error {
 }
 
 // count has the prompts counted by member i, unless their length is known by now: by its tokenizer or, if that does
-// not help, by the usage of short answers. If neither counts, the length is estimated. failed is a request that
-// failed; it is to be recorded as the result of the slot. Otherwise skip says why the slot is skipped. others is not
-// nil if another member of the same kind is counting, and is closed when that is over: then this one was not asked.
-func (q *Questions) count(
-	ctx context.Context, i int,
-) (failed *probe.Result, skip probe.Skip, others <-chan struct{}) {
+// not help, by the usage of short answers. If neither counts, the length is estimated. The error is a requestError if a
+// request failed that shows that the server is down or refuses us, errCounting if the member is being asked, an
+// othersError if another one of the same kind is, [ErrBudget], or why a tokenizer failed that may count next time.
+func (q *Questions) count(ctx context.Context, i int) error {
 	if q.Ready(i) {
-		return nil, probe.SkipWaiting, nil
+		return nil
 	}
 	if !q.take(i) {
-		q.noteSkipped(i, errCounting)
-		return nil, probe.SkipWaiting, nil
+		return errCounting
 	}
 	defer q.release(i)
 	start, m := time.Now(), q.Members[i]
 	_, err := m.Identify(ctx, probe.AnyAge)
 	if !probe.MayAnswer(err) {
-		return q.noteFailed(m.FailedSlot(start, err)), "", nil
+		return requestError{m.FailedSlot(start, err)}
 	}
-	counted, known := q.recordOf(i)
-	end, others, ok := q.book.begin(counted)
-	if !ok {
-		return nil, probe.SkipWaiting, others
+	known, end, err := q.begin(i)
+	if err != nil {
+		return err
 	}
 	defer end()
 
@@ -180,36 +194,29 @@ func (q *Questions) count(
 	if !known.distrusted {
 		broken = q.countByTokenizer(ctx, i)
 		if broken == nil {
-			return nil, probe.SkipWaiting, nil
+			return nil
 		}
 		refused := m.UnsentResult(start, broken)
 		if refused.Outcome == probe.RateLimited && m.TakesPauses() {
-			return q.noteFailed(m.FailedSlot(start, broken)), "", nil
+			return requestError{m.FailedSlot(start, broken)}
 		}
 	}
-
 	err = q.countByUsage(ctx, i, known.trials)
-	request, hasFailed := errors.AsType[requestError](err)
-	switch {
-	case err == nil:
-	case hasFailed:
-		return q.noteFailed(request.result), "", nil
-	case errors.Is(err, ErrBudget):
-		q.noteSkipped(i, err)
-		return nil, probe.SkipBudget, nil
-	case errors.Is(broken, ErrNoTokenizer) || q.tokenizerFailed(i) >= mostFailures:
-		q.noteCount(i, nothingCounted, ByEstimate, 0, finding{})
-	default:
-		q.noteSkipped(i, broken)
+	if !errors.Is(err, errUncounted) {
+		return err
 	}
-	return nil, probe.SkipWaiting, nil
+	if errors.Is(broken, ErrNoTokenizer) || q.tokenizerFailed(i) >= mostFailures {
+		q.noteCount(i, nothingCounted, ByEstimate, 0, finding{})
+		return nil
+	}
+	return broken
 }
 
 // take marks member i as being asked. It reports whether it was not already.
 func (q *Questions) take(i int) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	m := q.memberNow(i)
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	m := q.updateMember(i)
 	if m.busy {
 		return false
 	}
@@ -219,27 +226,31 @@ func (q *Questions) take(i int) bool {
 }
 
 func (q *Questions) release(i int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
 	m := &q.members[i]
 	m.busy = false
 	m.record.state = m.record.state.after(countBreaksOff)
 }
 
-// tokenizerFailed notes that the tokenizer of member i failed while answers reported no usage. It returns how often
-// that has happened.
-func (q *Questions) tokenizerFailed(i int) (times int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.members[i].failures++
-	return q.members[i].failures
+// begin begins a count of what member i is asked, and returns a copy of what is known of that. The caller calls end when
+// the count is over. The error is an othersError.
+func (q *Questions) begin(i int) (known record, end func(), err error) {
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	m := q.updateMember(i)
+	end, others, ok := q.book.begin(m.key)
+	if !ok {
+		return record{}, nil, othersError{others}
+	}
+	return m.record.clone(), end, nil
 }
 
 // countByTokenizer finds the size of the prompts by the tokenizer of member i. The error is [ErrNoTokenizer] if the
 // server has none.
 func (q *Questions) countByTokenizer(ctx context.Context, i int) error {
 	found, err := find(q.Prompts, func(size prompt.Size) (int, error) {
-		tokens, err := q.Members[i].Tokenize(ctx, q.trial(size).Ask)
+		tokens, err := q.Members[i].Tokenize(ctx, q.trialQuestion(size).Ask)
 		if err == nil && !tokens.Known {
 			err = ErrNoTokenizer
 		}
@@ -255,23 +266,14 @@ func (q *Questions) countByTokenizer(ctx context.Context, i int) error {
 	return nil
 }
 
-// trial returns the question for a prompt that is only counted, which is unlike every other one.
-func (q *Questions) trial(size prompt.Size) probe.Question {
-	q.mu.Lock()
-	number := q.trials
-	q.trials++
-	q.mu.Unlock()
+// trialQuestion returns the question for a prompt that is only counted, which is unlike every other one.
+func (q *Questions) trialQuestion(size prompt.Size) probe.Question {
+	number := q.trials.Add(1) - 1
 	question := questionOf(prompt.Trial(q.Prompts, number, size))
 	question.Expect = probe.Expectation{}
 	question.Tokens = 0 // its size is not that of the prompts
 	return question
 }
-
-// A requestError is the error of a request that was to count tokens and failed.
-type requestError struct{ result *probe.Result }
-
-// Error implements error.
-func (e requestError) Error() string { return fmt.Sprintf("%s: %v", e.result.Outcome, e.result.Err) }
 
 // countByUsage finds the size of the prompts by requests with short answers, which are recorded nowhere. Trials of an
 // earlier count are not sent again. The error is errUncounted if answers report no usage.
@@ -283,7 +285,7 @@ func (q *Questions) countByUsage(ctx context.Context, i int, trials map[prompt.S
 		if isCounted {
 			return tokens, nil
 		}
-		tokens, err := q.usage(ctx, i, size)
+		tokens, err := q.askForUsage(ctx, i, size)
 		if tokens > 0 {
 			q.noteTrial(i, size, tokens)
 		}
@@ -295,9 +297,9 @@ func (q *Questions) countByUsage(ctx context.Context, i int, trials map[prompt.S
 	return err
 }
 
-// usage returns the tokens of a prompt that the usage of a short answer of member i reports; 0 if it reports none.
-func (q *Questions) usage(ctx context.Context, i int, size prompt.Size) (int, error) {
-	question := q.trial(size)
+// askForUsage returns the tokens of a prompt that the usage of a short answer of member i reports; 0 if it reports none.
+func (q *Questions) askForUsage(ctx context.Context, i int, size prompt.Size) (int, error) {
+	question := q.trialQuestion(size)
 	question.Ask.MaxTokens = min(ShortAnswer, q.Prompts.Answer)
 	r, ok := q.Members[i].ProbeWithinBudget(ctx, question)
 	if !ok {
@@ -314,4 +316,91 @@ func (q *Questions) usage(ctx context.Context, i int, size prompt.Size) (int, er
 		return 0, nil
 	}
 	return 0, requestError{r}
+}
+
+func (q *Questions) noteTrial(i int, size prompt.Size, tokens int) {
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	m := q.updateMember(i)
+	if m.record.trials == nil {
+		m.record.trials = map[prompt.Size]int{}
+	}
+	m.record.trials[size] = tokens
+	q.book.write(m.key, m.record)
+}
+
+// noteCount notes what came of a count by member i, unless another one was faster.
+func (q *Questions) noteCount(i int, e event, method Method, requests int, found finding) {
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	m := q.updateMember(i)
+	if !m.record.state.Exact() {
+		m.record.state = m.record.state.after(e)
+		m.record.method = method
+		m.record.requests = requests
+		m.record.found = found
+		m.failures = 0
+		m.record.trials = nil
+		q.book.write(m.key, m.record)
+	}
+	q.update()
+	if method != ByEstimate || !q.isExact() {
+		q.by = i
+		q.failure = nil
+		q.endWaiting()
+	}
+	off := found.tokens - q.Prompts.Tokens
+	q.Events(Event{Kind: EventKnown, Member: i, Method: method, Requests: requests, Off: off})
+}
+
+// tokenizerFailed notes that the tokenizer of member i failed while answers reported no usage. It returns how often
+// that has happened.
+func (q *Questions) tokenizerFailed(i int) (times int) {
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	q.members[i].failures++
+	return q.members[i].failures
+}
+
+// noteAttempt notes why an attempt to count by member i ended, and returns what becomes of its slot. A request that
+// failed is its result; it is recorded and logged as a probe. Otherwise the slot is skipped. The first of a row that is
+// skipped for an error is an event, and the first after longWait.
+func (q *Questions) noteAttempt(i int, err error) (failed *probe.Result, skip probe.Skip) {
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	request, hasFailed := errors.AsType[requestError](err)
+	switch {
+	case err == nil:
+		return nil, probe.SkipWaiting
+	case hasFailed && request.result.Outcome == probe.Canceled:
+		return request.result, ""
+	case hasFailed:
+		q.failure = request
+		q.endWaiting()
+		return request.result, ""
+	}
+
+	q.failure = err
+	isFirst := q.skippedSince.IsZero()
+	if isFirst {
+		q.skippedSince = time.Now()
+	}
+	isLong := time.Since(q.skippedSince) > longWait*q.Every
+	switch {
+	case isLong && !q.warned:
+		q.warned = true
+		q.Events(Event{Kind: EventLongWait, Member: i, Err: err})
+	case isFirst:
+		q.Events(Event{Kind: EventWait, Member: i, Err: err})
+	}
+	if errors.Is(err, ErrBudget) {
+		return nil, probe.SkipBudget
+	}
+	return nil, probe.SkipWaiting
+}
+
+// endWaiting ends a row of skipped slots. The lock is held.
+func (q *Questions) endWaiting() {
+	q.skippedSince = time.Time{}
+	q.warned = false
 }

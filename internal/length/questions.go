@@ -11,7 +11,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -26,7 +26,9 @@ type Options struct {
 	Kinds   []string      // of each member, the kind of its server: those of a kind count alike
 	Every   time.Duration // between two rounds: slots that are skipped for longer than two of them are worth a warning
 
-	Events func(Event) // takes what happens. It is called with a lock held: it must not ask anything of the questions
+	// Events takes what happens. It is called with the lock of the [Book] held: it must be quick, and ask nothing of any
+	// questions.
+	Events func(Event)
 }
 
 // Questions are what the members of a group are asked, round by round, with prompts as long as configured. They
@@ -34,16 +36,18 @@ type Options struct {
 // the count of one of them: the others may have another tokenizer. They are safe for concurrent use.
 type Questions struct {
 	Options
+	form promptForm
 	book *Book
-	text text
 
-	mu       sync.Mutex // guards all below
-	members  []memberState
-	by       int // the member whose count is, or was last, the length of the prompts
-	sizes    []roundSize
-	next     uint64 // the round after the latest one that was asked
-	trials   uint64 // prompts that were only sent to be counted
-	answered bool   // the member of by has answered since the last [Questions.Ahead]
+	trials   atomic.Uint64 // prompts that were only sent to be counted
+	answered atomic.Bool   // the member of by has answered since the last [Questions.Ahead]
+
+	// The book's lock guards all below.
+
+	members []memberState
+	by      int // the member whose count is, or was last, the length of the prompts
+	sizes   []roundSize
+	next    uint64 // the round after the latest one that was asked
 
 	failure      error     // why the length is not known; nil before the end of the first count
 	skippedSince time.Time // since when slots are skipped although no request failed; zero if none is
@@ -64,14 +68,15 @@ type memberState struct {
 // A roundSize is the size of the prompts of a round, and of the rounds after it up to the next roundSize.
 type roundSize struct {
 	round uint64
-	by    int     // the member that counted
-	found finding // no tokens in an estimate
+	exact bool    // by has counted them; else the size is an estimate
+	by    int     // a member
+	found finding // of an estimate, only the size
 }
 
 // New returns the questions of a group. Until a member has counted their prompts, there are none but of a data set.
 func New(o Options, book *Book) *Questions {
 	q := &Questions{Options: o, book: book, members: make([]memberState, len(o.Members))}
-	q.text = text{
+	q.form = promptForm{
 		workload: o.Prompts.Workload, tokens: o.Prompts.Tokens, system: o.Prompts.System, depth: o.Prompts.Depth,
 	}
 	if q.Events == nil {
@@ -90,76 +95,18 @@ func (q *Questions) Next(
 	if ok {
 		return q.question(i, round, sized, isConfirmed), nil, ""
 	}
-	failed, skip, others := q.count(ctx, i)
-	if others != nil {
-		q.noteSkipped(i, errCounting)
-	}
+	err := q.count(ctx, i)
+	failed, skip = q.noteAttempt(i, err)
 	return probe.Question{}, failed, skip
-}
-
-// Ready reports whether member i can be asked, because a server has counted the prompts, or because i counts nothing.
-func (q *Questions) Ready(i int) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.isReady(i)
-}
-
-// isReady is [Questions.Ready] with the lock held.
-func (q *Questions) isReady(i int) bool {
-	_, isExact := q.countedBy()
-	return isExact || q.memberNow(i).record.state == Estimated
-}
-
-// countedBy returns the member by whose count the prompts are exact. Those of a data set need no count. If ok is false,
-// the prompts are not exact, and it is the member whose count was the latest. The lock is held.
-func (q *Questions) countedBy() (i int, ok bool) {
-	if q.Prompts.Workload == prompt.Dataset || q.memberNow(q.by).record.state.Exact() {
-		return q.by, true
-	}
-	for i := range q.members {
-		if q.memberNow(i).record.state.Exact() {
-			q.by = i
-			return i, true
-		}
-	}
-	return q.by, false
-}
-
-// memberNow returns what is known of member i, brought up to date. If its server has another model than before, that
-// is what is known of this model. Until the member has counted itself, it is what others of its kind have found. The
-// lock is held.
-func (q *Questions) memberNow(i int) *memberState {
-	m := &q.members[i]
-	now := key{text: q.text, kind: q.Kinds[i], model: q.Members[i].Knowledge().Model}
-	if m.key != now {
-		isOther := m.key.model != "" && now.model != ""
-		if isOther { // if the former one comes back, the server may count it otherwise
-			q.book.write(m.key, record{})
-		}
-		*m = memberState{key: now, record: q.book.read(now), busy: m.busy}
-		return m
-	}
-	isOpen := !m.record.state.Exact() && m.record.state != Counting
-	if isOpen && !m.contradicted {
-		m.record = q.book.read(now)
-	}
-	return m
-}
-
-// recordOf returns a copy of what is known of member i, and what it is about.
-func (q *Questions) recordOf(i int) (key, record) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	m := q.memberNow(i)
-	return m.key, m.record.clone()
 }
 
 // sizeOf returns the size of a round's prompt, and whether the usage of an answer has confirmed how it counts. ok is
 // false if member i cannot be asked. A round that was asked keeps its size, whatever is found out between the turns of
 // two members: they are compared.
 func (q *Questions) sizeOf(i int, round uint64) (sized roundSize, isConfirmed, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	q.update()
 	if !q.isReady(i) {
 		return roundSize{}, false, false
 	}
@@ -175,11 +122,11 @@ func (q *Questions) sizeOf(i int, round uint64) (sized roundSize, isConfirmed, o
 
 // keepSize notes the size of now as that of a round that was not asked before. The lock is held.
 func (q *Questions) keepSize(round uint64) {
-	by, isExact := q.countedBy()
-	now := roundSize{round: round, by: by}
-	now.found.size = q.Prompts.UsualSize()
-	if isExact {
-		now.found = q.members[by].record.found
+	now := roundSize{round: round, exact: q.isExact(), by: q.by}
+	if now.exact {
+		now.found = q.members[q.by].record.found
+	} else {
+		now.found.size = q.Prompts.UsualSize()
 	}
 	if len(q.sizes) > 0 {
 		latest := q.sizes[len(q.sizes)-1]
@@ -217,22 +164,23 @@ func (q *Questions) question(i int, round uint64, sized roundSize, isConfirmed b
 		return question
 	}
 	question.Words = p.Words
-	question.Expect.Truncated = sized.found.cut
-	isEstimate := sized.found.tokens == 0
-	switch {
-	case isEstimate:
-		question.Expect.Length = q.Prompts.Tokens
-	case i != sized.by:
-	case sized.found.cut: // and so it has shown how it counts
-		question.Expect.Length = q.Prompts.Tokens
-		question.Expect.Counted = q.Prompts.Tokens
-		question.Expect.Confirmed = wire.Tokens(q.Prompts.Tokens)
-	default:
-		question.Expect.Length = q.Prompts.Tokens
-		question.Expect.Counted = sized.found.tokens
-		if isConfirmed {
-			question.Expect.Confirmed = wire.Tokens(sized.found.tokens)
-		}
+	expect := &question.Expect
+	expect.Truncated = sized.found.cut
+	if !sized.exact {
+		expect.Length = q.Prompts.Tokens
+		return question
+	}
+	if i != sized.by {
+		return question
+	}
+	expect.Length = q.Prompts.Tokens
+	expect.Counted = sized.found.tokens
+	if sized.found.cut { // it has shown how it counts, and should count all that it is sent
+		expect.Counted = q.Prompts.Tokens
+		isConfirmed = true
+	}
+	if isConfirmed {
+		expect.Confirmed = wire.Tokens(expect.Counted)
 	}
 	return question
 }
@@ -253,26 +201,31 @@ func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 	if r.Outcome != probe.OK && r.Outcome != probe.WrongLength {
 		return
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.answered = q.answered || i == q.by
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	if i == q.by {
+		q.answered.Store(true)
+	}
 	if !q.Prompts.Exact(round) {
 		return
 	}
-	asked, m := q.sizeAt(round), &q.members[i]
-	isEstimate := asked.found.tokens == 0 && m.record.state == Estimated
-	isCount := i == asked.by && m.record.state.Exact() && m.record.found == asked.found
+	asked := q.sizeAt(round)
+	m := &q.members[i] // not brought up to date: the answer belongs to what was known when it was asked for
+	isEstimate := !asked.exact && m.record.state == Estimated
+	isByItself := i == asked.by && m.record.state.Exact() && m.record.found == asked.found
+	if !isEstimate && !isByItself {
+		return
+	}
 	tokens := r.Usage.Prompt.N
-	isOfPrompt := tokens > asked.found.size.Words/maxWordsPerToken
-	if !isOfPrompt || !isEstimate && !isCount {
+	if tokens <= asked.found.size.Words/maxWordsPerToken {
 		return
 	}
 
+	happened := answerDiffers
 	if m.record.agrees(tokens, q.Prompts.Tokens) {
-		m.record.state = m.record.state.after(answerAgrees)
-	} else {
-		m.record.state = m.record.state.after(answerDiffers)
+		happened = answerAgrees
 	}
+	m.record.state = m.record.state.after(happened)
 	if m.record.state == Unknown {
 		m.contradicted = true
 		m.record.distrusted = m.record.distrusted || m.record.method == ByTokenizer
@@ -282,4 +235,63 @@ func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 		})
 	}
 	q.book.write(m.key, m.record)
+}
+
+// Ready reports whether member i can be asked, because a server has counted the prompts, or because i counts nothing.
+func (q *Questions) Ready(i int) bool {
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	q.update()
+	return q.isReady(i)
+}
+
+// isReady is [Questions.Ready] after an update. The lock is held.
+func (q *Questions) isReady(i int) bool {
+	return q.isExact() || q.members[i].record.state == Estimated
+}
+
+// isExact reports whether the count of the member by makes the prompts exact. Those of a data set need no count. The
+// lock is held.
+func (q *Questions) isExact() bool {
+	return q.Prompts.Workload == prompt.Dataset || q.members[q.by].record.state.Exact()
+}
+
+// update brings what is known up to date. If the prompts are exact by the count of a member, that is by then. If they
+// are not, each member is up to date. The lock is held.
+func (q *Questions) update() {
+	if q.Prompts.Workload == prompt.Dataset {
+		return
+	}
+	q.updateMember(q.by)
+	if q.isExact() {
+		return
+	}
+	for i := range q.members {
+		m := q.updateMember(i)
+		if m.record.state.Exact() {
+			q.by = i
+			return
+		}
+	}
+}
+
+// updateMember brings up to date what is known of member i, and returns it. If its server has another model than
+// before, that is what is known of this model. Until the member has counted itself, it is what others of its kind have
+// found. The lock is held.
+func (q *Questions) updateMember(i int) *memberState {
+	m := &q.members[i]
+	now := key{prompts: q.form, kind: q.Kinds[i], model: q.Members[i].Knowledge().Model}
+	if m.key != now {
+		isOther := m.key.model != "" && now.model != ""
+		if isOther { // if the former one comes back, the server may count it otherwise
+			q.book.write(m.key, record{})
+		}
+		*m = memberState{key: now, record: q.book.read(now), busy: m.busy}
+		return m
+	}
+	isOpen := !m.record.state.Exact() && m.record.state != Counting
+	if isOpen && !m.contradicted {
+		m.record = q.book.read(now)
+	}
+	return m
 }

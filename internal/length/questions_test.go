@@ -27,7 +27,7 @@ var cold = prompt.Options{Workload: prompt.Cold, Tokens: 1000, Answer: 20, Seed:
 
 // counts notes that a member has counted prompts of so many words as 1,000 tokens.
 func (q *Questions) counts(i, words int) {
-	q.noteCount(i, usageCounted, ByUsage, 3, finding{count: count{prompt.Size{Words: words}, 1000}})
+	q.noteCount(i, usageCounted, ByUsage, 3, finding{trial: trial{prompt.Size{Words: words}, 1000}})
 }
 
 // answer is the result of a probe whose usage counts so many tokens in the prompt.
@@ -103,9 +103,9 @@ func TestWhatAnswersTeach(t *testing.T) {
 			q := newQuestions(NewBook(), cold, "a", "b")
 			var told []Event
 			q.Events = func(e Event) { told = append(told, e) }
-			found := finding{count: count{prompt.Size{Words: 960}, 1000}}
+			found := finding{trial: trial{prompt.Size{Words: 960}, 1000}}
 			if test.cut {
-				found = finding{count: count{prompt.Size{Words: 1000}, 512}, cut: true}
+				found = finding{trial: trial{prompt.Size{Words: 1000}, 512}, cut: true}
 			}
 			happened := map[Method]event{ByTokenizer: tokenizerCounted, ByUsage: usageCounted, ByEstimate: nothingCounted}
 			if test.method == ByEstimate {

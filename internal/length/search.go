@@ -9,7 +9,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The limits of a search. A trial is one prompt that the server counts.
+// The limits of a search.
 const (
 	maxWordTrials = 8   // trials with other numbers of words, before pads fill the rest
 	maxPadTrials  = 6   // trials with other numbers of pads, after those
@@ -24,15 +24,15 @@ const (
 // errUncounted says that a server does not count the tokens of prompts, or counts something else.
 var errUncounted = errors.New("the server does not count the tokens of prompts")
 
-// A count is what a server counted for a prompt of a size.
-type count struct {
+// A trial is a prompt of a size that a server has counted.
+type trial struct {
 	size   prompt.Size
 	tokens int
 }
 
 // A finding is the size of which a server counts the tokens asked for, or as near as it can be.
 type finding struct {
-	count
+	trial
 	cut bool // the server does not count all that it is sent: the size is what was asked for by the words
 }
 
@@ -46,12 +46,12 @@ func find(o prompt.Options, ask func(prompt.Size) (tokens int, err error)) (find
 		if err != nil {
 			return finding{}, err
 		}
-		if tokens <= 0 || len(s.counts) == 0 && tokens <= size.Words/maxWordsPerToken {
+		if tokens <= 0 || len(s.trials) == 0 && tokens <= size.Words/maxWordsPerToken {
 			return finding{}, errUncounted
 		}
-		s.observe(count{size, tokens})
+		s.observe(trial{size, tokens})
 	}
-	return finding{count: s.best, cut: s.cut}, nil
+	return finding{trial: s.best, cut: s.cut}, nil
 }
 
 // A search finds the size that a server counts as the tokens asked for. Its caller asks the server to count a
@@ -84,12 +84,12 @@ type search struct {
 	least int // words at least, 1 or more
 	most  int // words at most, so that no odd count makes a prompt much longer than asked
 
-	counts   []count // of the trials; while pads are tried, the unpadded prompt and those with pads
+	trials   []trial // while pads are tried, the unpadded prompt and those with pads
 	padding  bool    // the words are found; pads are being tried
 	wordCost float64 // tokens of a word, once pads are tried
 	done     bool
 	cut      bool // done: the server does not count all that it is sent
-	best     count
+	best     trial
 }
 
 // newSearch returns a search that has not asked anything. The first trial has an eighth of the words that the whole
@@ -106,16 +106,16 @@ func newSearch(o prompt.Options) *search {
 
 // next returns the size to count now.
 func (s *search) next() prompt.Size {
-	if len(s.counts) == 0 {
+	if len(s.trials) == 0 {
 		return prompt.Size{Words: s.first}
 	}
 	return s.guess()
 }
 
 // observe takes the count of the next size.
-func (s *search) observe(c count) {
-	s.counts = append(s.counts, c)
-	s.best = slices.MinFunc(s.counts, func(a, b count) int {
+func (s *search) observe(c trial) {
+	s.trials = append(s.trials, c)
+	s.best = slices.MinFunc(s.trials, func(a, b trial) int {
 		return distance(a.tokens, s.want) - distance(b.tokens, s.want)
 	})
 	missing := s.want - s.best.tokens
@@ -123,12 +123,12 @@ func (s *search) observe(c count) {
 	case missing == 0:
 		s.done = true
 	case s.padding:
-		s.done = len(s.counts) >= maxWordTrials+maxPadTrials || s.tried(s.guess())
+		s.done = len(s.trials) >= maxWordTrials+maxPadTrials || s.tried(s.guess())
 	case s.isCut():
 		s.best = c
 		s.cut = true
 		s.done = true
-	case len(s.counts) >= maxWordTrials || s.padsReach(missing) || s.tried(s.guess()):
+	case len(s.trials) >= maxWordTrials || s.padsReach(missing) || s.tried(s.guess()):
 		s.pad()
 	}
 }
@@ -136,36 +136,36 @@ func (s *search) observe(c count) {
 // padsReach reports whether pads can fill what is missing, where words alone may not.
 func (s *search) padsReach(missing int) bool {
 	isLittle := missing > 0 && missing <= maxPads/2
-	return isLittle && len(s.counts) > 1 && tokensPerWord(s.counts) != 1
+	return isLittle && len(s.trials) > 1 && tokensPerWord(s.trials) != 1
 }
 
 // pad goes on with pads, from the longest prompt that is too short. Without one there is nothing to fill.
 func (s *search) pad() {
-	short := slices.DeleteFunc(slices.Clone(s.counts), func(c count) bool { return c.tokens >= s.want })
+	short := slices.DeleteFunc(slices.Clone(s.trials), func(c trial) bool { return c.tokens >= s.want })
 	if len(short) == 0 {
 		s.done = true
 		return
 	}
 	s.padding = true
-	s.wordCost = tokensPerWord(s.counts)
-	longest := slices.MaxFunc(short, func(a, b count) int { return a.tokens - b.tokens })
-	s.counts = []count{longest}
+	s.wordCost = tokensPerWord(s.trials)
+	longest := slices.MaxFunc(short, func(a, b trial) int { return a.tokens - b.tokens })
+	s.trials = []trial{longest}
 	s.done = s.tried(s.guess())
 }
 
 // isCut reports whether the server cuts prompts: more words counted no more tokens than before, or less than half of
 // what shorter prompts predict.
 func (s *search) isCut() bool {
-	n := len(s.counts)
+	n := len(s.trials)
 	if n < 2 {
 		return false
 	}
-	last, before := s.counts[n-1], s.counts[n-2]
+	last, before := s.trials[n-1], s.trials[n-2]
 	moreWords := last.size.Words - before.size.Words
 	moreTokens := last.tokens - before.tokens
 	predicted := 0.0
 	if n > 2 {
-		predicted = tokensPerWord(s.counts[:n-1]) * float64(moreWords)
+		predicted = tokensPerWord(s.trials[:n-1]) * float64(moreWords)
 	}
 	tooFew := moreTokens <= 0 || float64(moreTokens) < predicted/2
 	mayBeCut := last.tokens < s.want && last.tokens >= min(s.want/2, wire.MinContext) // no server has less context
@@ -177,7 +177,7 @@ func (s *search) guess() prompt.Size {
 	if s.padding {
 		return s.guessPads()
 	}
-	first, last := s.counts[0], s.counts[len(s.counts)-1]
+	first, last := s.trials[0], s.trials[len(s.trials)-1]
 	most := s.most
 	if first.tokens >= first.size.Words { // no word is less than a token
 		most = min(most, s.want)
@@ -189,10 +189,10 @@ func (s *search) guess() prompt.Size {
 // wordsToAdd returns by how many words the next prompt is longer than the last one. One short prompt gives only an
 // upper bound of a word's cost: a second one of twice its words separates it from the chat template. Where words differ
 // in cost, a part of what is missing is left for later.
-func (s *search) wordsToAdd(last count) int {
+func (s *search) wordsToAdd(last trial) int {
 	missing := float64(s.want - last.tokens)
-	slope := tokensPerWord(s.counts)
-	if len(s.counts) == 1 {
+	slope := tokensPerWord(s.trials)
+	if len(s.trials) == 1 {
 		return min(int(math.Floor(missing/slope)), last.size.Words)
 	}
 	switch {
@@ -207,11 +207,11 @@ func (s *search) wordsToAdd(last count) int {
 
 // guessPads is guess for pads: a number between the most that were too few and the fewest that were too many.
 func (s *search) guessPads() prompt.Size {
-	unpadded := s.counts[0]
+	unpadded := s.trials[0]
 	few := unpadded
 	many := maxPads + 1
 	cost := max(1, s.wordCost) // tokens of a pad
-	for _, c := range s.counts[1:] {
+	for _, c := range s.trials[1:] {
 		if c.tokens < s.want && c.size.Pads > few.size.Pads {
 			few = c
 		}
@@ -232,14 +232,14 @@ func (s *search) guessPads() prompt.Size {
 }
 
 func (s *search) tried(size prompt.Size) bool {
-	return slices.ContainsFunc(s.counts, func(c count) bool { return c.size == size })
+	return slices.ContainsFunc(s.trials, func(c trial) bool { return c.size == size })
 }
 
-// tokensPerWord returns the slope from the first to the last of some counts. A single one gives an upper bound.
-func tokensPerWord(counts []count) float64 {
+// tokensPerWord returns the slope from the first to the last of some trials. A single one gives an upper bound.
+func tokensPerWord(trials []trial) float64 {
 	const least = 1. / maxWordsPerToken
-	first, last := counts[0], counts[len(counts)-1]
-	if len(counts) == 1 {
+	first, last := trials[0], trials[len(trials)-1]
+	if len(trials) == 1 {
 		return max(least, float64(last.tokens)/float64(last.size.Words))
 	}
 	return max(least, float64(last.tokens-first.tokens)/float64(last.size.Words-first.size.Words))

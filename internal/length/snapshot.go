@@ -29,24 +29,24 @@ func (q *Questions) Snapshot(i int) Snapshot {
 		return Snapshot{}
 	}
 	counted := q.Members[i].Knowledge().LastPrompt
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	by, isExact := q.countedBy()
-	record := q.members[by].record
+	q.book.mu.Lock()
+	defer q.book.mu.Unlock()
+	q.update()
+	record := q.members[q.by].record
 	s := Snapshot{
 		Asked:    q.Prompts.Tokens,
-		Exact:    isExact,
+		Exact:    q.isExact(),
 		Method:   record.method,
-		By:       q.Members[by].Name(),
-		ByItself: by == i,
+		By:       q.Members[q.by].Name(),
+		ByItself: q.by == i,
 		Requests: record.requests,
 		Counted:  counted,
 	}
-	if isExact {
+	if s.Exact {
 		s.Off = record.found.tokens - q.Prompts.Tokens
 		return s
 	}
-	s.Estimated = q.memberNow(i).record.state == Estimated
+	s.Estimated = q.members[i].record.state == Estimated
 	if !errors.Is(q.failure, errCounting) {
 		s.Failure = q.failure
 	}
