@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/length"
+	"github.com/llm-prober/prober/internal/testing/memconn"
 )
 
 // TestWhatAReloadKeeps holds that the prompts are calibrated again only if a reload changes the server, the workload or
@@ -67,6 +69,34 @@ func TestAnotherModelIsCalibratedAnew(t *testing.T) {
 			if server.short.Load() == before || d.runner.jobs[0].Members[0].Knowledge().Model != model {
 				t.Errorf("not calibrated again with the model %s", model)
 			}
+		}
+	})
+}
+
+// TestAServerThatNamesItsModelInASlot holds that a member whose server says only in a slot which model it has does not
+// have it calibrated again, if another one of the same kind has had that.
+func TestAServerThatNamesItsModelInASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, book := &counting{}, length.NewBook()
+		config := load(t, "TARGETS_0_URL=http://a", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
+		var jobs []*Job
+		for range 2 {
+			assembled, err := Assemble(config.Targets, files.New(), book, memconn.Serve(t, server).Dial, "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(assembled[0].Close)
+			jobs = append(jobs, assembled...)
+		}
+		for i, want := range []string{
+			"skipped: waiting", "skipped: waiting", "ok, prompt of 1000 tokens, judged by availability, judged by ttft, sampled",
+		} {
+			if got := slot(t, jobs[min(i, 1)], 0, uint64(i)); got != want {
+				t.Errorf("slot %d: %s, want %s", i, got, want)
+			}
+		}
+		if short := server.short.Load(); short != 3 {
+			t.Errorf("%d short requests by two members of a kind, want the 3 of the first", short)
 		}
 	})
 }

@@ -184,6 +184,9 @@ func (q *Questions) count(ctx context.Context, i int) error {
 	if !probe.MayAnswer(err) {
 		return requestError{m.FailedSlot(start, err)}
 	}
+	if q.Ready(i) { // others have counted for the model that it has just named
+		return nil
+	}
 	known, end, err := q.begin(i)
 	if err != nil {
 		return err
