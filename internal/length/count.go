@@ -65,7 +65,7 @@ func (q *Questions) Prepare(ctx context.Context, members []int) {
 	var asking sync.WaitGroup
 	for _, i := range members {
 		asking.Go(func() {
-			defer q.survive("asking what a server is")
+			defer q.survive(i, "asking what a server is")
 			_, err := q.Members[i].Identify(ctx, probe.AnyAge)
 			answers[i] = probe.MayAnswer(err)
 		})
@@ -112,7 +112,7 @@ func (q *Questions) countByAny(ctx context.Context, members []int) {
 		ended := make(chan struct{})
 		counting.Go(func() {
 			defer close(ended)
-			defer q.survive("writing prompts")
+			defer q.survive(i, "writing prompts")
 			failed := q.Count(ctx, i)
 			if failed != nil && failed.Stack != nil {
 				q.Events(Event{Kind: EventPanic, Member: i, Doing: "probing", Err: failed.Err, Stack: failed.Stack})
@@ -349,7 +349,6 @@ func (q *Questions) noteCount(i int, e event, method Method, requests int, found
 	q.update()
 	if method != ByEstimate || !q.isExact() {
 		q.by = i
-		q.failure = nil
 		q.endWaiting()
 	}
 	off := found.tokens - q.Prompts.Tokens
@@ -378,8 +377,8 @@ func (q *Questions) noteAttempt(i int, err error) (failed *probe.Result, skip pr
 	case hasFailed && request.result.Outcome == probe.Canceled:
 		return request.result, ""
 	case hasFailed:
-		q.failure = request
 		q.endWaiting()
+		q.failure = request
 		return request.result, ""
 	}
 
@@ -404,6 +403,7 @@ func (q *Questions) noteAttempt(i int, err error) (failed *probe.Result, skip pr
 
 // endWaiting ends a row of skipped slots. The lock is held.
 func (q *Questions) endWaiting() {
+	q.failure = nil
 	q.skippedSince = time.Time{}
 	q.warned = false
 }

@@ -33,10 +33,11 @@ type Event struct {
 	Stack []byte // panic
 }
 
-// survive makes an event of a panic of the prober, so that everything else goes on. It is deferred.
-func (q *Questions) survive(doing string) {
+// survive makes an event of a panic of the prober, so that everything else goes on. It is deferred by what is done for
+// member i.
+func (q *Questions) survive(i int, doing string) {
 	p := recover()
 	if p != nil {
-		q.Events(Event{Kind: EventPanic, Doing: doing, Err: fmt.Errorf("%v", p), Stack: debug.Stack()})
+		q.Events(Event{Kind: EventPanic, Member: i, Doing: doing, Err: fmt.Errorf("%v", p), Stack: debug.Stack()})
 	}
 }

@@ -263,15 +263,14 @@ func (q *Questions) update() {
 		return
 	}
 	q.updateMember(q.by)
-	if q.isExact() {
-		return
-	}
-	for i := range q.members {
+	for i := 0; i < len(q.members) && !q.isExact(); i++ {
 		m := q.updateMember(i)
 		if m.record.state.Exact() {
 			q.by = i
-			return
 		}
+	}
+	if q.isExact() { // perhaps by what others of a kind have found, so that no count of ours has ended the wait
+		q.endWaiting()
 	}
 }
 

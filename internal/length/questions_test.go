@@ -1,6 +1,7 @@
 package length
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -203,6 +204,46 @@ func TestTheBook(t *testing.T) {
 	book.Keep([]*Questions{long})
 	if newQuestions(book, cold, "m").Ready(0) {
 		t.Error("what nobody asks is kept")
+	}
+}
+
+// TestTheEndOfAWait holds that slots are skipped no longer once another group has counted: the next wait begins anew,
+// and is not taken for one that lasts long, with the reason of the first.
+func TestTheEndOfAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := NewBook()
+		other, q := newQuestions(book, cold, "m"), newQuestions(book, cold, "m")
+		q.Every = 10 * time.Second
+		var told []Kind
+		q.Events = func(e Event) { told = append(told, e.Kind) }
+		q.noteAttempt(0, errors.New("the tokenizer failed"))
+		other.counts(0, 900)
+		ask(t, q, 0, 0)
+		time.Sleep(time.Hour)
+		q.Answered(0, 0, answer(1100))
+		q.Answered(0, 0, answer(1100))
+		if s := q.Snapshot(0); s.Exact || s.Failure != nil {
+			t.Errorf("after answers that count otherwise: %+v", s)
+		}
+		q.noteAttempt(0, ErrBudget)
+		if want := []Kind{EventWait, EventContradiction, EventWait}; !slices.Equal(told, want) {
+			t.Errorf("events %q, want %q", told, want)
+		}
+	})
+}
+
+// TestPanicsOfAMember holds that a panic is told of the member for which it happened.
+func TestPanicsOfAMember(t *testing.T) {
+	q := newQuestions(NewBook(), cold, "a", "b")
+	q.Members[1] = nil
+	var told []Event
+	q.Events = func(e Event) { told = append(told, e) }
+	q.Prepare(t.Context(), []int{1})
+	if len(told) != 1 {
+		t.Fatalf("%d events, want 1", len(told))
+	}
+	if e := told[0]; e.Kind != EventPanic || e.Member != 1 || e.Stack == nil {
+		t.Errorf("%s of member %d, with %d bytes of stack", e.Kind, e.Member, len(e.Stack))
 	}
 }
 
