@@ -54,8 +54,8 @@ func (b *Book) read(k key) record {
 func (b *Book) write(k key, r record) { b.records[k] = r.clone() }
 
 // begin notes that somebody counts. The caller calls end, without the lock, when that is over. If somebody else has
-// begun to count in the last ten seconds, ok is false, and others is closed when that is over. A count that takes longer
-// may hang. The lock is held.
+// begun to count in the last ten seconds, ok is false, and others is closed when that is over. A count that takes
+// longer may hang. The lock is held.
 func (b *Book) begin(k key) (end func(), others <-chan struct{}, ok bool) {
 	other, isBusy := b.counts[k]
 	if isBusy && time.Since(other.began) < hedge {

@@ -138,8 +138,8 @@ func (q *Questions) countedBy() (by int, isExact bool) {
 	return q.by, q.isExact()
 }
 
-// Count has the prompts counted by member i, unless their length is known. It waits while others of the same kind count.
-// It returns a request that failed.
+// Count has the prompts counted by member i, unless their length is known. It waits while others of the same kind
+// count. It returns a request that failed.
 func (q *Questions) Count(ctx context.Context, i int) (failed *probe.Result) {
 	for {
 		err := q.count(ctx, i)
@@ -209,7 +209,7 @@ func (q *Questions) count(ctx context.Context, i int) error {
 		return err
 	}
 	if errors.Is(broken, ErrNoTokenizer) || q.tokenizerFailed(i) >= mostFailures {
-		q.noteCount(i, nothingCounted, ByEstimate, 0, finding{})
+		q.noteCount(i, ByEstimate, 0, finding{})
 		return nil
 	}
 	return broken
@@ -236,8 +236,8 @@ func (q *Questions) release(i int) {
 	m.record.state = m.record.state.after(countBreaksOff)
 }
 
-// begin begins a count of what member i is asked, and returns a copy of what is known of that. The caller calls end when
-// the count is over. The error is an othersError.
+// begin begins a count of what member i is asked, and returns a copy of what is known of that. The caller calls end
+// when the count is over. The error is an othersError.
 func (q *Questions) begin(i int) (known record, end func(), err error) {
 	q.book.mu.Lock()
 	defer q.book.mu.Unlock()
@@ -265,7 +265,7 @@ func (q *Questions) countByTokenizer(ctx context.Context, i int) error {
 	case err != nil:
 		return err
 	}
-	q.noteCount(i, tokenizerCounted, ByTokenizer, 0, found)
+	q.noteCount(i, ByTokenizer, 0, found)
 	return nil
 }
 
@@ -295,12 +295,13 @@ func (q *Questions) countByUsage(ctx context.Context, i int, trials map[prompt.S
 		return tokens, err
 	})
 	if err == nil {
-		q.noteCount(i, usageCounted, ByUsage, requests, found)
+		q.noteCount(i, ByUsage, requests, found)
 	}
 	return err
 }
 
-// askForUsage returns the tokens of a prompt that the usage of a short answer of member i reports; 0 if it reports none.
+// askForUsage returns the tokens of a prompt that the usage of a short answer of member i reports; 0 if it reports
+// none.
 func (q *Questions) askForUsage(ctx context.Context, i int, size prompt.Size) (int, error) {
 	question := q.trialQuestion(size)
 	question.Ask.MaxTokens = min(ShortAnswer, q.Prompts.Answer)
@@ -333,12 +334,19 @@ func (q *Questions) noteTrial(i int, size prompt.Size, tokens int) {
 }
 
 // noteCount notes what came of a count by member i, unless another one was faster.
-func (q *Questions) noteCount(i int, e event, method Method, requests int, found finding) {
+func (q *Questions) noteCount(i int, method Method, requests int, found finding) {
+	happened := nothingCounted
+	switch method {
+	case ByTokenizer:
+		happened = tokenizerCounted
+	case ByUsage:
+		happened = usageCounted
+	}
 	q.book.mu.Lock()
 	defer q.book.mu.Unlock()
 	m := q.updateMember(i)
 	if !m.record.state.Exact() {
-		m.record.state = m.record.state.after(e)
+		m.record.state = m.record.state.after(happened)
 		m.record.method = method
 		m.record.requests = requests
 		m.record.found = found

@@ -28,7 +28,7 @@ var cold = prompt.Options{Workload: prompt.Cold, Tokens: 1000, Answer: 20, Seed:
 
 // counts notes that a member has counted prompts of so many words as 1,000 tokens.
 func (q *Questions) counts(i, words int) {
-	q.noteCount(i, usageCounted, ByUsage, 3, finding{trial: trial{prompt.Size{Words: words}, 1000}})
+	q.noteCount(i, ByUsage, 3, finding{trial: trial{prompt.Size{Words: words}, 1000}})
 }
 
 // answer is the result of a probe whose usage counts so many tokens in the prompt.
@@ -108,11 +108,10 @@ func TestWhatAnswersTeach(t *testing.T) {
 			if test.cut {
 				found = finding{trial: trial{prompt.Size{Words: 1000}, 512}, cut: true}
 			}
-			happened := map[Method]event{ByTokenizer: tokenizerCounted, ByUsage: usageCounted, ByEstimate: nothingCounted}
 			if test.method == ByEstimate {
 				found = finding{}
 			}
-			q.noteCount(0, happened[test.method], test.method, 0, found)
+			q.noteCount(0, test.method, 0, found)
 			unknown := 0
 			for n, tokens := range test.answers {
 				question := ask(t, q, 0, uint64(n))

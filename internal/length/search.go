@@ -104,14 +104,6 @@ func newSearch(o prompt.Options) *search {
 	}
 }
 
-// next returns the size to count now.
-func (s *search) next() prompt.Size {
-	if len(s.trials) == 0 {
-		return prompt.Size{Words: s.first}
-	}
-	return s.guess()
-}
-
 // observe takes the count of the next size.
 func (s *search) observe(c trial) {
 	s.trials = append(s.trials, c)
@@ -123,12 +115,12 @@ func (s *search) observe(c trial) {
 	case missing == 0:
 		s.done = true
 	case s.padding:
-		s.done = len(s.trials) >= maxWordTrials+maxPadTrials || s.tried(s.guess())
+		s.done = len(s.trials) >= maxWordTrials+maxPadTrials || s.tried(s.next())
 	case s.isCut():
 		s.best = c
 		s.cut = true
 		s.done = true
-	case len(s.trials) >= maxWordTrials || s.padsReach(missing) || s.tried(s.guess()):
+	case len(s.trials) >= maxWordTrials || s.padsReach(missing) || s.tried(s.next()):
 		s.pad()
 	}
 }
@@ -150,7 +142,7 @@ func (s *search) pad() {
 	s.wordCost = tokensPerWord(s.trials)
 	longest := slices.MaxFunc(short, func(a, b trial) int { return a.tokens - b.tokens })
 	s.trials = []trial{longest}
-	s.done = s.tried(s.guess())
+	s.done = s.tried(s.next())
 }
 
 // isCut reports whether the server cuts prompts: more words counted no more tokens than before, or less than half of
@@ -172,10 +164,14 @@ func (s *search) isCut() bool {
 	return moreWords >= minWordGrowth && tooFew && mayBeCut
 }
 
-// guess returns the longest size that should not count more than asked: pads can fill what is missing.
-func (s *search) guess() prompt.Size {
-	if s.padding {
-		return s.guessPads()
+// next returns the size to count now: the longest that should not count more than asked, because pads can fill what is
+// missing.
+func (s *search) next() prompt.Size {
+	switch {
+	case len(s.trials) == 0:
+		return prompt.Size{Words: s.first}
+	case s.padding:
+		return s.nextPads()
 	}
 	first, last := s.trials[0], s.trials[len(s.trials)-1]
 	most := s.most
@@ -205,8 +201,8 @@ func (s *search) wordsToAdd(last trial) int {
 	return int(math.Floor(missing / slope))
 }
 
-// guessPads is guess for pads: a number between the most that were too few and the fewest that were too many.
-func (s *search) guessPads() prompt.Size {
+// nextPads is next for pads: a number between the most that were too few and the fewest that were too many.
+func (s *search) nextPads() prompt.Size {
 	unpadded := s.trials[0]
 	few := unpadded
 	many := maxPads + 1

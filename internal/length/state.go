@@ -12,7 +12,7 @@ type State string
 // The states.
 const (
 	Unknown   State = "unknown"   // nobody has counted them, or an answer has shown that they count otherwise
-	Counting  State = "counting"  // the server is being asked for the first time
+	Counting  State = "counting"  // nobody has counted them yet, or not any more, and the server is being asked
 	Estimated State = "estimated" // the server counts nothing: one token per word is assumed
 	Counted   State = "counted"   // the tokenizer has counted them, and no answer yet
 	Confirmed State = "confirmed" // the usage of an answer agrees

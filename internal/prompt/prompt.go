@@ -128,8 +128,8 @@ func Trial(o Options, number uint64, s Size) Prompt {
 	return write(o, nonce, 0, s)
 }
 
-// write writes a prompt of a size that is unlike those of other nonces. The nonce of sessions is the user, who has asked
-// so many questions before; other workloads have only a first question.
+// write writes a prompt of a size that is unlike those of other nonces. The nonce of sessions is the user, who has
+// asked so many questions before; other workloads have only a first question.
 func write(o Options, nonce uint64, question int, s Size) Prompt {
 	var p Prompt
 	switch o.Workload {

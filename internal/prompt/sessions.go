@@ -2,6 +2,8 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -68,4 +70,13 @@ func tokensPerWord(o Options, s Size) float64 {
 		return 1
 	}
 	return perWord
+}
+
+// numbers are what an answer counts to, over and over. The list is only read.
+var numbers = strings.Fields(`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+	sixteen seventeen eighteen nineteen twenty`)
+
+// countingText returns n words of an answer that counts.
+func countingText(n int) string {
+	return strings.Join(slices.Repeat(numbers, n/len(numbers)+1)[:n], " ")
 }

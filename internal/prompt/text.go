@@ -3,7 +3,6 @@ package prompt
 import (
 	_ "embed" // words.txt
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -74,13 +73,4 @@ func countFields(s string) int {
 		inside = !space
 	}
 	return n
-}
-
-// numbers are what an answer counts to, over and over. The list is only read.
-var numbers = strings.Fields(`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-	sixteen seventeen eighteen nineteen twenty`)
-
-// countingText returns n words of an answer that counts.
-func countingText(n int) string {
-	return strings.Join(slices.Repeat(numbers, n/len(numbers)+1)[:n], " ")
 }
