@@ -5,6 +5,10 @@
 // Read [Questions.Next] first: it is what every slot of a group begins with. A [State] says how certain a length is,
 // and its transitions are one table. The search for the size of a prompt is pure and has two worked examples
 // (search.go).
+//
+// What is known is in a [Book], whose lock guards the questions of all groups. It is never held while a server is asked
+// or a prompt is written. Who looks at what is known calls [Questions.update] first, once; the look itself changes
+// nothing.
 package length
 
 import (
