@@ -170,11 +170,13 @@ func TestTheLastResultBeforeAReload(t *testing.T) {
 				}
 				d.apply("", append(before, changed...)...)
 				d.runner.SetDraining(true) // nothing but the probe in flight
+				d.runner.mu.Lock()
 				for _, j := range d.runner.ending {
 					if !j.Members[0].Draining.Load() {
 						t.Error("the probe in flight is not part of the drain")
 					}
 				}
+				d.runner.mu.Unlock()
 				time.Sleep(time.Minute)
 				metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
 				pages := http.NewServeMux()
