@@ -1,6 +1,9 @@
 package probe
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // An Outcome is why a probe ended. The set is closed: it is a metric label.
 type Outcome string
@@ -48,3 +51,139 @@ func (o Outcome) AsIfEnded() bool {
 
 // Refusal reports whether o is one of [Refusals].
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }
+
+// A Reason is why a probe failed, in more detail than its [Outcome]. The set is closed: it is a metric label, and an
+// alert shows it with blanks between the words.
+type Reason string
+
+// The reasons. Most belong to one outcome. Those that stand under several show in a status, in the server's words and
+// in the handshake alike.
+const (
+	// The way to the server.
+	ReasonHostNameNotFound      Reason = "host_name_not_found"
+	ReasonNameLookupTimeout     Reason = "name_lookup_timeout"
+	ReasonNameLookupFailed      Reason = "name_lookup_failed"
+	ReasonConnectionRefused     Reason = "connection_refused"
+	ReasonHostUnreachable       Reason = "host_unreachable"
+	ReasonConnectionReset       Reason = "connection_reset"
+	ReasonConnectTimeout        Reason = "connect_timeout"
+	ReasonConnectionFailed      Reason = "connection_failed"
+	ReasonProxyFailed           Reason = "proxy_failed"
+	ReasonProxyWantsCredentials Reason = "proxy_wants_credentials"
+
+	ReasonCertificateNotYetValid    Reason = "certificate_not_yet_valid"
+	ReasonCertificateExpired        Reason = "certificate_expired"
+	ReasonUnknownAuthority          Reason = "unknown_certificate_authority"
+	ReasonCertificateForAnotherName Reason = "certificate_for_another_name"
+	ReasonCertificateInvalid        Reason = "certificate_invalid"
+	ReasonClientCertificateMissing  Reason = "client_certificate_missing"
+	ReasonPortWithoutTLS            Reason = "port_without_tls"
+	ReasonPortSpeaksTLS             Reason = "port_speaks_tls"
+	ReasonTLSHandshakeTimeout       Reason = "tls_handshake_timeout"
+	ReasonTLSHandshakeFailed        Reason = "tls_handshake_failed"
+	ReasonWrongHTTPVersion          Reason = "wrong_http_version"
+	ReasonInvalidHTTP               Reason = "invalid_http"
+	ReasonStreamRefused             Reason = "stream_refused" // a stream of HTTP/2
+	ReasonHTTPClientStuck           Reason = "http_client_stuck"
+	ReasonRequestNotSentInTime      Reason = "request_not_sent_in_time"
+	ReasonClosedBeforeAnswer        Reason = "closed_before_answer"
+	ReasonRedirected                Reason = "redirected"
+	ReasonRedirectedToLogin         Reason = "redirected_to_login"
+	ReasonRedirectedToAnotherHost   Reason = "redirected_to_another_host" // mostly that of a login page
+	ReasonAnsweredByGateway         Reason = "answered_by_gateway"
+	ReasonGatewayGotNoAnswer        Reason = "gateway_got_no_answer"
+	ReasonGatewayGotNoTLS           Reason = "gateway_got_no_tls"
+	ReasonGatewayTimeout            Reason = "gateway_timeout"
+	ReasonNoBackendLeft             Reason = "no_backend_left" // the gateway has no server to ask
+	ReasonRateLimitOfGateway        Reason = "rate_limit_of_gateway"
+
+	// What the server says of us and of itself.
+	ReasonKeyMissing           Reason = "key_missing"
+	ReasonKeyRejected          Reason = "key_rejected"
+	ReasonAccessDenied         Reason = "access_denied"
+	ReasonRateLimitReached     Reason = "rate_limit_reached"
+	ReasonQuotaExhausted       Reason = "quota_exhausted"
+	ReasonNoQuotaOrCreditLeft  Reason = "no_quota_or_credit_left"
+	ReasonContentFilter        Reason = "content_filter"
+	ReasonServerOverloaded     Reason = "server_overloaded"
+	ReasonServerGaveUpWaiting  Reason = "server_gave_up_waiting"
+	ReasonModelStillLoading    Reason = "model_still_loading"
+	ReasonNoModelLoaded        Reason = "no_model_loaded"
+	ReasonModelGone            Reason = "model_gone" // it answered before
+	ReasonModelNotFound        Reason = "model_not_found"
+	ReasonListedModelNotServed Reason = "listed_model_not_served"
+	ReasonNoListOfModels       Reason = "no_list_of_models"
+	ReasonModelOrPathNotFound  Reason = "model_or_path_not_found"
+	ReasonMethodNotAllowed     Reason = "method_not_allowed"
+	ReasonLongerThanContext    Reason = "longer_than_context"
+	ReasonRequestTooLarge      Reason = "request_too_large"
+	ReasonHeaderTooLong        Reason = "header_too_long"
+	ReasonHeaderMissing        Reason = "header_missing"
+	ReasonNoChatTemplate       Reason = "no_chat_template"
+	ReasonRequestRejected      Reason = "request_rejected"
+	ReasonInternalError        Reason = "internal_error"
+	ReasonErrorInAnswer        Reason = "error_in_answer"
+
+	// The answer.
+	ReasonNoAnswerInTime        Reason = "no_answer_in_time"
+	ReasonNoTokenInTime         Reason = "no_token_in_time"
+	ReasonStreamTooSlow         Reason = "stream_too_slow"
+	ReasonStreamStalled         Reason = "stream_stalled"
+	ReasonStreamBrokenOff       Reason = "stream_broken_off"
+	ReasonNoFinishReason        Reason = "no_finish_reason"
+	ReasonUnreadableData        Reason = "unreadable_data"
+	ReasonUnreadableCompression Reason = "unreadable_compression"
+	ReasonNotAStream            Reason = "not_a_stream"
+	ReasonEmptyStream           Reason = "empty_stream" // neither a token nor anything else
+	ReasonNoTokens              Reason = "no_tokens"
+	ReasonPromptOrAnswerCut     Reason = "prompt_or_answer_cut"
+	ReasonAnswerBeyondLimit     Reason = "answer_beyond_limit"
+	ReasonAnswerInPieces        Reason = "answer_in_pieces" // the server generates long answers in whole pieces
+	ReasonAnswerEndedEarly      Reason = "answer_ended_early"
+	ReasonHiddenWordsMissing    Reason = "hidden_words_missing"
+)
+
+// Reasons returns every reason, sorted.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonAccessDenied, ReasonAnswerBeyondLimit, ReasonAnswerEndedEarly, ReasonAnswerInPieces,
+		ReasonAnsweredByGateway, ReasonCertificateExpired, ReasonCertificateForAnotherName, ReasonCertificateInvalid,
+		ReasonCertificateNotYetValid, ReasonClientCertificateMissing, ReasonClosedBeforeAnswer, ReasonConnectTimeout,
+		ReasonConnectionFailed, ReasonConnectionRefused, ReasonConnectionReset, ReasonContentFilter,
+		ReasonEmptyStream, ReasonErrorInAnswer, ReasonGatewayGotNoAnswer, ReasonGatewayGotNoTLS, ReasonGatewayTimeout,
+		ReasonHeaderMissing, ReasonHeaderTooLong, ReasonHiddenWordsMissing, ReasonHostNameNotFound,
+		ReasonHostUnreachable, ReasonHTTPClientStuck, ReasonInternalError, ReasonInvalidHTTP, ReasonKeyMissing,
+		ReasonKeyRejected, ReasonListedModelNotServed, ReasonLongerThanContext, ReasonMethodNotAllowed, ReasonModelGone,
+		ReasonModelNotFound, ReasonModelOrPathNotFound, ReasonModelStillLoading, ReasonNameLookupFailed,
+		ReasonNameLookupTimeout, ReasonNoAnswerInTime, ReasonNoBackendLeft, ReasonNoChatTemplate, ReasonNoFinishReason,
+		ReasonNoListOfModels, ReasonNoModelLoaded, ReasonNoQuotaOrCreditLeft, ReasonNoTokenInTime, ReasonNoTokens,
+		ReasonNotAStream, ReasonPortSpeaksTLS, ReasonPortWithoutTLS, ReasonPromptOrAnswerCut, ReasonProxyFailed,
+		ReasonProxyWantsCredentials, ReasonQuotaExhausted, ReasonRateLimitOfGateway, ReasonRateLimitReached,
+		ReasonRedirected, ReasonRedirectedToAnotherHost, ReasonRedirectedToLogin, ReasonRequestNotSentInTime,
+		ReasonRequestRejected, ReasonRequestTooLarge, ReasonServerGaveUpWaiting, ReasonServerOverloaded,
+		ReasonStreamBrokenOff, ReasonStreamRefused, ReasonStreamStalled, ReasonStreamTooSlow, ReasonTLSHandshakeFailed,
+		ReasonTLSHandshakeTimeout, ReasonUnknownAuthority, ReasonUnreadableCompression, ReasonUnreadableData,
+		ReasonWrongHTTPVersion,
+	}
+}
+
+// ReasonOf returns why a request failed that was no probe; empty if err does not come of such a request.
+func ReasonOf(err error) Reason {
+	v, _ := errors.AsType[verdict](err)
+	return v.reason
+}
+
+// isNoServerLeft reports whether no model server can answer, whatever the status says of load.
+func (r Reason) isNoServerLeft() bool {
+	return r == ReasonNoBackendLeft || r == ReasonModelStillLoading
+}
+
+// isLogin reports whether the answer sends the client to a page to log in.
+func (r Reason) isLogin() bool {
+	return r == ReasonRedirectedToLogin || r == ReasonRedirectedToAnotherHost
+}
+
+// isOfPort reports whether a request failed for how it reached the port, so that no other request can do better.
+func (r Reason) isOfPort() bool {
+	return r == ReasonPortSpeaksTLS || r == ReasonClientCertificateMissing || r == ReasonWrongHTTPVersion
+}

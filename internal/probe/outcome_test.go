@@ -97,7 +97,7 @@ func TestReasonsAreWords(t *testing.T) {
 			t.Errorf("%q does not read as words", name)
 		}
 	}
-	source := must(os.ReadFile("reason.go"))
+	source := must(os.ReadFile("outcome.go"))
 	declared := regexp.MustCompile(`(?m)^\tReason\w+ +Reason = "(\w+)"`).FindAllSubmatch(source, -1)
 	var names []Reason
 	for _, line := range declared {
