@@ -20,16 +20,16 @@ type answer struct {
 	result   *Result
 	question Question
 
-	frames   int  // read, tokens in them or not
-	refused  bool // some frame holds a refusal
-	answered bool // some frame holds text of the answer
-	ended    bool // the protocol's end came
+	frames       int  // read, tokens in them or not
+	hasRefusal   bool // some frame holds a refusal
+	hasText      bool // some frame holds text of the answer
+	hasEnd       bool // the protocol's end came
+	isUnstreamed bool // some frame is the answer to a request without streaming
 
-	unstreamed bool // some frame is the answer to a request without streaming
-	tokens     tokenCount
-	text       keptText
+	tokens tokenCount
+	text   keptText
 
-	said        *wire.ServerError // the first message of a frame that had nothing else
+	bareMessage *wire.ServerError // the first message of a frame that had nothing else
 	serverErr   *wire.ServerError // the first error that the server reported in a frame
 	serverErrAt time.Duration     // when it came, since the start
 	unfielded   int               // bytes outside of events that are no error
@@ -50,10 +50,10 @@ func (a *answer) add(at stream.Arrival, d wire.Delta) bool {
 	r := a.result
 	since := at.At.Sub(r.Start)
 	a.frames++
-	a.ended = a.ended || d.End
-	a.unstreamed = a.unstreamed || d.NotStreamed
-	if d.BareMessage != nil && a.said == nil {
-		a.said = d.BareMessage
+	a.hasEnd = a.hasEnd || d.End
+	a.isUnstreamed = a.isUnstreamed || d.NotStreamed
+	if d.BareMessage != nil && a.bareMessage == nil {
+		a.bareMessage = d.BareMessage
 	}
 	if d.Err != nil && a.serverErr == nil {
 		a.serverErr, a.serverErrAt = d.Err, since
@@ -70,12 +70,12 @@ func (a *answer) add(at stream.Arrival, d wire.Delta) bool {
 	usage, grown := a.tokens.grow(d, r.Finish != "")
 	r.Usage = r.Usage.Merge(usage)
 	text := d.Text
-	if len(d.RepeatedText) > 0 && !a.answered { // the pieces were not sent
+	if len(d.RepeatedText) > 0 && !a.hasText { // the pieces were not sent
 		text = d.RepeatedText
 		a.tokens.lumped = true
 	}
-	a.refused = a.refused || d.Refusal
-	a.answered = a.answered || len(text) > 0
+	a.hasRefusal = a.hasRefusal || d.Refusal
+	a.hasText = a.hasText || len(text) > 0
 	r.ReasoningShown = r.ReasoningShown || len(d.Reasoning) > 0
 	isToken := grown > 0 || d.Tokens > 0 || len(text)+len(d.Reasoning) > 0
 	if !isToken {

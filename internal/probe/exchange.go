@@ -232,8 +232,8 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error), 
 // But data with a part of the answer are that, whatever the name. An event that keeps the connection awake carries
 // nothing, whatever its data, and neither does a line without a field after the finish reason.
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
-	isIgnored := frame.Bare && x.frames != nil && !x.frames.Mislabeled()
-	if isIgnored && x.result.Finish != "" {
+	isNoField := frame.Bare && !x.frames.Mislabeled()
+	if isNoField && x.result.Finish != "" {
 		return wire.Delta{}, nil
 	}
 	switch strings.ToLower(frame.Event) {
@@ -259,7 +259,7 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 // addUnfielded judges what stood in an event stream outside of events: an error of the server, or of something before
 // it. It is none once the answer has its finish reason: no client reads such lines.
 func (x *exchange) addUnfielded() {
-	if x.frames == nil || x.answer.serverErr != nil || x.result.Finish != "" {
+	if x.answer.serverErr != nil || x.result.Finish != "" {
 		return
 	}
 	text := x.frames.Unfielded()
@@ -282,7 +282,7 @@ var mayGoOn = regexp.MustCompile(`^(\{|\[|event:|data:)`)
 // and notes that error: one that is written over several lines, or as an event among lines of JSON. It waits a moment
 // for the others.
 func (x *exchange) errorOverLines(first []byte, next func() (stream.Frame, error)) bool {
-	if !mayGoOn.Match(first) || x.frames == nil || x.answer.serverErr != nil {
+	if !mayGoOn.Match(first) || x.answer.serverErr != nil {
 		return false
 	}
 	x.endAnswer()

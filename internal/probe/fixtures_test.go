@@ -83,12 +83,12 @@ func decode(t *testing.T, of fixture, body io.Reader) fixture {
 		stall: newStallTimer(time.Hour, func() {}), trace: &trace{},
 	}
 	got := fixture{Dialect: of.Dialect, Framing: of.Framing, First: -1}
-	frames := framesIn(of.Framing, body)
+	x.frames = framesIn(of.Framing, body)
 	next := func() (stream.Frame, error) {
 		if got.First < 0 && len(r.Timeline.Frames) > 0 {
 			got.First = got.Frames - 1
 		}
-		frame, err := frames.Next()
+		frame, err := x.frames.Next()
 		if err == nil {
 			got.Frames++
 		}

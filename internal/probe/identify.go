@@ -135,7 +135,7 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	said := wire.ParseError(list)
 	switch {
 	case !ok && said != nil:
-		v := reported(said, list, false)
+		v := errorVerdict(said, list, false)
 		v.err = t.scrub(fmt.Errorf("a list of models: %w", v.err), wire.Ask{})
 		return nil, v
 	case !ok && !elsewhere:

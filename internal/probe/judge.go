@@ -22,16 +22,15 @@ func (x *exchange) complete() verdict {
 	r := x.result
 	ending := wire.EndingOf(r.Finish)
 	tokenFrames := len(r.Timeline.Frames)
-	hasEnd := r.Finish != "" || x.target.Dialect.FinishOptional && tokenFrames > 0
-	isMislabeled := x.frames != nil && x.frames.Mislabeled()
+	isEnded := r.Finish != "" || x.target.Dialect.FinishOptional && tokenFrames > 0
 	switch {
-	case x.answer.said != nil && !hasEnd:
-		return x.reported(x.answer.said)
-	case ending == wire.Filtered || x.answer.refused:
+	case x.answer.bareMessage != nil && !isEnded:
+		return x.reported(x.answer.bareMessage)
+	case ending == wire.Filtered || x.answer.hasRefusal:
 		return failure(Filtered, ReasonContentFilter, "answer filtered or refused (finish reason %q)", r.Finish)
 	case ending == wire.Failed:
 		return failure(ServerError, ReasonErrorInAnswer, "server gave up (finish reason %q)", r.Finish)
-	case x.answer.frames == 1 && (tokenFrames == 0 || x.answer.unstreamed) && isMislabeled:
+	case x.answer.frames == 1 && (tokenFrames == 0 || x.answer.isUnstreamed) && x.frames.Mislabeled():
 		return failure(NotStreamed, ReasonNotAStream, "the body is one JSON text instead of a stream")
 	case x.answer.frames == 0 && x.answer.unfielded > 0:
 		const text = "stream ended without an event: %d bytes of it are no event"
@@ -42,14 +41,14 @@ func (x *exchange) complete() verdict {
 		return failure(Empty, ReasonEmptyStream, "stream ended without a token or anything else in it")
 	case tokenFrames == 0:
 		return failure(Empty, ReasonNoTokens, "stream ended without a token")
-	case r.Finish == "" && x.answer.ended && !x.target.Dialect.FinishOptional:
+	case r.Finish == "" && x.answer.hasEnd && !x.target.Dialect.FinishOptional:
 		const text = "stream ended after %d token frames without a finish reason, although its end ([DONE] or the like) came"
 		return failure(Truncated, ReasonNoFinishReason, text, tokenFrames)
 	case r.Finish == "" && !x.target.Dialect.FinishOptional:
 		const text = "stream ended after %d token frames without a finish reason"
 		return failure(Truncated, ReasonNoFinishReason, text, tokenFrames)
 	}
-	v := x.length(ending)
+	v := x.judgeLength(ending)
 	if v.outcome != OK {
 		return v
 	}
@@ -61,8 +60,8 @@ func (x *exchange) complete() verdict {
 	return verdict{outcome: OK}
 }
 
-// length returns the verdict on how long prompt and answer are.
-func (x *exchange) length(ending wire.Ending) verdict {
+// judgeLength returns the verdict on how long prompt and answer are.
+func (x *exchange) judgeLength(ending wire.Ending) verdict {
 	usage := x.answer.total()
 	prompt, output := usage.Prompt, usage.Generated()
 	expect, known, maxTokens := x.question.Expect, x.question.known, x.question.Ask.MaxTokens
@@ -76,13 +75,13 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		return failure(WrongLength, ReasonPromptOrAnswerCut, "prompt of %d tokens, asked %d: the server cut its %d words",
 			prompt.N, asked, expect.Words)
 	}
-	clamped := ending == wire.AtLimit && (known.ExactLimit || output.N < maxTokens)
 	if ending == wire.EndedEarly && (!output.Known || output.N < maxTokens) {
 		const text = "answer of %d tokens, asked %d: the server ended it early (finish reason %q)"
 		came := max(output.N, len(x.result.Timeline.Frames))
 		return failure(WrongLength, ReasonAnswerEndedEarly, text, came, maxTokens, x.result.Finish)
 	}
-	isJudged := output.Known && (known.ExactOutput || clamped)
+	isAtOtherLimit := ending == wire.AtLimit && (known.ExactLimit || output.N < maxTokens) // than the one asked for
+	isJudged := output.Known && (known.ExactOutput || isAtOtherLimit)
 	if isJudged && output.N != maxTokens {
 		const text = "answer of %d tokens, asked %d (finish reason %q)"
 		return failure(WrongLength, ReasonPromptOrAnswerCut, text, output.N, maxTokens, x.result.Finish)
@@ -142,22 +141,22 @@ func (x *exchange) tooLong() (v verdict, ok bool) {
 func (x *exchange) broken(ctx context.Context, err error) verdict {
 	x.addUnfielded()
 	doing := fmt.Sprintf("after %d token frames", len(x.result.Timeline.Frames))
-	v, ok := interruption(ctx, doing, x.slowAnswerReason())
-	inVain := v.outcome == Stalled || v.outcome == Timeout
+	v, isInterrupted := interruption(ctx, doing, x.slowAnswerReason())
+	isLate := v.outcome == Stalled || v.outcome == Timeout
 	_, isCoding := errors.AsType[codingError](err)
 	switch {
-	case errors.Is(err, wire.ErrMalformed) && (!ok || inVain):
+	case errors.Is(err, wire.ErrMalformed) && (!isInterrupted || isLate):
 		place := doing
 		if len(x.result.Timeline.Frames) == 0 {
 			place = "before the first token frame"
 		}
 		return failure(Malformed, ReasonUnreadableData, "%w (%s)", err, place)
-	case ok && inVain && x.answer.serverErr != nil:
+	case isLate && x.answer.serverErr != nil:
 		return x.reported(x.answer.serverErr)
-	case ok && inVain && x.isWhole():
+	case isLate && x.isWhole():
 		x.result.closing = endMissing
 		return x.complete()
-	case ok:
+	case isInterrupted:
 		return v
 	case errors.Is(err, stream.ErrTooLong):
 		return failure(Malformed, ReasonUnreadableData, "%w", err)
@@ -186,7 +185,7 @@ func (x *exchange) isWhole() bool {
 
 // reported returns the verdict on an error that the server wrote in its answer, or in place of it.
 func (x *exchange) reported(e *wire.ServerError) verdict {
-	v := reported(e, x.errorFrame, len(x.result.Timeline.Frames) > 0)
+	v := errorVerdict(e, x.errorFrame, len(x.result.Timeline.Frames) > 0)
 	if v.outcome == Rejected && x.result.rejected == nil {
 		x.result.rejected = []byte(e.Error())
 		if x.errorFrame != nil {

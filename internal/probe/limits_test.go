@@ -28,6 +28,7 @@ func TestALateReaderIsNoStall(t *testing.T) {
 		r.Start = time.Now().Add(-time.Hour)
 		x := exchange{
 			result: r, answer: newAnswer(r, Question{}), target: Target{Dialect: chat}, trace: &trace{},
+			frames: framesIn("sse", strings.NewReader("")),
 			stall: newStallTimer(30*time.Second, cancel),
 		}
 		defer x.stall.end()

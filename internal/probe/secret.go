@@ -102,10 +102,11 @@ func repeat(text string, ask wire.Ask) (begin int, ok bool) {
 			if !found {
 				continue
 			}
-			for from := from; at > 0 && from > 0 && text[at-1] == asked[from-1]; from-- {
-				at--
+			before := 0 // bytes before the window that are the same in both
+			for before < min(at, from) && text[at-before-1] == asked[from-before-1] {
+				before++
 			}
-			begin = min(begin, at)
+			begin = min(begin, at-before)
 		}
 	}
 	search(ask.Prompt)

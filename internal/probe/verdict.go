@@ -82,7 +82,7 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 		return failure(Overloaded, ReasonStreamRefused, "the server refuses the stream of HTTP/2: %w", err)
 	case during >= writing && !isBroken(err):
 		return invalidHTTP(err)
-	case during < writing && !isMade(err):
+	case during < writing && !wasConnected(err):
 		return failure(Connect, connectReason(err), "%w", err)
 	case phases.Reused:
 		return failure(Connect, ReasonConnectionFailed, "the server closed the reused connection")
@@ -93,8 +93,8 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	return failure(Truncated, ReasonClosedBeforeAnswer, "the connection broke before the answer: %w", err)
 }
 
-// isMade reports whether a connection failed that had been made: HTTP/2 begins to write before a request does.
-func isMade(err error) bool {
+// wasConnected reports whether a connection failed that had been made: HTTP/2 begins to write before a request does.
+func wasConnected(err error) bool {
 	failed, ok := errors.AsType[*net.OpError](err)
 	return ok && (failed.Op == "write" || failed.Op == "read")
 }
@@ -131,8 +131,8 @@ func isBroken(err error) bool {
 	}
 	text := err.Error()
 	if isHTTP2.MatchString(text) {
-		theirWord := strings.Contains(text, "received from peer") || strings.Contains(text, "GOAWAY")
-		return theirWord || !brokenRules.MatchString(text)
+		isOfPeer := strings.Contains(text, "received from peer") || strings.Contains(text, "GOAWAY")
+		return isOfPeer || !brokenRules.MatchString(text)
 	}
 	return strings.Contains(text, "closed") // an idle connection, or a body
 }
