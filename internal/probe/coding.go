@@ -25,15 +25,15 @@ type coding string
 
 // The codings. Deflate has two forms: the one of the standard, and what some servers took it for.
 const (
-	identity   coding = ""
-	gzipped    coding = "gzip"
-	deflated   coding = "deflate"
-	rawDeflate coding = "deflate without a header"
-	brotlied   coding = "br"
-	zstandard  coding = "zstd"
+	codingIdentity   coding = ""
+	codingGzip       coding = "gzip"
+	codingDeflate    coding = "deflate"
+	codingRawDeflate coding = "deflate without a header"
+	codingBrotli     coding = "br"
+	codingZstd       coding = "zstd"
 )
 
-const sniffed = 16 // bytes that tell codings apart
+const sniffLength = 16 // bytes that tell codings apart
 
 // codingOf returns the coding of a body that begins with some bytes, of a header that names codings. The bytes count,
 // except for Brotli, which has no mark of its own. A word that nobody knows is no coding if the body is text: "none"
@@ -46,21 +46,21 @@ func codingOf(named []string, begin []byte) (coding, error) {
 	isZlib := len(begin) > 1 && begin[0]&0x0f == 8 && (int(begin[0])<<8|int(begin[1]))%31 == 0
 	switch {
 	case bytes.HasPrefix(begin, []byte("\x1f\x8b")):
-		return gzipped, nil
+		return codingGzip, nil
 	case bytes.HasPrefix(begin, []byte("\x28\xb5\x2f\xfd")):
-		return zstandard, nil
+		return codingZstd, nil
 	case last == "br":
-		return brotlied, nil
+		return codingBrotli, nil
 	case last == "deflate" && isZlib:
-		return deflated, nil
+		return codingDeflate, nil
 	case last == "deflate" && !isText(begin):
-		return rawDeflate, nil
+		return codingRawDeflate, nil
 	case len(begin) > 0 && slices.Contains([]string{"gzip", "x-gzip", "deflate", "zstd"}, last):
-		return identity, fmt.Errorf("the answer's header says %s, and its body is something else", last)
+		return codingIdentity, fmt.Errorf("the answer's header says %s, and its body is something else", last)
 	case last != "" && !isText(begin):
-		return identity, fmt.Errorf("the answer has the unknown content coding %s", last)
+		return codingIdentity, fmt.Errorf("the answer has the unknown content coding %s", last)
 	}
-	return identity, nil
+	return codingIdentity, nil
 }
 
 // isText reports whether bytes begin a text, the last letter of which may be cut.
@@ -89,20 +89,20 @@ func namedCodings(header http.Header) []string {
 // returns single bytes.
 func (c coding) decoder(r flate.Reader) (io.Reader, error) {
 	switch c {
-	case gzipped:
+	case codingGzip:
 		unzipped, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, err
 		}
 		unzipped.Multistream(false) // no client reads another one, and looking for it would wait
 		return unzipped, nil
-	case deflated:
+	case codingDeflate:
 		return zlib.NewReader(r)
-	case rawDeflate:
+	case codingRawDeflate:
 		return flate.NewReader(r), nil
-	case brotlied:
+	case codingBrotli:
 		return brotli.NewReader(r), nil
-	case zstandard:
+	case codingZstd:
 		const longestWindow = 8 << 20 // RFC 9659
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(longestWindow))
 	}
@@ -114,9 +114,9 @@ func readBody(resp *http.Response, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit))
 	named := namedCodings(resp.Header)
 	for range 2 { // a proxy may compress what a server has compressed
-		c, unknown := codingOf(named, body[:min(len(body), sniffed)])
-		if c == identity {
-			if unknown != nil && !isText(body[:min(len(body), sniffed)]) {
+		c, unknown := codingOf(named, body[:min(len(body), sniffLength)])
+		if c == codingIdentity {
+			if unknown != nil && !isText(body[:min(len(body), sniffLength)]) {
 				return fmt.Appendf(nil, "%d bytes: %v", len(body), unknown), err
 			}
 			return body, err
@@ -183,7 +183,7 @@ func (b *bodyInflater) Read(p []byte) (int, error) {
 		b.marks = append(b.marks, mark{b.end, b.source.read})
 	}
 	const most = 64 << 20 // bytes: an answer of a million tokens has fewer, and a bomb has more
-	if b.coding != identity && b.end > most {
+	if b.coding != codingIdentity && b.end > most {
 		return n, b.explain(fmt.Errorf("it holds more than %d MiB", most>>20))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -194,7 +194,7 @@ func (b *bodyInflater) Read(p []byte) (int, error) {
 
 // begin looks at the first bytes and chooses the decoder.
 func (b *bodyInflater) begin() error {
-	begin := b.source.peek(sniffed)
+	begin := b.source.peek(sniffLength)
 	if len(b.named) > 1 {
 		return fmt.Errorf("it is compressed several times (%s)", strings.Join(b.named, ", "))
 	}
@@ -203,7 +203,7 @@ func (b *bodyInflater) begin() error {
 	if err != nil {
 		return err
 	}
-	if b.coding == identity {
+	if b.coding == codingIdentity {
 		b.decoder = plainBody{b.source}
 		return nil
 	}
@@ -219,7 +219,7 @@ func (b *bodyInflater) explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
 	}
-	if b.coding == identity {
+	if b.coding == codingIdentity {
 		return codingError(err.Error())
 	}
 	return codingError(fmt.Sprintf("the answer is compressed (%s) and cannot be inflated: %v", b.coding, err))
@@ -236,7 +236,7 @@ func (b *bodyInflater) arrival(end int64) stream.Arrival {
 		b.marks = b.marks[1:]
 	}
 	switch {
-	case b.coding == identity:
+	case b.coding == codingIdentity:
 		return b.arrivals(end)
 	case len(b.marks) == 0:
 		return b.arrivals(0)
@@ -267,18 +267,18 @@ func (s *byteSource) peek(n int) []byte {
 
 // Read returns one byte, if there is room for it.
 func (s *byteSource) Read(p []byte) (int, error) {
-	return s.give(p[:min(1, len(p))])
+	return s.readSome(p[:min(1, len(p))])
 }
 
 // ReadByte returns the next byte.
 func (s *byteSource) ReadByte() (byte, error) {
 	var one [1]byte
-	_, err := s.give(one[:])
+	_, err := s.readSome(one[:])
 	return one[0], err
 }
 
-// give returns what is there, and reads the body once if that is nothing.
-func (s *byteSource) give(p []byte) (int, error) {
+// readSome returns what is there, and reads the body once if that is nothing.
+func (s *byteSource) readSome(p []byte) (int, error) {
 	for len(s.unread) == 0 && len(p) > 0 {
 		if s.err != nil {
 			return 0, s.err
@@ -297,4 +297,4 @@ func (s *byteSource) give(p []byte) (int, error) {
 type plainBody struct{ source *byteSource }
 
 // Read does what [io.Reader] says.
-func (b plainBody) Read(p []byte) (int, error) { return b.source.give(p) }
+func (b plainBody) Read(p []byte) (int, error) { return b.source.readSome(p) }

@@ -61,7 +61,7 @@ func warnings(r *Result, maxTokens, promptTokens int) []Warning {
 	if r.otherFraming != notFramed && len(r.Timeline.Frames) > 0 {
 		list = append(list, Warning{Kind: WarnContentType, Words: r.mediaType, Framing: r.otherFraming.String()})
 	}
-	if r.coding != identity {
+	if r.coding != codingIdentity {
 		list = append(list, Warning{Kind: WarnCompressed, Words: string(r.coding)})
 	}
 	if r.Reason == ReasonAnswerBeyondLimit {
