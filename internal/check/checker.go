@@ -136,7 +136,7 @@ func (c *checker) checkLengths() (passed bool) {
 
 // warnOfPieces warns if the server generates answers of the configured length in pieces.
 func (c *checker) warnOfPieces() {
-	text, hint := report.Pieces(c.target.MaxTokens, c.member.Knowledge().Type, c.target.Places)
+	text, hint := report.AnswerInPieces(c.target.MaxTokens, c.member.Knowledge().Type, c.target.Places)
 	if text != "" {
 		c.add(Finding{Step: Warning, Text: text, Hint: hint})
 	}

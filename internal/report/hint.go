@@ -73,10 +73,11 @@ func (p Places) Of(setting string) string { return cmp.Or(p[setting], documented
 
 // fill returns a text with the place of each setting that stands in it in braces: "the model ({model})".
 func (p Places) fill(text string) string {
+	var pairs []string
 	for setting := range documented {
-		text = strings.ReplaceAll(text, "{"+setting+"}", p.Of(setting))
+		pairs = append(pairs, "{"+setting+"}", p.Of(setting))
 	}
-	return text
+	return strings.NewReplacer(pairs...).Replace(text) // in one pass: a place may have braces of its own
 }
 
 // A hint is what to do about the results of an outcome.

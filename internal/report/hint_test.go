@@ -52,6 +52,10 @@ func TestHintsFollowPlaces(t *testing.T) {
 	if got := Hint(lost, Places{"model": "model in targets.yaml:21"}); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	braced := Places{"timeout": "timeout in {qps}.yaml:3", "qps": "qps in {timeout}.yaml:4"}
+	if got := braced.fill("{timeout}, {qps}"); got != "timeout in {qps}.yaml:3, qps in {timeout}.yaml:4" {
+		t.Errorf("in files with braces: %s", got)
+	}
 }
 
 func TestHintsFitTheFailure(t *testing.T) {

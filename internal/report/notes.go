@@ -123,9 +123,9 @@ func (l Lengths) Misfit(limits wire.Limits, places Places) string {
 	return text + fmt.Sprintf("the answer leaves no room for a prompt (%s)", places.Of("max_tokens"))
 }
 
-// Pieces returns what happens to answers of so many tokens if the server generates long answers in pieces, and what to
+// AnswerInPieces returns what happens to answers of so many tokens if the server generates long answers in pieces, and what to
 // do about it. Both are empty if the server does not do so, or if the answers are short.
-func Pieces(answer int, s wire.Server, places Places) (text, hint string) {
+func AnswerInPieces(answer int, s wire.Server, places Places) (text, hint string) {
 	piece := s.PieceTokens
 	if piece == 0 || answer <= piece {
 		return "", ""

@@ -122,7 +122,7 @@ func TestPieces(t *testing.T) {
 			"it can be held to answers of 1024 and 2048 tokens (PROBER_MAX_TOKENS, --max-tokens)"},
 		{tgi, 2048, whole, ""},
 	} {
-		text, hint := Pieces(test.tokens, test.server, nil)
+		text, hint := AnswerInPieces(test.tokens, test.server, nil)
 		if text != test.text || hint != test.hint {
 			t.Errorf("answers of %d: %q, %q", test.tokens, text, hint)
 		}
