@@ -29,7 +29,7 @@ func TestALateReaderIsNoStall(t *testing.T) {
 		x := exchange{
 			result: r, answer: newAnswer(r, Question{}), target: Target{Dialect: chat}, trace: &trace{},
 			frames: framesIn("sse", strings.NewReader("")),
-			stall: newStallTimer(30*time.Second, cancel),
+			stall:  newStallTimer(30*time.Second, cancel),
 		}
 		defer x.stall.end()
 		frames := []string{token, token}
