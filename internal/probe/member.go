@@ -24,7 +24,7 @@ type Member struct {
 	mostInFlight int     // probes at a time, at least 1
 	Budget       *Budget // not to be changed once probes have begun
 
-	// What the owner of the member says of it, at any time. See [Member.Skipping] for what of it counts first.
+	// What the owner of the member sets, at any time. If several hold, [Member.Skipping] says which counts.
 	Disabled atomic.Bool // it has no slots: nothing is sent, and nothing is skipped
 	Draining atomic.Bool // its slots are skipped as [SkipDraining]
 	Waiting  atomic.Bool // its slots are skipped as [SkipWaiting]
@@ -42,12 +42,12 @@ type Member struct {
 // NewMember returns a member of at most inFlight probes at once. Its server is asked for what the target leaves open:
 // an empty model, and the API if neither that nor the type of the server is given.
 func NewMember(t Target, model string, inFlight int) *Member {
-	is := server.Identity{Dialect: t.Dialect, Type: t.Server, Model: model}
+	given := server.Identity{Dialect: t.Dialect, Type: t.Server, Model: model}
 	if t.Server.Name != "" {
-		is.Dialect = t.dialectOf(t.Server)
+		given.Dialect = t.dialectOf(t.Server)
 	}
 	return &Member{
-		target: t, model: model, mostInFlight: inFlight, Budget: new(Budget), known: server.Knowledge{Identity: is},
+		target: t, model: model, mostInFlight: inFlight, Budget: new(Budget), known: server.Knowledge{Identity: given},
 	}
 }
 
@@ -199,7 +199,7 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() { m.noteResult(r) }()
-	defer m.survive(&r, start) // runs before noteResult
+	defer m.survive(&r, start) // before the result is noted
 	err := m.identifyForRequest(ctx)
 	if err != nil {
 		return m.UnsentResult(start, err)

@@ -85,7 +85,7 @@ func (k Knowledge) MayBeOther(a Answer) bool {
 	return a.OK && (k.MayHaveRestarted || namesOther)
 }
 
-// After returns what is known once o has been observed, too.
+// After returns what is known after one more observation.
 func (k Knowledge) After(o Observation) Knowledge {
 	switch o := o.(type) {
 	case Identification:
@@ -121,7 +121,9 @@ func (k Knowledge) afterIdentification(i Identification) Knowledge {
 
 	// What a server does not say is as it was before: a gateway names itself in answers only.
 	if !k.Stale && i.Type.Name == "" && k.Dialect != nil {
-		i.Type, i.Dialect, i.Version = k.Type, k.Dialect, k.Version
+		i.Type = k.Type
+		i.Dialect = k.Dialect
+		i.Version = k.Version
 	}
 	if !k.Stale && i.Type.Name == k.Type.Name {
 		i.Version = cmp.Or(i.Version, k.Version)
@@ -143,10 +145,11 @@ func (k Knowledge) afterIdentification(i Identification) Knowledge {
 // what it is, and to be sent all fields again. One alone says nothing.
 const tooManyContradictions = 3
 
-// afterAnswer takes what any answer shows, also that of a request that failed.
+// afterAnswer takes what every answer shows, even a failure.
 func (k Knowledge) afterAnswer(a Answer) Knowledge {
 	if a.Gateway.Name != "" && a.Gateway.Name != k.Type.Name {
-		k.Type, k.Version = a.Gateway, ""
+		k.Type = a.Gateway
+		k.Version = ""
 	}
 	k.Limits = a.Limits.Or(k.Limits)
 	k.LeavesOpen = a.LeftOpen
@@ -196,7 +199,8 @@ func (k Knowledge) afterSuccess(a Answer) Knowledge {
 	if !k.Answered {
 		k.Omit = union(k.Omit, a.Omitted)
 	}
-	k.Worked, k.Answered = true, true
+	k.Worked = true
+	k.Answered = true
 	k.AnsweredBy = cmp.Or(a.Model, k.AnsweredBy)
 
 	// An answer that ended at its limit with exactly the tokens asked for shows that the server obeys the limit. If the
