@@ -67,9 +67,9 @@ func (t *Transport) badStatus(resp *http.Response, body []byte) verdict {
 	return v
 }
 
-// errorVerdict returns the verdict on an error that a server wrote although its status is a success: within a stream, or in
-// place of an answer; whole is all that the server wrote, if that may be longer than its words in e. Once a token came,
-// the request was not at fault.
+// errorVerdict returns the verdict on an error that a server wrote although its status is a success: within a stream,
+// or in place of an answer; whole is all that the server wrote, if that may be longer than its words in e. Once a token
+// came, the request was not at fault.
 func errorVerdict(e *wire.ServerError, whole []byte, hasTokens bool) verdict {
 	words := whole
 	if words == nil {

@@ -68,8 +68,8 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 }
 
 // leaveBehind makes the result of an exchange whose run did not return at its limit, or was not called because others
-// did not return: see [stuckCount]. It is the result as it stood when the exchange began. Whatever else run works with
-// is not touched.
+// did not return: see [stuckCount]. R is the result as it stood when the exchange began. Of what run works with, only
+// the trace is used, which has a lock.
 func (x *exchange) leaveBehind(ctx context.Context, r *Result) *Result {
 	x.trace.abandon()
 	v, wasCalled := interruption(ctx, "and left behind", ReasonHTTPClientStuck)
