@@ -34,11 +34,16 @@ func probeSettings(t config.Target) config.Target {
 
 // sameSeries reports whether the results of two jobs for a target of both may stand in the same series.
 func sameSeries(target string, a, b *Job) bool {
-	one, other := a.Prompts.Dataset, b.Prompts.Dataset // equal files have the same data set, see [files.Files.DataSet]
-	sameData := len(one) == len(other) && (len(one) == 0 || &one[0] == &other[0])
-	return sameData && reflect.DeepEqual(
-		seriesSettings(a.Targets[a.Index(target)]),
-		seriesSettings(b.Targets[b.Index(target)]))
+	dataA, dataB := a.Prompts.Dataset, b.Prompts.Dataset
+	if len(dataA) != len(dataB) {
+		return false
+	}
+	if len(dataA) > 0 && &dataA[0] != &dataB[0] { // equal files have the same data set, see [files.Files.DataSet]
+		return false
+	}
+	settingsA := seriesSettings(a.Targets[a.Index(target)])
+	settingsB := seriesSettings(b.Targets[b.Index(target)])
+	return reflect.DeepEqual(settingsA, settingsB)
 }
 
 // seriesSettings returns t with only those settings that decide what its probes measure. What decides when a probe

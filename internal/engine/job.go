@@ -27,7 +27,7 @@ import (
 
 // A Job is one group of targets, ready to be probed.
 type Job struct {
-	Targets []config.Target // as they were when the job was assembled
+	Targets []config.Target // as assembled: a reload that changes nothing that is probed leaves them as they are
 	Members []*probe.Member // one for each of Targets, in the same order
 	Plan    schedule.Plan
 	Prompts prompt.Options

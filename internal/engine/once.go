@@ -11,12 +11,12 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// repetitions is how often [Job.Once] asks again if answers show that prompts are not as long as expected.
+// repetitions is how often [Job.Once] asks again if answers contradict the count of their prompts.
 const repetitions = 3
 
-// Once makes the prompts exact and asks the next round of all members of j. If an answer shows that its prompt was not
-// exact, Once tries again with another round, and returns the results of the last one. next is the first round that was
-// not asked. The error names the members that were not asked.
+// Once asks all members of j the next round, and has their prompts counted before if they were not. If an answer
+// contradicts the count, Once has the prompts counted again and asks another round; the results are those of the last
+// one. next is the first round that was not asked. The error names the members that were not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	results, err = j.Ask(ctx, 0, len(j.Members))
 	return results, j.next.Load(), err
@@ -24,9 +24,9 @@ func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, e
 
 // Ask does what [Job.Once] does, for the members from first up to but not including end.
 func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result, err error) {
+	isNotOK := func(r *probe.Result) bool { return r.Outcome != probe.OK }
 	results, err = j.round(ctx, first, end)
 	for range repetitions {
-		isNotOK := func(r *probe.Result) bool { return r.Outcome != probe.OK }
 		if err != nil || slices.ContainsFunc(results, isNotOK) || j.areReady(first, end) {
 			break
 		}

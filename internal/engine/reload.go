@@ -20,6 +20,7 @@ import (
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	left := r.jobs // of the running jobs; in the end, those that do not go on
 	r.jobs = nil
 	var changed []*Job
@@ -44,10 +45,12 @@ func (r *Runner) replace(jobs []*Job) {
 	}
 	r.ending = append(r.ending, left...)
 	r.dropResults(jobs)
+
 	for _, j := range changed {
 		r.jobs = append(r.jobs, j)
 		r.begin(j)
 	}
+
 	groups := make([]*length.Questions, len(r.jobs))
 	for i, j := range r.jobs {
 		groups[i] = j.Length
@@ -57,8 +60,8 @@ func (r *Runner) replace(jobs []*Job) {
 	r.dropBudgets()
 }
 
-// begin starts a job as soon as all ending jobs that share a target with it have ended. The job inherits from all
-// ending jobs. The lock is held.
+// begin starts a job as soon as the ending jobs that share a target with it have ended. The job inherits from all ending
+// jobs. The lock is held.
 func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})
@@ -67,6 +70,7 @@ func (r *Runner) begin(j *Job) {
 	if r.config.Vantage != "" { // so that probers of several vantages do not start in the same millisecond
 		j.Plan.Name += " from " + r.config.Vantage
 	}
+
 	var others, sharing []*Job // ending jobs without and with a target of j
 	for _, old := range r.ending {
 		if slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) }) {
@@ -90,6 +94,7 @@ func (r *Runner) begin(j *Job) {
 		}
 	}
 	r.budgets.AssignTo(j)
+
 	j.recorder = j.RecorderFor(r.Observers)
 	group := j.Group(j.recorder)
 	r.running.Go(func() {

@@ -15,11 +15,11 @@ import (
 
 // A description is what was shown of a target.
 type description struct {
-	target     probe.Description // InFlight and Stuck are nil: functions cannot be compared
-	member     *probe.Member     // nil before the first description
-	misfit     string            // see [report.Lengths.Misfit]
-	leavesOpen bool              // see [report.LeavesOpen]
-	lastChange []string          // notes on what the server was before its last change, and since when
+	target      probe.Description // InFlight and Stuck are nil: functions cannot be compared
+	member      *probe.Member     // nil before the first description
+	misfit      string            // see [report.Lengths.Misfit]
+	leavesOpen  bool              // see [report.LeavesOpen]
+	lastChanges []string          // notes on what the server was before, and since when; those of the last time
 }
 
 // Describe shows the targets whose descriptions have changed, and logs what is new and worth knowing.
@@ -36,20 +36,20 @@ func (r *Recorder) Describe() {
 		var changes []change
 		if before.target.URL == now.target.URL { // another URL is another server
 			changes = changesOfServer(before.target, now.target)
-			now.lastChange = before.lastChange
+			now.lastChanges = before.lastChanges
 		}
 		if len(changes) > 0 {
-			now.lastChange = nil
+			now.lastChanges = nil
 			since := time.Now().UTC().Format("2006-01-02 15:04")
 			for _, c := range changes {
-				now.lastChange = append(now.lastChange, fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before))
+				now.lastChanges = append(now.lastChanges, fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before))
 			}
 		}
-		now.target.Notes = append(now.target.Notes, now.lastChange...)
+		now.target.Notes = append(now.target.Notes, now.lastChanges...)
 		if now.member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
-		o.logNews(before, now, changes)
+		o.logDifferences(before, now, changes)
 		o.described[t.Config.Name] = now
 		d := now.target
 		d.InFlight, d.Stuck = now.member.InFlight, now.member.Stuck
@@ -102,8 +102,8 @@ func changesOfServer(before, now probe.Description) []change {
 	})
 }
 
-// logNews logs what differs between two descriptions of a target and is worth knowing, and the changes of its server.
-func (o *Observers) logNews(before, now description, changes []change) {
+// logDifferences logs what differs between two descriptions of a target and is worth knowing, and the changes of its server.
+func (o *Observers) logDifferences(before, now description, changes []change) {
 	log := o.log.With(zap.String("target", now.target.Name))
 	isFirst := before.member == nil
 	switch {
