@@ -111,8 +111,8 @@ func lookUp(ctx context.Context, lookup Lookup, host string) answer {
 }
 
 // after returns what is known of a host after an answer. The addresses of a family stay as they were if its lookup
-// failed, and all do if there are too many. An address that the answer lacks stays until droppedAfter lookups have lacked
-// it, or until its probes fail, too.
+// failed, and all do if there are too many. An address that the answer lacks stays until droppedAfter lookups have
+// lacked it, or until its probes fail, too.
 func (r hostRecord) after(got answer, probesFail func(netip.Addr) bool) hostRecord {
 	r.failure = cmp.Or(got.failures[:]...)
 	n := 0

@@ -21,8 +21,8 @@ func (j *Job) isSameAs(other *Job) bool {
 	return true
 }
 
-// probeSettings returns t with only those settings that decide how it is probed. Disabled or enabled, a target stays the
-// same, unless its server is waited for: then it begins anew, with waiting.
+// probeSettings returns t with only those settings that decide how it is probed. Disabled or enabled, a target stays
+// the same, unless its server is waited for: then it begins anew, with waiting.
 func probeSettings(t config.Target) config.Target {
 	t.Labels, t.Objectives, t.GivenObjectives, t.Places = nil, nil, nil, nil
 	t.Refusals = ""

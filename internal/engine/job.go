@@ -91,8 +91,8 @@ func (j *Job) Lengths(t config.Target) report.Lengths {
 }
 
 // TokensPerDay returns how many tokens t costs a day if each probe takes as long as took. The slots that are due
-// meanwhile are skipped, once as many probes are in flight as t allows, and cost nothing. If took is 0, it is not known,
-// and no slot is assumed to be skipped. Prompts of a data set are assumed to have one token per word.
+// meanwhile are skipped, once as many probes are in flight as t allows, and cost nothing. If took is 0, it is not
+// known, and no slot is assumed to be skipped. Prompts of a data set are assumed to have one token per word.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 	inFlight := math.Ceil(float64(took) / float64(t.Interval())) // if no slot were skipped
 	probedShare := min(1, float64(t.MaxInFlight)/inFlight)

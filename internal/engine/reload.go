@@ -60,8 +60,8 @@ func (r *Runner) replace(jobs []*Job) {
 	r.dropBudgets()
 }
 
-// begin starts a job as soon as the ending jobs that share a target with it have ended. The job inherits from all ending
-// jobs. The lock is held.
+// begin starts a job as soon as the ending jobs that share a target with it have ended. The job inherits from all
+// ending jobs. The lock is held.
 func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
 	j.stop, j.done = stop, make(chan struct{})

@@ -43,8 +43,9 @@ func (r *Runner) runJob(starts context.Context, j *Job, group *probe.Group) {
 	})
 }
 
-// prepare has the prompts of j counted by some of its members before their first slot, so that the slot need not be used
-// for that. It takes twice countWait at most, even if a server hangs. What is not counted by then, the slots count.
+// prepare has the prompts of j counted by some of its members before their first slot, so that the slot need not be
+// used for that. It takes twice countWait at most, even if a server hangs. What is not counted by then, the slots
+// count.
 func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 	defer j.panics.Recover("writing prompts")
 	waiting, stopWaiting := context.WithTimeout(ctx, countWait)
@@ -58,8 +59,8 @@ func (r *Runner) prepare(ctx context.Context, j *Job, members []int) {
 	j.Length.Prepare(counting, members)
 }
 
-// betweenRounds does at the end of a round what would delay the next one: it has the next prompt counted, if a server has
-// answered since the last time, and asks the servers once a day what they are.
+// betweenRounds does at the end of a round what would delay the next one: it has the next prompt counted, if a server
+// has answered since the last time, and asks the servers once a day what they are.
 func (r *Runner) betweenRounds(ctx context.Context, j *Job) {
 	defer j.panics.Recover("writing prompts")
 	ctx, stop := context.WithTimeout(ctx, countWait)

@@ -71,8 +71,8 @@ func share(targets []config.Target, s config.Shard) []config.Target {
 	return owned
 }
 
-// owns reports whether a shard owns a group. The shard with the highest score does, so that a further shard moves nothing
-// between the others (rendezvous hashing). Scores are the same in every run and every version.
+// owns reports whether a shard owns a group. The shard with the highest score does, so that a further shard moves
+// nothing between the others (rendezvous hashing). Scores are the same in every run and every version.
 func owns(s config.Shard, group string) bool {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(group)) // never fails

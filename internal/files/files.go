@@ -16,9 +16,9 @@ import (
 )
 
 // Files are the files of one load of a configuration. Each is read once, so that everything that is made of it agrees,
-// even if the file changes meanwhile. The methods are called by one goroutine, in this order: [New] or [Files.Next] begins
-// a load, which reads and parses; [Files.Keep] says that its configuration is in force; [Files.Release] ends the load;
-// [Files.Changed] says when it is time for the next one.
+// even if the file changes meanwhile. The methods are called by one goroutine, in this order: [New] or [Files.Next]
+// begins a load, which reads and parses; [Files.Keep] says that its configuration is in force; [Files.Release] ends the
+// load; [Files.Changed] says when it is time for the next one.
 type Files struct {
 	contents map[string]content // by path: what was read
 	lastLook map[string]look    // by path: at the last call of Changed
@@ -139,7 +139,8 @@ func (f *Files) Changed() []string {
 	return changed
 }
 
-// A look at a file is equal to an earlier one if the file has the same content. It is zero if the file could not be read.
+// A look at a file is equal to an earlier one if the file has the same content. It is zero if the file could not be
+// read.
 type look struct {
 	hash   Hash // of the content, or of the size and the time of a large file
 	isPipe bool // or a device: it is not read only to look at it

@@ -13,7 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Check parses the files of targets, and returns the targets that cannot be probed because a file is missing or invalid.
+// Check parses the files of targets, and returns the targets that cannot be probed because a file is missing or
+// invalid.
 func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 	for _, t := range targets {
 		var problems usage.Problems

@@ -89,8 +89,8 @@ func (t Target) describe() description {
 // A change is what something about a server was before, and what it is now.
 type change struct{ what, before, now string }
 
-// changesOfServer returns what has changed about the server of a target. What was not known before, or is not known now,
-// has not changed.
+// changesOfServer returns what has changed about the server of a target. What was not known before, or is not known
+// now, has not changed.
 func changesOfServer(before, now probe.Description) []change {
 	version := func(d probe.Description) string { return strings.TrimSpace(d.Server + " " + d.Version) }
 	all := []change{
@@ -102,7 +102,8 @@ func changesOfServer(before, now probe.Description) []change {
 	})
 }
 
-// logDifferences logs what differs between two descriptions of a target and is worth knowing, and the changes of its server.
+// logDifferences logs what differs between two descriptions of a target and is worth knowing, and the changes of its
+// server.
 func (o *Observers) logDifferences(before, now description, changes []change) {
 	log := o.log.With(zap.String("target", now.target.Name))
 	isFirst := before.member == nil

@@ -129,16 +129,16 @@ type Recorder struct {
 	dropped map[string]bool // by target: its results are only logged
 }
 
-// NewRecorder shows targets of a group, and returns the recorder of their results. Panics of the prober itself, in probes
-// and while it records, go to panics.
+// NewRecorder shows targets of a group, and returns the recorder of their results. Panics of the prober itself, in
+// probes and while it records, go to panics.
 func (o *Observers) NewRecorder(targets []Target, panics PanicLog) *Recorder {
 	r := &Recorder{observers: o, panics: panics, targets: targets, dropped: map[string]bool{}}
 	r.Describe()
 	return r
 }
 
-// Record shows a result. A canceled probe leaves no trace, unless the prober itself panicked. Nor does a probe that failed
-// because its server was taken out of service, see [Recorder.isTakenOut].
+// Record shows a result. A canceled probe leaves no trace, unless the prober itself panicked. Nor does a probe that
+// failed because its server was taken out of service, see [Recorder.isTakenOut].
 func (r *Recorder) Record(result *probe.Result) {
 	defer r.panics.Recover("recording a result")
 	if result.Stack != nil {
