@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // repetitions is how often [Job.Once] asks again if answers contradict the count of their prompts.
@@ -61,7 +61,7 @@ func (j *Job) round(ctx context.Context, first, end int) (results []*probe.Resul
 		}
 		switch {
 		case reason != "":
-			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), skipText(reason)))
+			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", j.Members[i].Name(), report.SkipReason(reason)))
 		case r.Outcome != probe.Canceled || r.Stack != nil:
 			results = append(results, r)
 		}
@@ -70,17 +70,6 @@ func (j *Job) round(ctx context.Context, first, end int) (results []*probe.Resul
 		err = errors.New("interrupted")
 	}
 	return results, err
-}
-
-// skipText returns why a slot was skipped, for people.
-func skipText(reason probe.Skip) string {
-	switch reason {
-	case probe.SkipBudget:
-		return length.ErrBudget.Error()
-	case probe.SkipWaiting:
-		return "the length of its prompts is not known"
-	}
-	return string(reason)
 }
 
 // noRecorder is a [probe.Recorder] that records nothing, for callers that look at the results themselves.

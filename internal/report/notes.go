@@ -51,6 +51,17 @@ func (s TargetState) probingNote() string {
 	return LengthNote(s.Length)
 }
 
+// SkipReason returns why a target was not probed although somebody asked for it, in words that follow a colon.
+func SkipReason(reason probe.Skip) string {
+	switch reason {
+	case probe.SkipBudget:
+		return length.ErrBudget.Error()
+	case probe.SkipWaiting:
+		return "the length of its prompts is not known"
+	}
+	return string(reason)
+}
+
 // ServerNotes returns what is unusual about a server, one sentence each. What is as it should be is among its
 // abilities.
 func ServerNotes(k server.Knowledge, places Places) []string {
