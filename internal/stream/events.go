@@ -59,9 +59,9 @@ func (e *events) add(line []byte, arrival Arrival) (Frame, bool) {
 	return before, isNew
 }
 
-// addBare takes a line that is a JSON text outside of any field: an error in place of an event, or a line of a body that
-// is no event stream in spite of its type. It is an event of its own, and returned at once. But if an event is pending,
-// which is whole then, that one is returned, and the line waits as the next.
+// addBare takes a line that is a JSON text outside of any field: an error in place of an event, or a line of a body
+// that is no event stream in spite of its type. It is an event of its own, and returned at once. But if an event is
+// pending, which is whole then, that one is returned, and the line waits as the next.
 func (e *events) addBare(line []byte, arrival Arrival) (Frame, bool) {
 	if !e.hasData {
 		e.jsonFirst = e.jsonFirst || !e.hadEvent

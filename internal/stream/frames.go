@@ -53,8 +53,8 @@ type Frames struct {
 //  4. A line that is a JSON text is an event, and other lines without a field are kept: see [Frames.Unfielded].
 //
 // arrivals is [BodyTracker.Arrival] or a function that does the same. readSize is how many bytes to ask the body for
-// at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for
-// a whole chunk.
+// at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait
+// for a whole chunk.
 func NewSSE(body io.Reader, arrivals func(end int64) Arrival, readSize int) *Frames {
 	return &Frames{reader: newLineReader(body, arrivals, readSize)}
 }

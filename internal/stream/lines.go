@@ -31,8 +31,8 @@ func (r *lineReader) arrival() Arrival {
 	return r.arrivals(r.total - int64(len(r.unread)))
 }
 
-// readLine reads until the current line is complete. It returns [ErrTooLong] if the line is longer than limit bytes, and
-// the body's error if that comes first.
+// readLine reads until the current line is complete. It returns [ErrTooLong] if the line is longer than limit bytes,
+// and the body's error if that comes first.
 func (r *lineReader) readLine(limit int) error {
 	for {
 		if r.afterCR && len(r.unread) > 0 {

@@ -36,7 +36,8 @@ type Phases struct {
 	Reused            bool          // the connection served an earlier probe
 }
 
-// WriteTime returns the length of the upload: from the connection to the last byte. ok is false if it was never written.
+// WriteTime returns the length of the upload: from the connection to the last byte. ok is false if that was never
+// written.
 func (p Phases) WriteTime() (d time.Duration, ok bool) {
 	return p.Wrote - p.DNS - p.Connect - p.TLS, p.Wrote > 0
 }
@@ -46,9 +47,9 @@ func (p Phases) WaitTime() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
 
-// A Frame is one token frame. Frames completed by one read share one At, unless several calls were needed for it. At does
-// not decrease from frame to frame, but where the kernel dates only the later one of two that were read right after each
-// other.
+// A Frame is one token frame. Frames completed by one read share one At, unless several calls were needed for it. At
+// does not decrease from frame to frame, but where the kernel dates only the later one of two that were read right
+// after each other.
 type Frame struct {
 	At     time.Duration
 	Delay  time.Duration // how long the bytes lay unread, at most; 0 unless Kernel
@@ -166,9 +167,9 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 }
 
 // TPOT returns the time from the first chunk to the last token frame, divided by the tokens that came after the first
-// chunk. n is the number of generated tokens of the whole answer. If the tokens of the first chunk are unknown, they are
-// one a frame, and fewer if the answer has more frames than tokens. ok is false if no token came after the first chunk,
-// for an answer in one piece, and if the time is too uncertain.
+// chunk. n is the number of generated tokens of the whole answer. If the tokens of the first chunk are unknown, they
+// are one a frame, and fewer if the answer has more frames than tokens. ok is false if no token came after the first
+// chunk, for an answer in one piece, and if the time is too uncertain.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	a := t.analysis()
 	if len(a.chunks) < 2 || a.atOnce {
