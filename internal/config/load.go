@@ -61,11 +61,10 @@ func Load(o Options) (*Config, error) {
 	return l.config, nil
 }
 
-// LoadWithoutTargets returns the settings of the prober itself, without targets. Of these it knows only the names of the
-// labels in variables and flags. A setting that is invalid has its default, and its name, without PROBER_, is one of
-// invalid.
-// TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no targets file
-// and no key: who drains a server must not wait for one.
+// LoadWithoutTargets returns the settings of the prober itself, without targets. Of these it knows only the names of
+// the labels in variables and flags. A setting that is invalid has its default, and its name, without PROBER_, is one
+// of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no
+// targets file and no key: who drains a server must not wait for one.
 func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
 	given := o.loader()
 	given.loadOwn()

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"github.com/llm-prober/prober/internal/probe"
-
 	"github.com/llm-prober/prober/internal/timing"
 )
 
