@@ -40,7 +40,7 @@ var imports = map[string][]string{
 	},
 	"internal/check":     {"engine", "length", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/promquery": {"probe", "report", "format", "usage"},
-	"internal/report":    {"length", "probe", "server", "timing", "wire", "plot", "format", "usage"},
+	"internal/report":    {"length", "probe", "schedule", "server", "timing", "wire", "plot", "format", "usage"},
 	"internal/sim":       {},
 	"internal/plot":      {"format"},
 	"internal/usage":     {"format"},

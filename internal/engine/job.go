@@ -94,8 +94,7 @@ func (j *Job) Lengths(t config.Target) report.Lengths {
 // meanwhile are skipped, once as many probes are in flight as t allows, and cost nothing. If took is 0, it is not
 // known, and no slot is assumed to be skipped. Prompts of a data set are assumed to have one token per word.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
-	inFlight := math.Ceil(float64(took) / float64(t.Interval())) // if no slot were skipped
-	probedShare := min(1, float64(t.MaxInFlight)/inFlight)
+	_, probedShare := schedule.Overlap(took, t.Interval(), t.MaxInFlight)
 	slots := t.QPS * (24 * time.Hour).Seconds()
 	perDay := int(math.Round(slots * probedShare * float64(j.meanPrompt+t.MaxTokens)))
 	if t.TokenBudgetPerDay > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -159,14 +160,13 @@ func AnswerInPieces(answer int, s wire.Server, places Places) (text, hint string
 // SkippedSlots returns a sentence on how many slots are skipped if a probe takes so long, and which rate would skip
 // none. It is empty if none is skipped.
 func SkippedSlots(took, interval time.Duration, maxInFlight int, places Places) string {
-	needed := math.Ceil(float64(took) / float64(interval)) // in flight at the same time
-	if needed <= float64(maxInFlight) {
+	needed, probedShare := schedule.Overlap(took, interval, maxInFlight)
+	if needed <= maxInFlight {
 		return ""
 	}
-	skipped := 1 - float64(maxInFlight)/needed
 	rate := math.Floor(1000*float64(maxInFlight)/took.Seconds()) / 1000
 	return fmt.Sprintf("a probe took %s and one is due every %s, with at most %d at a time: "+
-		"about %.0f%% of the slots are skipped; %v is the highest rate that skips none (%s), or allow %.0f at a time (%s)",
-		format.Duration(took), format.Short(interval.Seconds()), maxInFlight, 100*skipped,
+		"about %.0f%% of the slots are skipped; %v is the highest rate that skips none (%s), or allow %d at a time (%s)",
+		format.Duration(took), format.Short(interval.Seconds()), maxInFlight, 100*(1-probedShare),
 		rate, places.Of("qps"), needed, places.Of("max_in_flight"))
 }

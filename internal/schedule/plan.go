@@ -8,6 +8,7 @@ package schedule
 import (
 	"hash/fnv"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -77,4 +78,11 @@ func (p Plan) seed() uint64 {
 func (p Plan) Epoch(now time.Time) time.Time {
 	sinceEpoch := now.Sub(now.Truncate(p.Interval))
 	return now.Add(-sinceEpoch)
+}
+
+// Overlap returns how many pieces of work are under way at the same time if each takes as long as took, and the share
+// of starts that are not skipped if at most limit pieces may be, which is at least 1.
+func Overlap(took, interval time.Duration, limit int) (underWay int, share float64) {
+	needed := math.Ceil(float64(took) / float64(interval))
+	return int(needed), min(1, float64(limit)/needed)
 }
