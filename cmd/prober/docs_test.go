@@ -19,7 +19,7 @@ const root = "../../"
 // pages returns the pages that people write, by their paths.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "deploy/helm/prober/README.md"}
+	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "SUPPORT.md", "deploy/helm/prober/README.md"}
 	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "alerts/*/*.md"} {
 		found, err := fs.Glob(os.DirFS(root), pattern)
 		if err != nil || found == nil {
@@ -31,13 +31,7 @@ func pages(t *testing.T) map[string]string {
 	for _, path := range paths {
 		all[path] = read(t, path)
 	}
-	all["CHANGELOG.md"] = withoutRemoved(all["CHANGELOG.md"])
 	return all
-}
-
-// withoutRemoved returns the changelog without its lists of removals, which name what no longer exists.
-func withoutRemoved(changelog string) string {
-	return regexp.MustCompile(`(?m)^### Removed\n(?:[^#].*\n|\n)*`).ReplaceAllString(changelog, "")
 }
 
 func read(t *testing.T, path string) string {
