@@ -54,7 +54,7 @@ var imports = map[string][]string{
 	// What is shipped beside the program imports nothing of it.
 	"alerts":              {},
 	"dashboards":          {},
-	"dashboards/generate": {},
+	"dashboards/generate": {"dashboards"},
 	"deploy":              {},
 }
 

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/dashboards"
 )
 
 //go:embed *.yaml
@@ -28,7 +30,7 @@ func main() {
 
 // write writes all dashboards into a directory.
 func write(dir string) error {
-	for _, name := range []string{"overview", "target", "compare", "instrument"} {
+	for _, name := range dashboards.Names() {
 		text, err := generate(name)
 		if err != nil {
 			return fmt.Errorf("%s.yaml: %w", name, err)
