@@ -14,6 +14,19 @@ import (
 
 // A ResultJSON is the JSON form of a [probe.Result]. All durations are in seconds. Absent values are null.
 type ResultJSON struct {
+	ResultFacts
+
+	// Uncertain says of each token frame whether it may have come earlier, because it was read late; null if none may.
+	// Joined says whether it is in a joined chunk; null if none is.
+	Arrivals       []float64 `json:"arrivals_seconds"` // of each token frame, since the start
+	Uncertain      []bool    `json:"uncertain_per_frame"`
+	ITL            []float64 `json:"itl_seconds"`
+	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
+	JoinedPerFrame []bool    `json:"joined_per_frame"`
+}
+
+// ResultFacts are what a [ResultJSON] says of the whole probe: all of it but the lists of frames and tokens.
+type ResultFacts struct {
 	Target string  `json:"target"`
 	Group  string  `json:"group"`
 	Model  *string `json:"model"` // null until known
@@ -36,14 +49,6 @@ type ResultJSON struct {
 	E2EL          *float64 `json:"e2el_seconds"`
 	MaxGap        *float64 `json:"max_gap_seconds"`
 	Elapsed       float64  `json:"elapsed_seconds"` // to the end of the probe, whatever its outcome
-
-	// Uncertain says of each token frame whether it may have come earlier, because it was read late; null if none may.
-	// Joined says whether it is in a joined chunk; null if none is.
-	Arrivals       []float64 `json:"arrivals_seconds"` // of each token frame, since the start
-	Uncertain      []bool    `json:"uncertain_per_frame"`
-	ITL            []float64 `json:"itl_seconds"`
-	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
-	JoinedPerFrame []bool    `json:"joined_per_frame"`
 
 	Phases phasesJSON `json:"phases_seconds"`
 	Usage  usageJSON  `json:"usage"`
@@ -84,6 +89,26 @@ type usageJSON struct {
 // memory with r.
 func JSONOf(r *probe.Result, places Places) ResultJSON {
 	j := ResultJSON{
+		ResultFacts:    factsOf(r, places),
+		Arrivals:       slices.Grow[[]float64](nil, len(r.Timeline.Frames)),
+		Uncertain:      r.Timeline.Uncertain(),
+		JoinedPerFrame: r.Timeline.Joined(),
+	}
+	for d := range r.ITL() {
+		j.ITL = append(j.ITL, d.Seconds())
+	}
+	for _, arrival := range r.Timeline.Frames {
+		j.Arrivals = append(j.Arrivals, arrival.At.Seconds())
+		if r.Source != probe.FromNothing {
+			j.TokensPerFrame = append(j.TokensPerFrame, arrival.N)
+		}
+	}
+	return j
+}
+
+// factsOf returns what the JSON form of r says of the whole probe.
+func factsOf(r *probe.Result, places Places) ResultFacts {
+	f := ResultFacts{
 		Target: r.Target,
 		Group:  r.Group,
 		Model:  textOrNull(r.Model),
@@ -104,10 +129,6 @@ func JSONOf(r *probe.Result, places Places) ResultJSON {
 		MaxGap:        secondsOrNull(r.MaxGap()),
 		Elapsed:       r.Elapsed.Seconds(),
 
-		Arrivals:       slices.Grow[[]float64](nil, len(r.Timeline.Frames)),
-		Uncertain:      r.Timeline.Uncertain(),
-		JoinedPerFrame: r.Timeline.Joined(),
-
 		Phases: phasesOf(r.Timeline.Phases),
 		Usage:  usageOf(r.Usage),
 
@@ -125,27 +146,13 @@ func JSONOf(r *probe.Result, places Places) ResultJSON {
 		RetryAfter:   secondsOrNull(r.RetryAfter, r.RetryAfter > 0),
 		Warnings:     make([]string, 0, len(r.Warnings)),
 	}
-	j.addFrames(r)
 	for _, w := range r.Warnings {
-		j.Warnings = append(j.Warnings, Warning(w))
+		f.Warnings = append(f.Warnings, Warning(w))
 	}
 	if r.Err != nil {
-		j.Error = textOrNull(r.Err.Error())
+		f.Error = textOrNull(r.Err.Error())
 	}
-	return j
-}
-
-// addFrames adds the arrival and the tokens of each token frame, and the ITL of each token.
-func (j *ResultJSON) addFrames(r *probe.Result) {
-	for d := range r.ITL() {
-		j.ITL = append(j.ITL, d.Seconds())
-	}
-	for _, arrival := range r.Timeline.Frames {
-		j.Arrivals = append(j.Arrivals, arrival.At.Seconds())
-		if r.Source != probe.FromNothing {
-			j.TokensPerFrame = append(j.TokensPerFrame, arrival.N)
-		}
-	}
+	return f
 }
 
 // phasesOf returns the JSON form of the phases of a probe.
