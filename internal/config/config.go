@@ -39,7 +39,7 @@ type Config struct {
 	Shard           Shard         `env:"SHARD"`
 	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" optional:"" format:"tokens"`
 	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off"`
-	GenAISemconv    bool          `env:"GENAI_SEMCONV" envDefault:"on"`
+	GenAISemconv    GenAI         `env:"GENAI_SEMCONV" envDefault:"off"`
 	ExternalURL     string        `env:"EXTERNAL_URL" format:"website"` // never ends with a slash
 	GrafanaURL      string        `env:"GRAFANA_URL" format:"website"`  // never ends with a slash
 	Vantage         string        `env:"VANTAGE" format:"name"`         // where the prober stands; the file may say it

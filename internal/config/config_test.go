@@ -8,7 +8,7 @@ import (
 
 func TestNeedRestart(t *testing.T) {
 	now := &Config{LogLevel: "info", TargetsFile: "a"}
-	next := &Config{LogLevel: "warn", TargetsFile: "b", GenAISemconv: true}
+	next := &Config{LogLevel: "warn", TargetsFile: "b", GenAISemconv: GenAI141}
 	want := []string{"PROBER_LOG_LEVEL", "PROBER_GENAI_SEMCONV"}
 	if diff := cmp.Diff(want, now.NeedRestart(next)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -61,6 +61,10 @@ var kinds = map[string]kind{
 	"config.Labels": {
 		"text", "NAME=value,NAME=value (write a value that has a comma into the targets file)", labelMapping, nil,
 	},
+	"config.GenAI": {
+		"off|v1.41", "off, v1.41, or on for the newest version",
+		node{"enum": []any{true, false, "on", "off", "v1.41"}}, nil,
+	},
 	"config.Shard": {
 		"text", "INDEX/COUNT with indexes from 0, for example 0/3 or, by the name of a StatefulSet's pod, prober-0/3",
 		anyText, nil,

@@ -13,7 +13,7 @@ import (
 
 func TestSettingsOfTheProber(t *testing.T) {
 	const given = `LISTEN_ADDRESS=127.0.0.1:80 WEB_CONFIG_FILE=web.yaml LOG_LEVEL=debug LOG_FORMAT=console
-		TARGETS_FILE=targets.yaml GENAI_SEMCONV=Off DRAIN_ENDPOINT=on GRAFANA_URL=https://grafana.example.com/
+		TARGETS_FILE=targets.yaml GENAI_SEMCONV=on DRAIN_ENDPOINT=on GRAFANA_URL=https://grafana.example.com/
 		EXTERNAL_URL=http://ops/prober VANTAGE=eu-1 RELOAD_INTERVAL=none DNS_INTERVAL=1m
 		SHARD=prober-2/3 MAX_TOKENS_PER_DAY=none OBJECTIVES_0_NAME=steady OBJECTIVES_0_SIGNAL=max_gap
 		OBJECTIVES_0_LIMIT=500ms OBJECTIVES_0_GOAL=0.95`
@@ -23,7 +23,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 	})
 	want := &Config{
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console",
-		TargetsFile: "targets.yaml", DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
+		TargetsFile: "targets.yaml", DrainEndpoint: true, GenAISemconv: GenAI141, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
 		ExternalURL: "http://ops/prober", GrafanaURL: "https://grafana.example.com", Vantage: "eu-1",
 		Targets: got.Targets,
 	}

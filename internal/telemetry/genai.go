@@ -1,12 +1,11 @@
 package telemetry
 
 import (
-	"cmp"
-
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // genAI returns the client metrics of the OpenTelemetry GenAI conventions of semconv v1.41.0, the last that were
@@ -85,39 +84,30 @@ func tokenUsage(_ probe.Description, r *probe.Result, record func(sample)) {
 	recordCount(tokenOutput, r.Usage.Generated(), record)
 }
 
-// genAIOperation returns the names that the conventions have for a request of an API and for its provider. Every
-// operation but chat is text completion. The provider follows the API, not the engine: vLLM, SGLang and all others with
-// OpenAI's API are "openai".
-func genAIOperation(api string) (name, provider string) {
-	chat := semconv.GenAIOperationNameChat.Value.AsString()
-	completion := semconv.GenAIOperationNameTextCompletion.Value.AsString()
-	openAI := semconv.GenAIProviderNameOpenAI.Value.AsString()
-	switch api {
-	case "openai-completions":
-		return completion, openAI
-	case "tgi", "triton", "llama-server", "ollama":
-		return completion, api
-	case "anthropic":
-		return chat, semconv.GenAIProviderNameAnthropic.Value.AsString()
-	case "azure-openai":
-		return chat, semconv.GenAIProviderNameAzureAIOpenAI.Value.AsString()
-	}
-	return chat, openAI
-}
-
 // genAIAttributes returns the attributes of the conventions that every metric and span of a target has. They mark the
 // traffic as synthetic, so that panels about real users can leave it out.
 func genAIAttributes(t probe.Description) []attribute.KeyValue {
-	name, provider := genAIOperation(t.API)
+	dialect := dialectOf(t)
 	all := []attribute.KeyValue{
-		semconv.GenAIOperationNameKey.String(name),
-		semconv.GenAIProviderNameKey.String(provider),
-		semconv.GenAIRequestModel(toValidUTF8(cmp.Or(t.Model, unknown))),
+		semconv.GenAIOperationNameKey.String(dialect.Operation),
+		semconv.GenAIProviderNameKey.String(dialect.Provider),
 		semconv.UserAgentSyntheticTypeTest,
+	}
+	if t.Model != "" {
+		all = append(all, semconv.GenAIRequestModel(toValidUTF8(t.Model)))
 	}
 	host, port := serverOf(t.URL)
 	if host != "" {
 		all = append(all, semconv.ServerAddress(host), semconv.ServerPort(port))
 	}
 	return all
+}
+
+// dialectOf returns the dialect of a target's API. As long as the API is not known, it is that of the most common one.
+func dialectOf(t probe.Description) *wire.Dialect {
+	dialect, err := wire.Lookup(t.API)
+	if err != nil {
+		dialect, _ = wire.Lookup("openai-chat")
+	}
+	return dialect
 }

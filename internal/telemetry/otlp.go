@@ -22,7 +22,7 @@ type Build struct{ Version, Revision string }
 // Options are the settings of [New] that are not OTEL_* variables.
 type Options struct {
 	Build Build
-	GenAI bool // export metrics by the OpenTelemetry GenAI conventions as well, over OTLP
+	GenAI bool // export metrics by the OpenTelemetry GenAI conventions v1.41 as well, over OTLP
 
 	// Labels are the names of the labels that targets may have, sorted. Every series of a target has all of them: those
 	// that the target does not have are empty. Labels of other names are not shown.

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -19,8 +18,10 @@ func recordSpan(tracer trace.Tracer, t probe.Description, vantage string, r *pro
 	if !own.IsValid() {
 		return
 	}
-	operation, _ := genAIOperation(t.API)
-	name := operation + " " + toValidUTF8(cmp.Or(t.Model, unknown)) // as the GenAI conventions say
+	name := dialectOf(t).Operation // and the model if it is known, as the GenAI conventions say
+	if t.Model != "" {
+		name += " " + toValidUTF8(t.Model)
+	}
 	_, span := tracer.Start(context.WithValue(context.Background(), ownKey{}, own), name,
 		trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindClient),

@@ -8,8 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/testing/golden"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // spans returns all spans that a collector received, as text: times are since the day, those of events since the start.
@@ -64,19 +68,49 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func TestGenAIOperation(t *testing.T) {
-	for api, want := range map[string]string{
-		"":                   "chat openai",
-		"openai-chat":        "chat openai",
-		"openai-completions": "text_completion openai",
-		"tgi":                "text_completion tgi",
-		"anthropic":          "chat anthropic",
-		"azure-openai":       "chat azure.ai.openai",
-	} {
-		name, provider := genAIOperation(api)
-		if got := name + " " + provider; got != want {
-			t.Errorf("%s: %s, want %s", api, got, want)
+// TestEveryAPIHasAGenAIOperation holds that a new dialect names its operation and its provider, and that the words of the
+// conventions are spelled as there.
+func TestEveryAPIHasAGenAIOperation(t *testing.T) {
+	operations := []string{
+		semconv.GenAIOperationNameChat.Value.AsString(), semconv.GenAIOperationNameTextCompletion.Value.AsString(),
+	}
+	for _, api := range wire.APIs() {
+		dialect := dialectOf(probe.Description{API: api})
+		if !slices.Contains(operations, dialect.Operation) || dialect.Provider == "" {
+			t.Errorf("%s has the GenAI operation %q and provider %q: add Operation (one of %q) and Provider to its wire.Dialect",
+				api, dialect.Operation, dialect.Provider, operations)
 		}
+	}
+	for api, want := range map[string]attribute.KeyValue{
+		"":             semconv.GenAIProviderNameOpenAI,
+		"anthropic":    semconv.GenAIProviderNameAnthropic,
+		"azure-openai": semconv.GenAIProviderNameAzureAIOpenAI,
+	} {
+		got := dialectOf(probe.Description{API: api}).Provider
+		if got != want.Value.AsString() {
+			t.Errorf("the provider of the API %q is %q, want %q", api, got, want.Value.AsString())
+		}
+	}
+}
+
+// TestAnUnknownModelIsNotNamed holds that the GenAI attributes of a target and its spans name no model before it is known.
+func TestAnUnknownModelIsNotNamed(t *testing.T) {
+	target := fixedTarget()
+	target.Model = ""
+	for _, a := range genAIAttributes(target) {
+		if a.Key == semconv.GenAIRequestModelKey {
+			t.Errorf("%s is %q", a.Key, a.Value.AsString())
+		}
+	}
+	c := newCollector(t)
+	r, _ := newExporting(t, c.endpoint, map[string]string{"OTEL_METRICS_EXPORTER": "none"})
+	r.Set(target)
+	r.Record(with(refused(), func(r *probe.Result) { r.Model = "" }))
+	if err := r.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if name := c.traces[0].ScopeSpans[0].Spans[0].Name; name != "chat" {
+		t.Errorf("the span is called %q, want chat", name)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 // ignore_eos nor a minimum, so that an answer may end early. Anthropic's own frames carry several tokens each.
 var anthropic = &Dialect{
 	Name:        "anthropic",
+	Operation:   "chat",
+	Provider:    "anthropic",
 	Path:        v1Path("/messages"),
 	Fields:      []Field{FieldTemperature},
 	body:        messagesBody,

@@ -10,6 +10,8 @@ import (
 // llama is llama-server's own /completion. Each frame counts the tokens so far, with those of an incomplete character.
 var llama = &Dialect{
 	Name:      "llama-server",
+	Operation: "text_completion",
+	Provider:  "llama-server",
 	Path:      fixedPath("/completion"),
 	Fields:    []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings},
 	body:      llamaBody,

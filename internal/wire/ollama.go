@@ -9,12 +9,14 @@ import (
 // ollama is Ollama's native /api/generate: a JSON object on each line. An answer may end early, and only the last line
 // counts its tokens.
 var ollama = &Dialect{
-	Name:   "ollama",
-	Path:   fixedPath("/api/generate"),
-	Fields: []Field{FieldTemperature, FieldSeed, fieldThink},
-	body:   ollamaBody,
-	keys:   map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"},
-	read:   readOllama,
+	Name:      "ollama",
+	Operation: "text_completion",
+	Provider:  "ollama",
+	Path:      fixedPath("/api/generate"),
+	Fields:    []Field{FieldTemperature, FieldSeed, fieldThink},
+	body:      ollamaBody,
+	keys:      map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"},
+	read:      readOllama,
 }
 
 // ollamaBody returns a request that always has truncate and shift, which are therefore not among the optional fields:

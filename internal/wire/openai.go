@@ -11,6 +11,8 @@ import (
 // chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and most providers serve it.
 var chat = &Dialect{
 	Name:      "openai-chat",
+	Operation: "chat",
+	Provider:  "openai",
 	Path:      v1Path("/chat/completions"),
 	Fields:    append(slices.Clone(extensions), FieldMaxTokens, FieldMaxCompletionTokens),
 	body:      chatBody,
@@ -22,6 +24,8 @@ var chat = &Dialect{
 // completions is OpenAI's older /v1/completions: a prompt without a chat template.
 var completions = &Dialect{
 	Name:      "openai-completions",
+	Operation: "text_completion",
+	Provider:  "openai",
 	Path:      v1Path("/completions"),
 	Fields:    extensions,
 	body:      completionBody,
@@ -34,6 +38,8 @@ var completions = &Dialect{
 // that of [chat].
 var azure = &Dialect{
 	Name:      "azure-openai",
+	Operation: "chat",
+	Provider:  "azure.ai.openai",
 	Path:      deploymentPath,
 	Fields:    []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens},
 	body:      chatBody,

@@ -11,6 +11,8 @@ import (
 // ignore_eos and min_tokens.
 var responses = &Dialect{
 	Name:      "openai-responses",
+	Operation: "chat",
+	Provider:  "openai",
 	Path:      v1Path("/responses"),
 	Fields:    []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore},
 	body:      responseBody,

@@ -10,6 +10,8 @@ import (
 // early. Every frame is exactly one token. The last frame has its own token beside the final counts.
 var tgi = &Dialect{
 	Name:      "tgi",
+	Operation: "text_completion",
+	Provider:  "tgi",
 	Path:      fixedPath("/generate_stream"),
 	Fields:    []Field{FieldDetails},
 	body:      tgiBody,

@@ -10,8 +10,10 @@ import (
 // request serves models of TensorRT-LLM and of the vLLM backend. The vLLM backend takes "parameters" for its sampling
 // parameters, and refuses those that vLLM does not know.
 var triton = &Dialect{
-	Name: "triton",
-	Path: tritonPath,
+	Name:      "triton",
+	Operation: "text_completion",
+	Provider:  "triton",
+	Path:      tritonPath,
 	Fields: []Field{
 		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
 		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
