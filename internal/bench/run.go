@@ -257,7 +257,7 @@ func (r *run) drawPlots() error {
 		targets = append(targets, t.Name)
 	}
 	title := "prober bench: " + strings.Join(targets, ", ")
-	err := report.Draw(r.Plan.Plot, report.Page(title, r.document, charts))
+	err := report.WritePageFile(r.Plan.Plot, title, r.document, charts)
 	if err != nil {
 		return err
 	}

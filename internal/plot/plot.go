@@ -1,12 +1,12 @@
-// Package plot draws series of points as charts, and writes them with tables and texts as one HTML page that loads
-// nothing from elsewhere.
+// Package plot draws series of points as charts: figures of HTML, each with an SVG of its own.
 //
-// What comes in is a [Page]: charts of series of points, and texts. What goes out is HTML with an SVG for each chart.
-// Texts may hold anything: they are escaped, and control characters are left out. The package knows no probes:
-// internal/report decides what is drawn.
+// What comes in are [Chart] values, whose texts may hold anything: they are escaped, and control characters are left
+// out. What goes out is a piece of a page, by [Figures], and the style sheet that the page needs, [StyleSheet]. They
+// load nothing from elsewhere, and suit light and dark. The package knows no probes: internal/report decides what is
+// drawn.
 //
-// Start with [HTML] and page.html, its template. chart.go draws one chart with a library. scale.go chooses the ends of
-// an axis, ticks.go the values that have a label on it.
+// scale.go chooses the ends of an axis and its ticks. drawing.go turns a chart into the coordinates that charts.html
+// writes.
 package plot
 
 import (
@@ -14,22 +14,11 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"io"
 	"slices"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
 )
-
-// A Page is charts, and texts that explain them.
-type Page struct {
-	Title    string
-	Verdicts []string // what a comparison found, in sentences
-	Summary  string   // a table of fixed width, as a terminal shows it
-	Charts   []Chart
-	Details  string // further tables
-	Warnings []string
-	Settings []string // what made the page: versions, times, settings
-}
 
 // A Chart shows series on common axes. If there are several, a legend names them.
 type Chart struct {
@@ -51,7 +40,7 @@ type Unit string
 
 // The units. The zero value means plain numbers.
 const (
-	Second Unit = "s"     // ticks in µs, ms or s; the axis may become logarithmic: see scaleOf
+	Second Unit = "s"     // ticks in µs, ms or s; the axis becomes logarithmic if its values have a long tail
 	Share  Unit = "share" // between 0 and 1; ticks in per cent, always from 0 to 100
 	Time   Unit = "UTC"   // seconds since 1970
 )
@@ -73,7 +62,7 @@ const (
 	Hollow Style = "hollow" // dots that are rings
 	Line   Style = "line"   // joined in their order; each has a dot if they are few
 	Dashed Style = "dashed" // joined without dots
-	Step   Style = "step"   // joined by steps from 0, on a linear Y axis: for distributions
+	Step   Style = "step"   // joined by steps that begin at the X axis: for distributions
 )
 
 // A Point is one value. A browser shows its label when the mouse is over it.
@@ -82,31 +71,46 @@ type Point struct {
 	Label string
 }
 
-//go:embed page.html
-var pageTemplate string
+//go:embed charts.html
+var figuresTemplate string
 
-// HTML writes a page as one HTML document.
-func HTML(w io.Writer, p Page) error {
-	classes := &seriesClasses{}
-	draw := func(c Chart) (picture, error) { return c.draw(classes.assign) }
-	funcs := template.FuncMap{"clean": format.Clean, "classes": classes.assign, "draw": draw}
-	page := template.Must(template.New("page").Funcs(funcs).Parse(pageTemplate))
-	return page.Execute(w, p) //nolint:wrapcheck // the caller says what it writes
+//go:embed charts.css
+var styleSheet string
+
+// Figures returns charts as HTML: a section for each, with its title, its legend and its SVG.
+func Figures(charts []Chart) (template.HTML, error) {
+	var drawings []drawing
+	var targets targetColours
+	for _, c := range charts {
+		drawings = append(drawings, draw(c, &targets))
+	}
+	figures, err := template.New("charts").Funcs(template.FuncMap{"clean": format.Clean}).Parse(figuresTemplate)
+	if err != nil {
+		return "", fmt.Errorf("draw charts: %w", err)
+	}
+	var html strings.Builder
+	err = figures.Execute(&html, drawings)
+	if err != nil {
+		return "", fmt.Errorf("draw charts: %w", err)
+	}
+	return template.HTML(html.String()), nil //nolint:gosec // the template has escaped all texts
 }
 
-// seriesClasses assigns classes of the style sheet to series: a colour for each target.
-type seriesClasses struct {
-	targets []string // that have a colour, in the order of their colours
-}
+// StyleSheet returns the style sheet of [Figures]. It uses the custom properties --ink (text), --dim (axes and their
+// text) and --edge (grid) of the page.
+func StyleSheet() template.CSS { return template.CSS(styleSheet) } //nolint:gosec // a file of ours
 
-// assign returns the classes of a series. A target that is new gets the next colour. The style sheet has eight; after
-// these they come again, with other dashes.
-func (c *seriesClasses) assign(s Series) string {
+// targetColours are the targets that have a colour, in the order of their colours.
+type targetColours []string
+
+// classesOf returns the classes of a series in the style sheet. A new target gets the next colour. The style sheet has
+// eight; after these they come again, with other dashes.
+func (c *targetColours) classesOf(s Series) string {
 	const colours, dashes = 8, 3
-	n := slices.Index(c.targets, s.Target)
+	n := slices.Index(*c, s.Target)
 	if n < 0 {
-		n = len(c.targets)
-		c.targets = append(c.targets, s.Target)
+		n = len(*c)
+		*c = append(*c, s.Target)
 	}
 	return fmt.Sprintf("c%d again%d %s", n%colours, n/colours%dashes, cmp.Or(s.Style, Dots))
 }

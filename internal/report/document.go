@@ -6,7 +6,8 @@
 // internal/promquery fills the same summaries from a Prometheus.
 //
 // What goes out is a [Document]: a [Summary] for each target and load, a [Comparison] for each pair of targets, and
-// warnings. [Document.Write] writes it as text, Markdown or JSON, [Page] as a page with charts.
+// warnings. [Document.Write] writes it as text, Markdown or JSON, [WritePageFile] as a page with
+// charts.
 //
 // Start with [Sample] (what counts of a request), then [Step.Summary], then [Compare], whose statistics interval.go
 // explains by an example. Each output has a file of its own: block.go, comparison_text.go, markdown.go, json.go,

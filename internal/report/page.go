@@ -2,33 +2,82 @@ package report
 
 import (
 	"cmp"
-	"errors"
+	_ "embed"
 	"fmt"
+	"html/template"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// Page returns charts of d with its verdicts, an overview, its comparisons and warnings, and what made it.
-func Page(title string, d Document, charts []plot.Chart) plot.Page {
+//go:embed page.html
+var pageTemplate string
+
+// A page is what page.html writes: one HTML document, which loads nothing from elsewhere.
+type page struct {
+	Title      string
+	Verdicts   []string      // what a comparison found, in sentences
+	Summary    string        // a table of fixed width, as a terminal shows it
+	Charts     template.HTML // sections
+	ChartStyle template.CSS
+	Details    string // further tables
+	Warnings   []string
+	Settings   []string // what made the page: versions, times, settings
+}
+
+// WritePageFile writes d and charts as one HTML document to a file.
+func WritePageFile(path, title string, d Document, charts []plot.Chart) error {
+	f, err := os.Create(path) //nolint:gosec // the file that the user wants
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	err = writePage(f, title, d, charts)
+	closeErr := f.Close()
+	err = cmp.Or(err, closeErr)
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}
+
+// writePage writes d and charts as one HTML document.
+func writePage(w io.Writer, title string, d Document, charts []plot.Chart) error {
+	p := pageOf(title, d)
+	var err error
+	p.Charts, err = plot.Figures(charts)
+	if err != nil {
+		return err //nolint:wrapcheck // says what it is
+	}
+	p.ChartStyle = plot.StyleSheet()
+	html, err := template.New("page").Funcs(template.FuncMap{"clean": format.Clean}).Parse(pageTemplate)
+	if err != nil {
+		return err //nolint:wrapcheck // the caller says what it writes
+	}
+	return html.Execute(w, p) //nolint:wrapcheck // the caller says what it writes
+}
+
+// pageOf returns the texts of a page: verdicts, an overview, comparisons, warnings, and what made d.
+func pageOf(title string, d Document) page {
 	const maxComparisons = 3 // of more, the verdicts stand in the details only
-	page := plot.Page{Title: title, Charts: charts, Warnings: pageWarnings(d), Settings: pageSettings(d)}
+	p := page{Title: title, Warnings: pageWarnings(d), Settings: pageSettings(d)}
 	if len(d.Summaries) > 0 {
-		page.Summary = Overview(d.Summaries)
+		p.Summary = Overview(d.Summaries)
 	}
 	var details []string
 	for _, c := range d.Comparisons {
 		const width = 100 // columns
 		details = append(details, c.Text(width))
 		if len(d.Comparisons) <= maxComparisons {
-			page.Verdicts = append(page.Verdicts, verdictLines(c)...)
+			p.Verdicts = append(p.Verdicts, verdictLines(c)...)
 		}
 	}
-	page.Details = strings.Join(details, "\n")
-	return page
+	p.Details = strings.Join(details, "\n")
+	return p
 }
 
 // pageWarnings returns the warnings of d, and failures and warnings of each of its summaries.
@@ -64,16 +113,4 @@ func pageSettings(d Document) []string {
 		list = append(list, name+": "+d.Settings[name])
 	}
 	return list
-}
-
-// Draw writes a page to a file.
-func Draw(path string, page plot.Page) error {
-	f, err := os.Create(path) //nolint:gosec // the file that the user wants
-	if err == nil {
-		err = errors.Join(plot.HTML(f, page), f.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("write the plot: %w", err)
-	}
-	return nil
 }

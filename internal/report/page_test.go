@@ -85,7 +85,7 @@ func TestPage(t *testing.T) {
 	d.Version, d.Settings = "1.0", map[string]string{"qps": "2", "prompt_tokens": "80"}
 	d.Summaries[0].URL, d.Summaries[0].Model = "http://a", "llama"
 	d.Summaries[1].Warnings = nil // those have control characters, which plot leaves out
-	page := Page("title", d, nil)
+	page := pageOf("title", d)
 	parts := slices.Concat(
 		[]string{page.Title, "", "Verdicts:"}, page.Verdicts,
 		[]string{"", "Summary:", page.Summary, "Details:", page.Details, "Warnings:"}, page.Warnings,
@@ -94,8 +94,36 @@ func TestPage(t *testing.T) {
 	golden.Equal(t, "testdata/page.txt", strings.Join(parts, "\n")+"\n")
 
 	d.Comparisons = slices.Repeat(d.Comparisons[:1], 4)
-	page = Page("", d, nil)
+	page = pageOf("", d)
 	if page.Verdicts != nil || strings.Count(page.Details, "95% confidence") != 4 {
 		t.Errorf("verdicts %q of four comparisons with details\n%s", page.Verdicts, page.Details)
+	}
+}
+
+// TestPageHTML holds that a page has each of its texts once, escaped, and loads nothing.
+func TestPageHTML(t *testing.T) {
+	d := Document{
+		Source:    "<bench>",
+		Warnings:  []string{"few <10\x1b"},
+		Summaries: []Summary{{Target: "a & b", Load: "1 at once"}},
+	}
+	charts := []plot.Chart{{Title: "TTFT", Series: []plot.Series{{Target: "a", Points: []plot.Point{{X: 1, Y: 1}}}}}}
+	var text strings.Builder
+	if err := writePage(&text, "a & b", d, charts); err != nil {
+		t.Fatal(err)
+	}
+	html := text.String()
+	for _, want := range []string{
+		"<title>a &amp; b</title>", "<h1>a &amp; b</h1>", "<li>few &lt;10</li>", "<li>&lt;bench&gt;, prober unknown",
+		"1 at once", "<svg ", ".legend {", `content="default-src 'none'; style-src 'unsafe-inline'"`,
+	} {
+		if strings.Count(html, want) != 1 {
+			t.Errorf("%d times %s, want it once", strings.Count(html, want), want)
+		}
+	}
+	for _, word := range []string{"<script", "src=", "<link", "url(", "@import"} {
+		if strings.Contains(html, word) {
+			t.Errorf("the page holds %q", word)
+		}
 	}
 }

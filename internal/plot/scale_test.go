@@ -40,10 +40,10 @@ func TestTicks(t *testing.T) {
 		{"a week", Axis{Label: "time", Unit: Time}, []float64{morning, morning + 7*day},
 			"time (UTC) from 2027-01-15: Jan 16 Jan 18 Jan 20 Jan 22"},
 	} {
-		s := scaleOf(c.axis, c.values)
+		s := newScale(c.axis, c.values)
 		var texts []string
-		for _, tick := range s.GetTicks(nil) {
-			texts = append(texts, tick.Label)
+		for _, tick := range s.ticks() {
+			texts = append(texts, tick.label)
 		}
 		if diff := cmp.Diff(c.want, s.title()+": "+strings.Join(texts, " ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.about, diff)
