@@ -49,6 +49,8 @@ var imports = map[string][]string{
 
 	// Only tests import these.
 	"internal/testing/memconn":    {},
+	"internal/testing/simnet":     {"sim", "testing/memconn"},
+	"internal/testing/exposition": {},
 	"internal/testing/golden":     {},
 	"internal/testing/kerneltest": {},
 

@@ -16,8 +16,8 @@ import (
 func eightRequests(t *testing.T, objectives ...probe.Objective) *testRun {
 	t.Helper()
 	r := newRig(t, "fast", "it")
-	r.faultAfter(4500*time.Millisecond, "it", sim.Fault{TTFT: 10})
-	r.faultAfter(5500*time.Millisecond, "it", sim.Fault{Status: 503})
+	r.servers.FailAfter(4500*time.Millisecond, "it", sim.Fault{TTFT: 10})
+	r.servers.FailAfter(5500*time.Millisecond, "it", sim.Fault{Status: 503})
 	run := r.newRun(Options{Requests: 8}, []string{"it"}, "QPS", "1")
 	run.Plan.Lengths[0].Targets[0].GivenObjectives = objectives
 	return run
@@ -77,7 +77,7 @@ func TestFailOnRegression(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, "fast", "old", "new")
-				r.faultAfter(0, "new", test.fault)
+				r.servers.FailAfter(0, "new", test.fault)
 				run := r.newRun(Options{Requests: 10, Concurrency: 1}, []string{"old", "new"})
 				run.Plan.Gate.Regression = true
 				run.measure(t)

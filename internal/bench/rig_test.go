@@ -3,13 +3,10 @@ package bench
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,70 +15,40 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/report"
-	"github.com/llm-prober/prober/internal/sim"
-	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
-// A rig is simulated servers by name, in memory. Names that it does not serve refuse connections. It is for bubbles.
+// A rig is simulated servers by name, in memory. It is for bubbles.
 type rig struct {
-	t         *testing.T
-	servers   map[string]*sim.Server
-	listeners map[string]*memconn.Listener // by address
-	rejects   string                       // a request field that the servers reject; empty: none
+	t       *testing.T
+	servers *simnet.Network
 }
 
 // newRig serves a simulated server of a profile for each name until the end of the test. Each has its own seed.
 func newRig(t *testing.T, profile string, names ...string) *rig {
 	t.Helper()
-	r := &rig{t: t, servers: map[string]*sim.Server{}, listeners: map[string]*memconn.Listener{}}
+	r := &rig{t: t, servers: simnet.New(t)}
 	for _, name := range names {
-		r.serve(profile, name)
+		r.servers.Serve(name, profile)
 	}
 	return r
 }
 
-// serve adds a simulated server.
-func (r *rig) serve(profile, name string) {
-	r.t.Helper()
-	p, err := sim.ParseProfile(profile)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	server := sim.New(sim.Config{Profile: p, Seed: uint64(len(r.servers))})
-	r.t.Cleanup(server.Close)
-	r.servers[name] = server
-	r.listeners[name+":80"] = memconn.Serve(r.t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+// rejecting answers requests with a field as wrong, and leaves the others to next.
+func rejecting(field string, next http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		if r.rejects != "" && bytes.Contains(body, []byte(`"`+r.rejects+`"`)) {
+		if bytes.Contains(body, []byte(`"`+field+`"`)) {
 			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, `{"error":{"message":"Extra inputs are not permitted: `+r.rejects+`"}}`)
+			_, _ = io.WriteString(w, `{"error":{"message":"Extra inputs are not permitted: `+field+`"}}`)
 			return
 		}
 		request.Body = io.NopCloser(bytes.NewReader(body))
-		server.ServeHTTP(w, request)
-	}))
-}
-
-// faultAfter gives a server a fault when some time has passed.
-func (r *rig) faultAfter(wait time.Duration, name string, fault sim.Fault) {
-	timer := time.AfterFunc(wait, func() {
-		if err := r.servers[name].SetFault(fault); err != nil {
-			r.t.Error(err)
-		}
-	})
-	r.t.Cleanup(func() { timer.Stop() })
-}
-
-// dial reaches a server by its name.
-func (r *rig) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	listener, ok := r.listeners[address]
-	if !ok {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		next.ServeHTTP(w, request)
 	}
-	return listener.Dial(ctx, "", "")
 }
 
 // A testRun is a run of a test, and what it wrote to the standard streams.
@@ -118,7 +85,7 @@ func (r *rig) newRun(options Options, targets []string, settings ...string) *tes
 	}
 	result := &testRun{}
 	result.run = newRun(Setup{
-		Plan: plan, Files: files.New(), Dial: r.dial,
+		Plan: plan, Files: files.New(), Dial: r.servers.Dial,
 		Screen: NewScreen(&result.out, &result.errs, options.Format), Out: &result.out,
 	})
 	return result

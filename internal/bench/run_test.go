@@ -23,7 +23,7 @@ import (
 func TestTwoStacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "production-stack", "production-stack")
-		r.serve("ray-serve", "ray-serve")
+		r.servers.Serve("ray-serve", "ray-serve")
 		run := r.newRun(Options{Requests: 10}, []string{"production-stack", "ray-serve"},
 			"PROMPT_TOKENS", "21000", "MAX_TOKENS", "100")
 		d := run.measure(t)
@@ -42,7 +42,7 @@ func TestTwoStacks(t *testing.T) {
 		}
 		for _, s := range d.Summaries {
 			equal(t, s.Target+": requests per second, of 0.1 that are asked for", s.Throughput().Requests, report.Number(0.1))
-			answers := r.servers[s.Target].Sent()
+			answers := r.servers.Simulator(s.Target).Sent()
 			var sent []time.Duration
 			for _, answer := range answers[len(answers)-10:] { // the others are the warm-up's
 				sent = append(sent, answer.Tokens[0].Sub(answer.Start))
@@ -144,7 +144,7 @@ func TestResultsSoFarOfOneTarget(t *testing.T) {
 func TestAServerThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "production-stack", "ill", "well")
-		r.faultAfter(100*time.Millisecond, "ill", sim.Fault{Status: 503}) // the warm-up is under way by then
+		r.servers.FailAfter(100*time.Millisecond, "ill", sim.Fault{Status: 503}) // the warm-up is under way by then
 		d := r.newRun(Options{Requests: 4, Unpaced: true}, []string{"ill", "well"}, "PROMPT_TOKENS", "2000").measure(t)
 		ill, well := d.Summaries[0], d.Summaries[1]
 		equal(t, "requests that succeeded of well", well.Succeeded(), 4)
@@ -167,7 +167,7 @@ func TestNoRequestSucceeds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, "production-stack", "ill")
-			r.faultAfter(100*time.Millisecond, "ill", sim.Fault{Status: 503})
+			r.servers.FailAfter(100*time.Millisecond, "ill", sim.Fault{Status: 503})
 			run := r.newRun(Options{Requests: 4, Unpaced: true, Format: format}, []string{"ill"}, "PROMPT_TOKENS", "2000")
 			if err := run.measureAll(t.Context()); !errors.Is(err, ErrFailed) {
 				t.Errorf("%s: %v, want that it failed", format, err)
@@ -182,7 +182,8 @@ func TestNoRequestSucceeds(t *testing.T) {
 // way there.
 func TestADeadFirstTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, "fast", "well")
+		r := newRig(t, "fast", "well", "dead")
+		r.servers.Down("dead")
 		d := r.newRun(Options{Requests: 4}, []string{"dead", "well"}, "PROMPT_TOKENS", "2000", "QPS", "1").measure(t)
 		dead, well := d.Summaries[0], d.Summaries[1]
 		equal(t, "outcomes of dead", dead.Outcomes, map[probe.Outcome]int{probe.Connect: 4})
@@ -262,13 +263,14 @@ func TestTwoWaysToOneServer(t *testing.T) {
 		rejects           string
 		compared, warning string
 	}{
-		"a server that takes a salt":    {"", "TTFT TPOT ITL E2EL", ""},
+		"a server that takes a salt":    {"nothing", "TTFT TPOT ITL E2EL", ""},
 		"a server that rejects a salt ": {"cache_salt", "TPOT ITL", "a cache had 0 of 8 prompts of a and 8 of 8 of b"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, "production-stack", "a")
-			r.rejects = test.rejects
-			r.listeners["b:80"] = r.listeners["a:80"]
+			r := newRig(t, "production-stack", "a", "b")
+			server := rejecting(test.rejects, r.servers.Simulator("a"))
+			r.servers.Answer("a", server)
+			r.servers.Answer("b", server)
 			run := r.newRun(Options{Requests: 8, Concurrency: 1}, []string{"a", "b"}, "PROMPT_TOKENS", "2000")
 			c := run.measure(t).Comparisons[0]
 			var metrics []string

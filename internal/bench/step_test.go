@@ -43,15 +43,14 @@ func newTestGroup(t *testing.T, budget int, names ...string) *testGroup {
 	}
 	r := newRig(t, "fast")
 	for _, name := range names {
-		if name != "refusing" {
-			r.serve("fast", name)
-		}
+		r.servers.Serve(name, "fast")
 		g.group.Members = append(g.group.Members, probe.NewMember(probe.Target{
 			Name: name, URL: "http://" + name, Dialect: dialect,
-			Transport: probe.NewTransport(probe.Route{Dial: r.dial}),
+			Transport: probe.NewTransport(probe.Route{Dial: r.servers.Dial}),
 			Timeout:   time.Minute, Stall: time.Minute, DayLimit: budget,
 		}, "meta-llama/Llama-3.1-8B-Instruct", 1<<30))
 	}
+	r.servers.Down("refusing")
 	return g
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/length"
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/testing/golden"
@@ -101,15 +102,14 @@ func (s scene) check(t *testing.T, quick bool) (text string, r *Report) {
 		t.Fatal(err)
 	}
 	var lines bytes.Buffer
-	r = runOn(t.Context(), t, s.handler(t), loaded, Options{Quick: quick, Lines: &lines})
+	r = runOn(t.Context(), t, memconn.Serve(t, s.handler(t)).Dial, loaded, Options{Quick: quick, Lines: &lines})
 	return lines.String(), r
 }
 
-// runOn checks the targets of a configuration, which all reach the same server in memory, until ctx is done.
-func runOn(ctx context.Context, t *testing.T, server http.Handler, loaded *config.Config, o Options) *Report {
+// runOn checks the targets of a configuration, until ctx is done.
+func runOn(ctx context.Context, t *testing.T, dial probe.Dial, loaded *config.Config, o Options) *Report {
 	t.Helper()
-	listener := memconn.Serve(t, server)
-	jobs, err := engine.Assemble(loaded.Targets, files.New(), length.NewBook(), listener.Dial, "test")
+	jobs, err := engine.Assemble(loaded.Targets, files.New(), length.NewBook(), dial, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

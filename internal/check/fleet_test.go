@@ -19,38 +19,24 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/testing/golden"
+	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
-// A fleet is simulated servers by the host that they are asked as.
-type fleet map[string]http.Handler
-
-func (f fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) { f[r.Host].ServeHTTP(w, r) }
-
-// newFleet returns servers of which some have a fault.
-func newFleet(t *testing.T) fleet {
+// newFleet returns simulated servers of which some have a fault.
+func newFleet(t *testing.T, more ...string) *simnet.Network {
 	t.Helper()
-	servers := fleet{}
-	for host, c := range map[string]struct {
-		profile string
-		context int
-		fault   sim.Fault
-	}{
-		"fine": {profile: "fast"}, "tgi": {profile: "tgi"}, "short": {profile: "fast", context: 64},
-		"busy": {profile: "fast", fault: sim.Fault{Status: 503}}, "slow": {profile: "fast", fault: sim.Fault{TTFT: 60}},
-		"limited": {profile: "fast", fault: sim.Fault{Status: 429}},
-	} {
-		profile, err := sim.ParseProfile(c.profile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		profile.MaxModelLen = c.context
-		server := sim.New(sim.Config{Profile: profile, Seed: 1})
-		t.Cleanup(server.Close)
-		if err := server.SetFault(c.fault); err != nil {
-			t.Fatal(err)
-		}
-		servers[host] = server
+	servers := simnet.New(t, append(more, "fine", "busy", "slow", "limited")...)
+	servers.Serve("tgi", "tgi")
+	short, err := sim.ParseProfile("fast")
+	if err != nil {
+		t.Fatal(err)
 	}
+	short.MaxModelLen = 64
+	servers.ServeProfile("short", short)
+	servers.Fail("busy", sim.Fault{Status: 503})
+	servers.Fail("slow", sim.Fault{TTFT: 60})
+	servers.Fail("limited", sim.Fault{Status: 429})
 	return servers
 }
 
@@ -78,7 +64,7 @@ func TestFleet(t *testing.T) {
 			t.Fatal(err)
 		}
 		var table bytes.Buffer
-		runOn(t.Context(), t, newFleet(t), loaded, Options{}).WriteTable(&table)
+		runOn(t.Context(), t, newFleet(t).Dial, loaded, Options{}).WriteTable(&table)
 		golden.Equal(t, "testdata/fleet.golden", table.String())
 	})
 }
@@ -150,7 +136,7 @@ func TestAServerIsAskedByOneTargetAtATime(t *testing.T) {
 		var mu sync.Mutex
 		asked := map[string]int{} // by host: requests under way
 		most, mostServers := 0, 0
-		server := newFleet(t)["fine"]
+		server := newFleet(t).Simulator("fine")
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			asked[r.Host]++
@@ -174,7 +160,7 @@ func TestAServerIsAskedByOneTargetAtATime(t *testing.T) {
 		})
 		began := time.Now()
 		var lines bytes.Buffer
-		r := runOn(t.Context(), t, handler, loaded, Options{Lines: &lines})
+		r := runOn(t.Context(), t, memconn.Serve(t, handler).Dial, loaded, Options{Lines: &lines})
 		if most != 1 || mostServers != sideBySide {
 			t.Errorf("%d requests to one server and %d servers at the same time", most, mostServers)
 		}
@@ -256,15 +242,13 @@ func TestCheckIsInterrupted(t *testing.T) {
 						t.Fatal(err)
 					}
 					ctx, interrupt := context.WithCancel(t.Context())
-					servers, asked := newFleet(t), 0
-					second := servers["fine"]
-					servers["third"] = second
-					servers["second"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					servers, asked := newFleet(t, "second", "third"), 0
+					servers.Answer("second", func(w http.ResponseWriter, r *http.Request) {
 						if r.URL.Path == test.path {
 							asked++
 						}
 						if r.URL.Path != test.path || asked != test.nth {
-							second.ServeHTTP(w, r)
+							servers.Simulator("second").ServeHTTP(w, r)
 							return
 						}
 						time.Sleep(3 * time.Second) // the others are checked meanwhile
@@ -277,7 +261,7 @@ func TestCheckIsInterrupted(t *testing.T) {
 					if asTable {
 						o.Lines = nil
 					}
-					r := runOn(ctx, t, servers, loaded, o)
+					r := runOn(ctx, t, servers.Dial, loaded, o)
 					if asTable {
 						r.WriteTable(&out)
 					}

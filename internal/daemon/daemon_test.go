@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // TestInstanceMeasuresTheTruth holds that the metrics say what the simulator wrote down.
 func TestInstanceMeasuresTheTruth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a", "b")
-		prober := servers.start(&Daemon{})
+		servers := simnet.New(t, "a", "b")
+		prober := start(t, servers, &Daemon{})
 		time.Sleep(10 * time.Minute)
 		for _, host := range []string{"a", "b"} {
 			target := `target="` + host + `:80"`
@@ -30,7 +31,7 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 				"llm_prober_schedule_delay_seconds_bucket{le=\"0.0005\"}": 120,
 			})
 			var first time.Duration
-			for _, answer := range servers.sent(host) {
+			for _, answer := range servers.Simulator(host).Sent() {
 				first += answer.Tokens[0].Sub(answer.Start)
 			}
 			sum, _ := prober.metric("llm_probe_ttft_seconds_sum{" + target + "}")
@@ -46,10 +47,10 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 // slots are skipped and counted, while the other target is probed as before.
 func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a", "b")
-		prober := servers.start(&Daemon{}, "PROBER_TIMEOUT", "115s", "PROBER_CONNECTION", "reuse")
+		servers := simnet.New(t, "a", "b")
+		prober := start(t, servers, &Daemon{}, "PROBER_TIMEOUT", "115s", "PROBER_CONNECTION", "reuse")
 		time.Sleep(time.Minute)
-		servers.fault("a", sim.Fault{Hang: true})
+		servers.Fail("a", sim.Fault{Hang: true})
 		time.Sleep(time.Minute)
 		oldest, _ := prober.metric(`llm_probe_oldest_in_flight_seconds{target="a:80"}`)
 		if oldest < 50 || oldest > 60 {
@@ -70,7 +71,7 @@ func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 func TestInstanceStopsDuringAProbe(t *testing.T) {
 	for drain, counted := range map[time.Duration]int{5 * time.Second: 1, time.Second: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			prober := newNetwork(t, "a").start(&Daemon{Grace: drain}, "PROBER_MAX_TOKENS", "4000") // four seconds
+			prober := start(t, simnet.New(t, "a"), &Daemon{Grace: drain}, "PROBER_MAX_TOKENS", "4000") // four seconds
 			prober.awaitProbe("a:80")
 			time.Sleep(500 * time.Millisecond)
 			prober.stop()
@@ -93,7 +94,7 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 func TestInstanceEndsIfItCannotServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &Daemon{}
-		prober := newNetwork(t, "a").start(d)
+		prober := start(t, simnet.New(t, "a"), d)
 		prober.fails = net.ErrClosed
 		_ = d.Listener.Close()
 		synctest.Wait()
@@ -108,10 +109,10 @@ func TestInstanceEndsIfItCannotServe(t *testing.T) {
 // TestInstanceHidesSecrets holds that neither a page nor the log shows a key, also when it is refused.
 func TestInstanceHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_API_KEY", "sk-verysecret", "PROBER_QPS", "1")
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{}, "PROBER_API_KEY", "sk-verysecret", "PROBER_QPS", "1")
 		time.Sleep(5 * time.Second)
-		servers.fault("a", sim.Fault{Status: 401})
+		servers.Fail("a", sim.Fault{Status: 401})
 		time.Sleep(5 * time.Second)
 		for _, path := range []string{"/", "/metrics", "/api/v1/results", "/api/v1/targets"} {
 			body := prober.get(path)
@@ -134,8 +135,8 @@ func TestInstanceHidesSecrets(t *testing.T) {
 // once, in the log and on the page, and is asked what was configured all the same.
 func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_PROMPT_TOKENS", "200000", "PROBER_MAX_TOKENS_PER_DAY", "none")
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{}, "PROBER_PROMPT_TOKENS", "200000", "PROBER_MAX_TOKENS_PER_DAY", "none")
 		time.Sleep(time.Minute)
 		prober.expectLogged(1, "a prompt of 200,000 tokens and an answer of 5 do not fit the server's context of 131,072: "+
 			"one of 131067 is the longest that fits (PROBER_PROMPT_TOKENS)")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // expectDrain expects what /-/drain answers to a method, and whether the prober is ready afterwards.
@@ -23,21 +25,21 @@ func (i *instance) expectDrain(method, answer string, ready bool) {
 // on, that draining again changes nothing, that a GET does nothing, and that a DELETE ends it.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_MAX_TOKENS", "4000", "PROBER_DRAIN_ENDPOINT", "on")
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{}, "PROBER_MAX_TOKENS", "4000", "PROBER_DRAIN_ENDPOINT", "on")
 		prober.awaitProbe("a:80")
 		prober.expectShown("/-/drain", "Method Not Allowed")
 		prober.expectReady(true)
 		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(5 * time.Second)
 		prober.expectSlots("a:80", "ok=1")
-		servers.refuse("a")
+		servers.Down("a")
 		time.Sleep(5 * time.Minute)
 		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(5 * time.Minute)
 		prober.expectSlots("a:80", "ok=1 draining=60")
 
-		servers.accept("a")
+		servers.Up("a")
 		prober.expectDrain(http.MethodDelete, "not draining", true)
 		prober.expectDrain(http.MethodDelete, "not draining", true)
 		time.Sleep(time.Minute)
@@ -54,8 +56,8 @@ func TestDrain(t *testing.T) {
 // TestDrainIsOff holds that a prober which is not configured for it cannot be drained.
 func TestDrainIsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{})
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{})
 		for _, method := range []string{http.MethodPost, http.MethodDelete} {
 			if status, answer := prober.ask(method, "/-/drain"); status != http.StatusNotFound {
 				t.Errorf("%s: %d %q", method, status, answer)
@@ -69,8 +71,8 @@ func TestDrainIsOff(t *testing.T) {
 // one which was ended before does not end the next.
 func TestDrainExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_DRAIN_ENDPOINT", "on")
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{}, "PROBER_DRAIN_ENDPOINT", "on")
 		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(time.Minute)
 		prober.expectDrain(http.MethodDelete, "not draining", true)
@@ -95,16 +97,16 @@ func TestDrainExpires(t *testing.T) {
 }
 
 // TestReloadWhileDraining holds that no reload ends a drain, whether a file changed or it was asked for: neither
-// targets that come nor targets that stay are probed before its end, whether the configuration is right or not.
+// targets that come nor targets that change are probed before its end, whether the configuration is right or not.
 func TestReloadWhileDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, "targets.yaml", strings.Split(twoTargets, "- {name: b")[0])
-		prober := newNetwork(t, "a", "b").start(&Daemon{}, "PROBER_DRAIN_ENDPOINT", "on",
+		prober := start(t, simnet.New(t, "a", "b"), &Daemon{}, "PROBER_DRAIN_ENDPOINT", "on",
 			"PROBER_TARGETS_FILE", m.file("targets.yaml"))
 		time.Sleep(time.Minute)
 		prober.expectDrain(http.MethodPost, "draining", false)
 
-		m.swap("targets.yaml", twoTargets)
+		m.swap("targets.yaml", strings.Replace(twoTargets, "http://a", "http://a, timeout: 9s", 1))
 		time.Sleep(time.Minute)
 		prober.expectLogged(1, "reloaded")
 		prober.expectReady(false)
@@ -114,6 +116,7 @@ func TestReloadWhileDraining(t *testing.T) {
 		time.Sleep(time.Minute)
 		prober.expectLastReload(false)
 		prober.expectSlots("a", "ok=6 draining=12")
+		prober.expectSlots("b", "draining=11")
 
 		prober.expectDrain(http.MethodDelete, "not draining", true)
 		time.Sleep(time.Minute)
@@ -126,9 +129,9 @@ func TestReloadWhileDraining(t *testing.T) {
 func TestDrainWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environ := []string{"PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on"}
-		servers := newNetwork(t, "a", "late")
-		servers.refuse("late")
-		prober := servers.start(&Daemon{}, environ...)
+		servers := simnet.New(t, "a", "late")
+		servers.Down("late")
+		prober := start(t, servers, &Daemon{}, environ...)
 		time.Sleep(time.Minute)
 		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(time.Minute)
@@ -139,11 +142,11 @@ func TestDrainWhileWaiting(t *testing.T) {
 		time.Sleep(time.Minute)
 		prober.expectSlots("a:80", "ok=12 draining=6")
 		prober.expectSlots("late:80", "draining=6 waiting=12")
-		servers.accept("late")
+		servers.Up("late")
 		time.Sleep(time.Minute)
 		prober.expectSlots("late:80", "ok=6") // under the model that it has by now
 
-		servers.refuse("a")
+		servers.Down("a")
 		prober.mustReload([]string{"a"}, append(environ, "PROBER_MAX_TOKENS", "10")...)
 		time.Sleep(time.Minute)
 		prober.expectSlots("a:80", "connect=6 ok=18 draining=6")
@@ -164,7 +167,7 @@ func TestDrainRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &Daemon{Listener: listener}
-		start(t, d, configured([]string{"127.0.0.1:1"}, append(settings, "PROBER_QPS", "0.01")...))
+		run(t, d, configured([]string{"127.0.0.1:1"}, append(settings, "PROBER_QPS", "0.01")...))
 		return d
 	}
 	addressOf := func(d *Daemon) string { return d.Listener.Addr().String() }

@@ -10,6 +10,8 @@ import (
 
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // TestTheLastExportHasEveryProbe holds that a prober that stops exports over OTLP what it measured since the last time,
@@ -31,7 +33,7 @@ func TestTheLastExportHasEveryProbe(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		d := &Daemon{Grace: 5 * time.Second, Flush: 5 * time.Second}
-		prober := newNetwork(t, "a").start(d, "PROBER_MAX_TOKENS", "4000") // four seconds
+		prober := start(t, simnet.New(t, "a"), d, "PROBER_MAX_TOKENS", "4000") // four seconds
 		for range 3 {
 			prober.awaitProbe("a:80")
 			time.Sleep(5 * time.Second)

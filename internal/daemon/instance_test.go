@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +23,9 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/exposition"
 	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // An instance is a daemon that runs, in memory, and a client of its HTTP.
@@ -42,22 +42,22 @@ type instance struct {
 
 // start runs d until the end of the test, with the settings of configured. It probes the targets that these name, or
 // else all hosts of the network. A drain of 0 is a second.
-func (n *network) start(d *Daemon, settings ...string) *instance {
-	n.t.Helper()
+func start(t *testing.T, servers *simnet.Network, d *Daemon, settings ...string) *instance {
+	t.Helper()
 	listener := memconn.Listen(memconn.Buffer)
 	d.Listener = listener
 	if d.Dial == nil {
-		d.Dial = n.dial
+		d.Dial = servers.Dial
 	}
-	i := start(n.t, d, configured(n.names, settings...))
+	i := run(t, d, configured(servers.Hosts(), settings...))
 	i.dial = listener.Dial
 	i.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: i.dial}}
 	synctest.Wait()
 	return i
 }
 
-// start runs d on its listener until the end of the test, with the configuration that the options lead to.
-func start(t *testing.T, d *Daemon, options config.Options) *instance {
+// run runs d on its listener until the end of the test, with the configuration that the options lead to.
+func run(t *testing.T, d *Daemon, options config.Options) *instance {
 	t.Helper()
 	i := &instance{t: t, options: options}
 	core, logs := observer.New(zapcore.DebugLevel)
@@ -146,37 +146,19 @@ func (i *instance) get(path string) string {
 	return body
 }
 
-// valueOf returns the value of the first series on a page of metrics that has the name and the labels of a selector,
-// which is written as in PromQL. ok is false if there is none.
-func valueOf(page, selector string) (value float64, ok bool) {
-	name, labels, _ := strings.Cut(strings.TrimSuffix(selector, "}"), "{")
-	for line := range strings.Lines(page) {
-		series, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if series != name && !strings.HasPrefix(series, name+"{") {
-			continue
-		}
-		isMissing := func(label string) bool { return !strings.Contains(series, label) }
-		if slices.ContainsFunc(strings.Split(labels, ","), isMissing) {
-			continue
-		}
-		value, err := strconv.ParseFloat(text, 64)
-		return value, err == nil
-	}
-	return 0, false
-}
-
 // metric returns what the instance serves for a selector.
 func (i *instance) metric(selector string) (value float64, ok bool) {
 	i.t.Helper()
-	return valueOf(i.get("/metrics"), selector)
+	return exposition.Value(i.get("/metrics"), selector)
 }
 
 // expectMetrics expects the values of selectors.
 func (i *instance) expectMetrics(want map[string]float64) {
 	i.t.Helper()
-	page, got := i.get("/metrics"), map[string]float64{}
+	page := i.get("/metrics")
+	got := map[string]float64{}
 	for selector := range want {
-		value, ok := valueOf(page, selector)
+		value, ok := exposition.Value(page, selector)
 		if ok {
 			got[selector] = value
 		}
@@ -193,39 +175,17 @@ func (i *instance) expectLastReload(successful bool) {
 	i.expectMetrics(map[string]float64{"llm_prober_config_last_reload_successful": want[successful]})
 }
 
-var slotLine = regexp.MustCompile(
-	`(?m)^llm_probe_(?:probes|skipped)_total\{.*(?:outcome|reason)="(\w+)".*target="([^"]*)"\} ([1-9]\d*)$`)
-
-// slotsOf returns what became of the slots of a target, outcomes and then reasons why slots were skipped, as far as
-// there are any: "ok=60 overlap=1".
-func slotsOf(page, target string) string {
-	var all []string
-	for _, found := range slotLine.FindAllStringSubmatch(page, -1) {
-		if found[2] == target {
-			all = append(all, found[1]+"="+found[3])
-		}
-	}
-	return strings.Join(all, " ")
-}
-
 func (i *instance) expectSlots(target, want string) {
 	i.t.Helper()
-	if got := slotsOf(i.get("/metrics"), target); got != want {
+	if got := exposition.Slots(i.get("/metrics"))[target]; got != want {
 		i.t.Errorf("slots of %s: %q, want %q", target, got, want)
 	}
 }
 
-var intervalLine = regexp.MustCompile(`(?m)^llm_probe_interval_seconds\{.*target="([^"]*)"`)
-
 // expectTargets expects the names of the targets that have series, sorted.
 func (i *instance) expectTargets(want ...string) {
 	i.t.Helper()
-	var names []string
-	for _, found := range intervalLine.FindAllStringSubmatch(i.get("/metrics"), -1) {
-		names = append(names, found[1])
-	}
-	slices.Sort(names)
-	if diff := gocmp.Diff(want, names); diff != "" {
+	if diff := gocmp.Diff(want, exposition.Targets(i.get("/metrics"))); diff != "" {
 		i.t.Errorf("targets (-want +got):\n%s", diff)
 	}
 }
@@ -280,4 +240,13 @@ func writeFile(t *testing.T, dir, name, content string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// expectLastRequest expects the host that a server was asked for last, and the key of that request.
+func expectLastRequest(t *testing.T, servers *simnet.Network, name, wantHost, wantKey string) {
+	t.Helper()
+	last, ok := servers.LastRequest(name)
+	if !ok || last.Host != wantHost || last.Header.Get("Authorization") != wantKey {
+		t.Errorf("the last request to %s: %+v, want one for %s with %q", name, last, wantHost, wantKey)
+	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // serveInMemory serves until the end of the test, over TLS if there is a configuration for it. It returns a function
@@ -90,7 +91,7 @@ func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 					return list, nil
 				},
 			}
-			newNetwork(t).start(d, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m",
+			start(t, simnet.New(t), d, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m",
 				"PROBER_API_KEY", "sk-secret")
 			time.Sleep(10 * time.Minute)
 			reached.expect(t, url, want...)
@@ -127,7 +128,7 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 			defer mu.Unlock()
 			return now, nil
 		}})
-		prober := newNetwork(t).start(&Daemon{Dial: dial},
+		prober := start(t, simnet.New(t), &Daemon{Dial: dial},
 			"PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1",
 			"PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path,
 			"PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key"))

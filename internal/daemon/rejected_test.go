@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // rejectedTarget is the message that is logged for each problem of a target that is not probed.
@@ -38,7 +40,7 @@ func TestOneBadTargetStopsNoOther(t *testing.T) {
 		const a, b = "- {name: a, url: http://a}\n", "- {name: b, url: http://b, prompt: dataset, dataset_file: set}\n"
 		dir := t.TempDir()
 		path := writeFile(t, dir, "targets.yaml", "targets:\n"+a+b)
-		prober := newNetwork(t, "a", "b").start(&Daemon{}, "PROBER_TARGETS_FILE", path)
+		prober := start(t, simnet.New(t, "a", "b"), &Daemon{}, "PROBER_TARGETS_FILE", path)
 		time.Sleep(time.Minute)
 		prober.expectRejected(true)
 		prober.expectShown("/?target=b", "no such file or directory")
@@ -74,8 +76,8 @@ func TestNothingRight(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "targets.yaml")
 		writeFile(t, dir, "targets.yaml", "targets:\n- {name: a, url: http://a}\n")
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_TARGETS_FILE", path)
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{}, "PROBER_TARGETS_FILE", path)
 		writeFile(t, dir, "set", "no JSON")
 		const settings = "prompt: dataset\ndataset_file: set\n"
 		writeFile(t, dir, "targets.yaml", settings+"targets:\n- {url: http://a}\n- {url: http://b}\n")

@@ -16,12 +16,14 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/testing/exposition"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // TestWarningsAreLogged holds that what is legal and probably not meant is a warning at the start and in each reload.
 func TestWarningsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_QPS", "0.001") // at which the default goal cannot page
+		prober := start(t, simnet.New(t, "a"), &Daemon{}, "PROBER_QPS", "0.001") // at which the default goal cannot page
 		prober.expectLogged(1, "configuration")
 		prober.mustReload([]string{"a"}, "PROBER_QPS", "0.001")
 		prober.expectLogged(2, "configuration")
@@ -35,14 +37,14 @@ func TestWarningsAreLogged(t *testing.T) {
 // a restart, which the log says: until then the series go on without it.
 func TestReloadOfLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hosts := newNetwork(t, "a")
-		prober := hosts.start(&Daemon{}, "PROBER_LABELS", "region=eu")
+		hosts := simnet.New(t, "a")
+		prober := start(t, hosts, &Daemon{}, "PROBER_LABELS", "region=eu")
 		time.Sleep(time.Minute)
 		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="eu"}`: 6})
 		prober.mustReload([]string{"a"}, "PROBER_LABELS", "region=us")
 		time.Sleep(time.Minute)
 		prober.expectMetrics(map[string]float64{`llm_probe_probes_total{target="a:80",outcome="ok",region="us"}`: 6})
-		expectEqual(t, "probes in two minutes", len(hosts.sent("a")), 12)
+		expectEqual(t, "probes in two minutes", len(hosts.Simulator("a").Sent()), 12)
 
 		const told = "the names of labels have changed: restart the prober, so that its metrics have them"
 		prober.expectLogged(0, told)
@@ -60,8 +62,8 @@ func TestReloadOfLabels(t *testing.T) {
 // needs a restart, which the log says.
 func TestVantage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hosts := newNetwork(t, "a")
-		prober := hosts.start(&Daemon{}, "PROBER_VANTAGE", "eu-1")
+		hosts := simnet.New(t, "a")
+		prober := start(t, hosts, &Daemon{}, "PROBER_VANTAGE", "eu-1")
 		time.Sleep(time.Minute)
 		const probed = `llm_probe_probes_total{target="a:80",outcome="ok",vantage="eu-1"}`
 		prober.expectMetrics(map[string]float64{probed: 6})
@@ -78,8 +80,8 @@ func TestVantage(t *testing.T) {
 // and that it goes on where it was.
 func TestReloadOfADisabledTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hosts := newNetwork(t, "a")
-		prober := hosts.start(&Daemon{})
+		hosts := simnet.New(t, "a")
+		prober := start(t, hosts, &Daemon{})
 		const probed, enabled = `llm_probe_probes_total{target="a:80",outcome="ok"}`, `llm_probe_enabled{target="a:80"}`
 		time.Sleep(time.Minute)
 		prober.expectMetrics(map[string]float64{probed: 6, enabled: 1, `llm_probe_interval_seconds{target="a:80"}`: 10})
@@ -96,7 +98,7 @@ func TestReloadOfADisabledTarget(t *testing.T) {
 		prober.mustReload([]string{"a"})
 		time.Sleep(time.Minute)
 		prober.expectMetrics(map[string]float64{probed: 12, enabled: 1})
-		expectEqual(t, "probes", len(hosts.sent("a")), 12)
+		expectEqual(t, "probes", len(hosts.Simulator("a").Sent()), 12)
 	})
 }
 
@@ -105,8 +107,8 @@ func TestReloadOfADisabledTarget(t *testing.T) {
 func TestReloadOfObjectives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		targets := []string{"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_1_URL", "http://b"}
-		hosts := newNetwork(t, "a", "b")
-		prober := hosts.start(&Daemon{}, targets...)
+		hosts := simnet.New(t, "a", "b")
+		prober := start(t, hosts, &Daemon{}, targets...)
 		time.Sleep(time.Minute)
 		own := []string{
 			"PROBER_TARGETS_0_OBJECTIVES_0_NAME", "fast", "PROBER_TARGETS_0_OBJECTIVES_0_SIGNAL", "e2el",
@@ -123,7 +125,7 @@ func TestReloadOfObjectives(t *testing.T) {
 		})
 		prober.expectNotShown("/metrics", `objective="fast",prompt="cold",target="b:80"`)
 		prober.expectNotShown("/metrics", `objective="availability",prompt="cold",target="a:80"`)
-		expectEqual(t, "probes of a in two minutes", len(hosts.sent("a")), 12)
+		expectEqual(t, "probes of a in two minutes", len(hosts.Simulator("a").Sent()), 12)
 	})
 }
 
@@ -131,8 +133,8 @@ func TestReloadOfObjectives(t *testing.T) {
 // another origin that is open in a browser which reaches the prober can make it POST, and is refused.
 func TestReloadOfWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{})
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{})
 		time.Sleep(30 * time.Second)
 		prober.options = configured([]string{"a"}, "PROBER_QPS", "often", "PROBER_API_KEY", "sk-secret")
 		status, text := prober.ask(http.MethodPost, "/-/reload")
@@ -164,7 +166,7 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 func TestReloadBySignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangups := make(chan os.Signal)
-		prober := newNetwork(t, "a").start(&Daemon{Hangups: hangups})
+		prober := start(t, simnet.New(t, "a"), &Daemon{Hangups: hangups})
 		prober.options = configured([]string{"a"}, "PROBER_DNS_INTERVAL", "1m", "PROBER_LOG_LEVEL", "warn")
 		hangups <- syscall.SIGHUP
 		synctest.Wait()
@@ -179,9 +181,9 @@ func TestReloadBySignal(t *testing.T) {
 // TestReloadAtTheEnd holds that nobody waits for a reload that does not come while the last probes end.
 func TestReloadAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{Grace: 10 * time.Second})
-		servers.fault("a", sim.Fault{Hang: true})
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{Grace: 10 * time.Second})
+		servers.Fail("a", sim.Fault{Hang: true})
 		time.Sleep(15 * time.Second)
 		prober.stop()
 		synctest.Wait()
@@ -213,17 +215,15 @@ func TestReloadUnderLoad(t *testing.T) {
 			}
 			return writeFile(t, dir, "targets.yaml", text)
 		}
-		servers := newNetwork(t, hosts...)
+		servers := simnet.New(t, hosts...)
 		var calibrated sync.Map // when its tokenizer was asked last, by host
 		for _, host := range hosts {
-			servers.answer(host, func(_ http.ResponseWriter, r *http.Request) bool {
-				if r.URL.Path == "/tokenize" {
-					calibrated.Store(host, time.Now())
-				}
-				return false
+			servers.Answer(host+"/tokenize", func(w http.ResponseWriter, r *http.Request) {
+				calibrated.Store(host, time.Now())
+				servers.Simulator(host).ServeHTTP(w, r)
 			})
 		}
-		prober := servers.start(&Daemon{}, "PROBER_QPS", "1", "PROBER_TARGETS_FILE", write(""),
+		prober := start(t, servers, &Daemon{}, "PROBER_QPS", "1", "PROBER_TARGETS_FILE", write(""),
 			"PROBER_RELOAD_INTERVAL", "1s")
 		time.Sleep(5*time.Second + 300*time.Millisecond)
 		changed := time.Now()
@@ -237,8 +237,8 @@ func TestReloadUnderLoad(t *testing.T) {
 		}
 		page := prober.get("/metrics")
 		for n, host := range hosts {
-			sent := len(servers.sent(host))
-			inFlight, hasSeries := valueOf(page, `llm_probe_in_flight{target="`+host+`"}`)
+			sent := len(servers.Simulator(host).Sent())
+			inFlight, hasSeries := exposition.Value(page, `llm_probe_in_flight{target="`+host+`"}`)
 			last, _ := calibrated.Load(host)
 			switch n % 4 {
 			case 0:
@@ -254,7 +254,7 @@ func TestReloadUnderLoad(t *testing.T) {
 				continue
 			}
 			expectEqual(t, host+": requests that are recorded or in flight", recorded[host]+int(inFlight), sent)
-			expectEqual(t, host+": slots", slotsOf(page, host), fmt.Sprintf("ok=%d", recorded[host]))
+			expectEqual(t, host+": slots", exposition.Slots(page)[host], fmt.Sprintf("ok=%d", recorded[host]))
 		}
 	})
 }
@@ -312,7 +312,7 @@ const twoTargets = "targets:\n- {name: a, url: http://a}\n- {name: b, url: http:
 func startMounted(t *testing.T) (*instance, *mount) {
 	t.Helper()
 	m := newMount(t, "targets.yaml", twoTargets)
-	return newNetwork(t, "a", "b", "c").start(&Daemon{}, "PROBER_TARGETS_FILE", m.file("targets.yaml")), m
+	return start(t, simnet.New(t, "a", "b", "c"), &Daemon{}, "PROBER_TARGETS_FILE", m.file("targets.yaml")), m
 }
 
 // TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no reload by hand, and that it is read when
@@ -381,7 +381,7 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, "key", "sk-old")
-		servers := newNetwork(t, "a")
+		servers := simnet.New(t, "a")
 		d := &Daemon{}
 		expectReleased := func(after string) {
 			t.Helper()
@@ -391,20 +391,15 @@ func TestAKeyIsRotated(t *testing.T) {
 				t.Errorf("after %s the content of the key file is still there: %q, %v", after, data, err)
 			}
 		}
-		prober := servers.start(d, "PROBER_API_KEY_FILE", m.file("key"),
+		prober := start(t, servers, d, "PROBER_API_KEY_FILE", m.file("key"),
 			"PROBER_TOKEN_BUDGET_PER_DAY", "850") // ten probes
 		time.Sleep(time.Minute)
-		servers.answer("a", func(_ http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path == "/tokenize" {
-				t.Error("the prompts are calibrated again")
-			}
-			return false
-		})
+		servers.Answer("a/tokenize", func(http.ResponseWriter, *http.Request) { t.Error("the prompts are calibrated again") })
 		prober.expectSlots("a:80", "ok=6")
 		expectReleased("the start")
 		m.swap("key", "sk-new")
 		time.Sleep(21 * time.Second) // reload intervals, in which the file changes and stays the same, and a slot after them
-		servers.expectLastRequest("a", "a", "Bearer sk-new")
+		expectLastRequest(t, servers, "a", "a", "Bearer sk-new")
 		prober.expectLogged(1, "reloaded")
 		expectReleased("a reload")
 		prober.expectMetrics(map[string]float64{`llm_probe_target_info{target="a:80",exact_output="yes"}`: 1})

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,35 +12,46 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
 // TestInstanceWaitsForItsServer holds that a server that is being started is no failure: its slots are skipped and
-// counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.
+// counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one. One
+// that is not ready in time is probed anyway.
 func TestInstanceWaitsForItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "late")
-		servers.refuse("late")
-		prober := servers.start(&Daemon{}, "PROBER_WAIT_FOR_READY", "30m",
+		servers := simnet.New(t, "late", "never")
+		servers.Down("late", "never")
+		prober := start(t, servers, &Daemon{}, "PROBER_WAIT_FOR_READY", "30m", "PROBER_TARGETS_1_URL", "http://never",
 			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct")
 		time.Sleep(10 * time.Minute)
 		prober.expectSlots("late:80", "waiting=60")
-		prober.expectShown("/api/v1/targets", "the server is not ready yet")
+		prober.expectShown("/?target=late:80", "the server is not ready yet")
 
-		servers.answer("late", loads)
+		servers.Answer("late", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "loading", http.StatusServiceUnavailable)
+		})
+		servers.Up("late")
 		time.Sleep(time.Minute)
 		prober.expectSlots("late:80", "waiting=66")
 
-		servers.answer("late", nil)
+		servers.Simulate("late")
 		time.Sleep(time.Minute)
 		prober.expectSlots("late:80", "ok=6 waiting=66")
 		prober.expectMetrics(map[string]float64{`llm_probe_tokens_total{target="late:80",kind="prompt"}`: 6 * 80})
 		prober.expectLogged(1, "the server is ready")
-		prober.expectNotShown("/api/v1/targets", "the server is not ready yet")
+		prober.expectNotShown("/?target=late:80", "the server is not ready yet")
 
-		servers.refuse("late")
+		servers.Down("late")
 		time.Sleep(time.Minute)
 		prober.expectSlots("late:80", "connect=6 ok=6 waiting=66")
+
+		time.Sleep(17 * time.Minute) // half an hour in all
+		prober.expectSlots("never:80", "waiting=180")
+		time.Sleep(time.Minute)
+		prober.expectSlots("never:80", "connect=6 waiting=180")
+		prober.expectLogged(1, "the server is not ready in time; probing it anyway")
 	})
 }
 
@@ -47,8 +59,8 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 // make its pod unready, that it says so, and that it probes once it can.
 func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := newNetwork(t, "a")
-		prober := servers.start(&Daemon{}, "PROBER_QPS", "fast", "PROBER_DRAIN_ENDPOINT", "on")
+		servers := simnet.New(t, "a")
+		prober := start(t, servers, &Daemon{}, "PROBER_QPS", "fast", "PROBER_DRAIN_ENDPOINT", "on")
 		time.Sleep(time.Hour)
 		prober.expectLastReload(false)
 		prober.expectReady(false)

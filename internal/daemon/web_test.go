@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // A pair is a certificate for loopback, of a server and a client, that is signed by itself, and its key.
@@ -102,7 +103,7 @@ func TestEveryPathNeedsTLSAndThePassword(t *testing.T) {
 		friend.write(t, dir, "friend")
 		config := writeFile(t, dir, "web.yaml", users+"tls_server_config: {cert_file: server.crt, key_file: server.key, "+
 			"client_ca_file: friend.crt, client_auth_type: RequireAndVerifyClientCert}\n")
-		prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_WEB_CONFIG_FILE", config)
+		prober := start(t, simnet.New(t, "a"), &Daemon{}, "PROBER_WEB_CONFIG_FILE", config)
 		showing := func(certificates ...tls.Certificate) *tls.Config {
 			return &tls.Config{RootCAs: trusting(server), Certificates: certificates}
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // TestPanicOfAHandlerIsAnError holds that it is logged at error with its stack and counted, and that the client gets no
@@ -111,7 +112,7 @@ func TestAWebConfigurationWithoutProtection(t *testing.T) {
 		t.Error("a file with users is refused")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_WEB_CONFIG_FILE", path)
+		prober := start(t, simnet.New(t, "a"), &Daemon{}, "PROBER_WEB_CONFIG_FILE", path)
 		for n, text := range open {
 			time.Sleep(time.Minute)
 			writeFile(t, dir, "web.yaml", text)
@@ -150,7 +151,7 @@ func TestBrokenWebConfigurationIsLogged(t *testing.T) {
 				if test.config != users {
 					client = &tls.Config{RootCAs: trusting(server)}
 				}
-				prober := newNetwork(t, "a").start(&Daemon{}, "PROBER_WEB_CONFIG_FILE", path)
+				prober := start(t, simnet.New(t, "a"), &Daemon{}, "PROBER_WEB_CONFIG_FILE", path)
 				expectEqual(t, "status", prober.status(client, "GET /", "prometheus", "secret"), http.StatusOK)
 				if test.write == "" {
 					if err := os.Remove(filepath.Join(dir, test.broken)); err != nil {

@@ -7,16 +7,9 @@ import (
 	"io"
 	"log"
 	"maps"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,9 +23,9 @@ import (
 	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/telemetry"
-	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/exposition"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // load returns the configuration that variables lead to, which are written without their prefix: "QPS=2". Later
@@ -65,25 +58,28 @@ func assembleJob(t *testing.T, dial probe.Dial, variables ...string) *Job {
 // A diary is a runner and the servers that it probes, in memory and in virtual time. It writes down what happens: what
 // was done, what the runner logged, and what came of each target and of each server.
 type diary struct {
-	t       *testing.T
-	runner  *Runner
-	files   *files.Files
-	logs    *observer.ObservedLogs
-	text    strings.Builder
-	servers *servers
+	t        *testing.T
+	runner   *Runner
+	files    *files.Files
+	logs     *observer.ObservedLogs
+	text     strings.Builder
+	servers  *simnet.Network
+	names    *simnet.Names
+	requests map[string]int // to the servers, when the last chapter ended
 }
 
-// newDiary returns the diary of a runner that has no configuration yet. Names are looked up by the servers.
+// newDiary returns the diary of a runner that has no configuration yet.
 func newDiary(t *testing.T) *diary {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
-	d := &diary{t: t, files: files.New(), logs: logs, servers: newServers(t)}
+	d := &diary{t: t, files: files.New(), logs: logs, names: &simnet.Names{}}
+	d.servers = simnet.New(t, "a", "b", "c", "d", "10.0.0.1", "10.0.0.2", "10.0.0.3")
 	observers, err := observe.New(t.Context(), &config.Config{}, telemetry.Build{}, zap.New(core))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.runner = NewRunner(context.WithoutCancel(t.Context()), RunnerOptions{
-		Observers: observers, Log: zap.New(core), Version: "test", Dial: d.servers.dial, Lookup: d.servers.lookup,
+		Observers: observers, Log: zap.New(core), Version: "test", Dial: d.servers.Dial, Lookup: d.names.Lookup,
 	})
 	t.Cleanup(func() { d.runner.Stop(0) })
 	return d
@@ -104,15 +100,15 @@ func (d *diary) apply(what string, variables ...string) {
 // applyDown applies a configuration while a host is down, and waits for a minute.
 func (d *diary) applyDown(host string, variables ...string) {
 	d.t.Helper()
-	d.servers.change(func(s *servers) { s.down[host] = true })
+	d.servers.Down(host)
 	d.apply(host+" is down", variables...)
 	d.after(time.Minute)
 }
 
-// up ends that hosts are down.
+// up ends that a is down.
 func (d *diary) up(what string) {
 	d.write(what)
-	d.servers.change(func(s *servers) { clear(s.down) })
+	d.servers.Up("a")
 }
 
 // write begins a chapter.
@@ -126,7 +122,7 @@ func (d *diary) after(wait time.Duration) {
 	d.writeLog()
 	fmt.Fprintf(&d.text, "after %v:\n", wait)
 	d.writeTargets()
-	d.servers.writeRequests(&d.text)
+	d.writeRequests()
 	fmt.Fprintln(&d.text)
 }
 
@@ -156,12 +152,8 @@ func (d *diary) writeLog() {
 // writeTargets writes how each target on the page does, what became of its slots by /metrics, and its notes.
 func (d *diary) writeTargets() {
 	d.t.Helper()
-	metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
-	slots := slotsByTarget(metrics)
-	samples := valuesByTarget(metrics, ttftSeries)
-	tokens := valuesByTarget(metrics, promptSeries)
-	pages := http.NewServeMux()
-	d.runner.Observers.Board.Register(pages)
+	metrics := d.metrics()
+	slots := exposition.Slots(metrics)
 	var page struct {
 		Data struct {
 			Targets []struct {
@@ -170,13 +162,17 @@ func (d *diary) writeTargets() {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(serve("/api/v1/targets", pages)), &page); err != nil {
+	if err := json.Unmarshal([]byte(d.page("/api/v1/targets")), &page); err != nil {
 		d.t.Fatal(err)
 	}
 	for _, target := range page.Data.Targets {
-		fmt.Fprintf(&d.text, "  %s is %s:%s\n", target.Name, target.State, slots[target.Name])
-		if samples[target.Name] != tokens[target.Name] { // else both are 0
-			fmt.Fprintf(&d.text, "    %s samples of TTFT, %s tokens of prompt\n", samples[target.Name], tokens[target.Name])
+		line := fmt.Sprintf("  %s is %s: %s", target.Name, target.State, slots[target.Name])
+		fmt.Fprintln(&d.text, strings.TrimSuffix(line, " "))
+		selector := fmt.Sprintf("{target=%q}", target.Name)
+		samples, _ := exposition.Value(metrics, "llm_probe_ttft_seconds_count"+selector)
+		tokens, _ := exposition.Value(metrics, fmt.Sprintf("llm_probe_tokens_total{target=%q,kind=\"prompt\"}", target.Name))
+		if samples > 0 || tokens > 0 {
+			fmt.Fprintf(&d.text, "    %v samples of TTFT, %v tokens of prompt\n", samples, tokens)
 		}
 		for _, note := range target.Notes {
 			fmt.Fprintf(&d.text, "    %s\n", note)
@@ -188,171 +184,29 @@ func (d *diary) writeTargets() {
 	}
 }
 
-var (
-	ttftSeries   = regexp.MustCompile(`(?m)^llm_probe_ttft_seconds_count\{.*target="([^"]*)"\} (\d+)$`)
-	promptSeries = regexp.MustCompile(`(?m)^llm_probe_tokens_total\{kind="prompt",.*target="([^"]*)"\} (\d+)$`)
-)
-
-// valuesByTarget returns the value of a series of each target.
-func valuesByTarget(metrics string, series *regexp.Regexp) map[string]string {
-	values := map[string]string{}
-	for _, found := range series.FindAllStringSubmatch(metrics, -1) {
-		values[found[1]] = found[2]
-	}
-	return values
+// metrics returns what /metrics shows now.
+func (d *diary) metrics() string {
+	return exposition.Serve(d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)), "/metrics")
 }
 
-// serve returns what a handler serves under a path.
-func serve(path string, handler http.Handler) string {
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-	return w.Body.String()
-}
-
-var slotSeries = regexp.MustCompile(
-	`(?m)^llm_probe_(?:probes|skipped)_total\{.*(?:outcome|reason)="(\w+)".*target="([^"]*)"\} (\d+)$`)
-
-// slotsByTarget returns what became of the slots of each target that has series: outcomes and reasons to skip one.
-func slotsByTarget(metrics string) map[string]string {
-	slots := map[string]string{}
-	for _, series := range slotSeries.FindAllStringSubmatch(metrics, -1) {
-		reason, target, n := series[1], series[2], series[3]
-		slots[target] += strings.TrimSuffix(fmt.Sprintf(" %s=%s", reason, n), " "+reason+"=0")
-	}
-	return slots
-}
-
-// servers are simulated servers by host, and the name server that knows them.
-type servers struct {
-	t        *testing.T
-	listener *memconn.Listener
-	open     atomic.Int64 // connections that the prober has not closed
-
-	mu        sync.Mutex
-	simulated map[string]*sim.Server
-	instead   map[string]http.HandlerFunc // by host, or by host and path: what answers there
-	down      map[string]bool             // hosts that refuse connections
-	addresses []string                    // of every name that is looked up
-	failing   bool                        // the name server does not answer
-	lookups   int                         // how often the name server was asked
-	requests  map[string]int              // by host and path, since the last write
-}
-
-// newServers serves until the end of the test.
-func newServers(t *testing.T) *servers {
-	t.Helper()
-	s := &servers{
-		t: t, simulated: map[string]*sim.Server{}, instead: map[string]http.HandlerFunc{}, down: map[string]bool{},
-		requests: map[string]int{},
-	}
-	s.listener = memconn.Serve(t, s)
-	return s
-}
-
-// ServeHTTP answers as the simulated server of the host that was asked for, unless something else answers there.
-func (s *servers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	host := r.Host
-	s.mu.Lock()
-	s.requests[host+r.URL.Path]++
-	answer := s.instead[host]
-	if answer == nil {
-		answer = s.instead[host+r.URL.Path]
-	}
-	if s.simulated[host] == nil {
-		profile, err := sim.ParseProfile("fast")
-		if err != nil {
-			panic(err)
-		}
-		s.simulated[host] = sim.New(sim.Config{Profile: profile, Seed: 1})
-		s.t.Cleanup(s.simulated[host].Close)
-	}
-	server := s.simulated[host]
-	s.mu.Unlock()
-	if answer != nil {
-		answer(w, r)
-		return
-	}
-	server.ServeHTTP(w, r)
-}
-
-// dial connects to every host that is not down.
-func (s *servers) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	host, _, _ := net.SplitHostPort(address)
-	s.mu.Lock()
-	down := s.down[host]
-	s.mu.Unlock()
-	if down {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
-	}
-	conn, err := s.listener.Dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	s.open.Add(1)
-	return countedConn{Conn: conn, closed: sync.OnceFunc(func() { s.open.Add(-1) })}, nil
-}
-
-// A countedConn calls closed when it is closed by the prober.
-type countedConn struct {
-	net.Conn
-	closed func()
-}
-
-func (c countedConn) Close() error {
-	c.closed()
-	return c.Conn.Close()
-}
-
-// lookup is a [Lookup].
-func (s *servers) lookup(_ context.Context, family, _ string) (list []netip.Addr, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lookups++
-	if s.failing {
-		return nil, &net.DNSError{Err: "no answer"}
-	}
-	if family == "ip4" {
-		for _, address := range s.addresses {
-			list = append(list, netip.MustParseAddr(address))
-		}
-	}
-	return list, nil
-}
-
-// change changes what the servers do.
-func (s *servers) change(f func(s *servers)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f(s)
+// page returns a page of the status page or its API.
+func (d *diary) page(path string) string {
+	pages := http.NewServeMux()
+	d.runner.Observers.Board.Register(pages)
+	return exposition.Serve(pages, path)
 }
 
 // writeRequests writes how often the models, the tokenizer and the answers of hosts were asked for since the last time.
-func (s *servers) writeRequests(to io.Writer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, route := range slices.Sorted(maps.Keys(s.requests)) {
+func (d *diary) writeRequests() {
+	now := d.servers.Requests()
+	for _, route := range slices.Sorted(maps.Keys(now)) {
 		_, path, _ := strings.Cut(route, "/")
-		if slices.Contains([]string{"v1/models", "tokenize", "v1/chat/completions"}, path) {
-			fmt.Fprintf(to, "  %s: %d requests\n", route, s.requests[route])
+		asked := now[route] - d.requests[route]
+		if asked > 0 && slices.Contains([]string{"v1/models", "tokenize", "v1/chat/completions"}, path) {
+			fmt.Fprintf(&d.text, "  %s: %d requests\n", route, asked)
 		}
 	}
-	clear(s.requests)
-}
-
-// without makes a route not found. It is for use before the first configuration, as [servers.once] is.
-func (s *servers) without(route string) { s.instead[route] = http.NotFound }
-
-// once makes something else answer the nth request for a route.
-func (s *servers) once(route string, n int, answer http.HandlerFunc) {
-	s.instead[route] = func(w http.ResponseWriter, r *http.Request) {
-		n--
-		if n == 0 {
-			s.change(func(s *servers) { delete(s.instead, route) })
-			answer(w, r)
-			return
-		}
-		s.simulated[r.Host].ServeHTTP(w, r)
-	}
+	d.requests = now
 }
 
 // hang is a handler that sends nothing.

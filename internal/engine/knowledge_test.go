@@ -28,7 +28,8 @@ func TestWhatAReloadKeeps(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, server := newDiary(t), &counting{}
 				server.template.Store(10)
-				d.servers.instead["a"], d.servers.instead["b"] = server.ServeHTTP, server.ServeHTTP
+				d.servers.Answer("a", server.ServeHTTP)
+				d.servers.Answer("b", server.ServeHTTP)
 				variables := []string{"TARGETS_0_URL=http://a", "API_KEY=one", "PROMPT_TOKENS=1000", "MAX_TOKENS=20"}
 				d.apply("", variables...)
 				time.Sleep(time.Minute)
@@ -55,7 +56,7 @@ func TestAnotherModelIsCalibratedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, server := newDiary(t), &counting{}
 		server.template.Store(10)
-		d.servers.instead["a"] = server.ServeHTTP
+		d.servers.Answer("a", server.ServeHTTP)
 		d.apply("", "TARGETS_0_URL=http://a", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
 		time.Sleep(time.Minute)
 		for _, model := range []string{"another", "m"} {
@@ -137,7 +138,7 @@ func (s *wrongTokenizer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestDistrustSurvivesAReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, server := newDiary(t), &wrongTokenizer{}
-		d.servers.instead["a"] = server.ServeHTTP
+		d.servers.Answer("a", server.ServeHTTP)
 		variables := []string{
 			"TARGETS_0_URL=http://a", "TARGETS_0_API=anthropic", "TARGETS_0_MODEL=m", "PROMPT_TOKENS=1000", "MAX_TOKENS=20",
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/testing/memconn"
+	"github.com/llm-prober/prober/internal/testing/simnet"
 )
 
 // A counting server speaks OpenAI's chat, has no tokenizer, and counts a token a word and those of its chat template.
@@ -143,11 +144,12 @@ func TestOnceAsksAgain(t *testing.T) {
 // counts makes the prompts exact all the same.
 func TestAServerThatCountsNothingIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hosts := newServers(t)
+		hosts := simnet.New(t, "silent", "counts")
 		silent := &counting{}
 		silent.template.Store(-1)
-		hosts.instead["silent"], hosts.instead["counts"] = silent.ServeHTTP, (&counting{}).ServeHTTP
-		j := assembleJob(t, hosts.dial, "TARGETS_0_URL=http://silent", "TARGETS_0_GROUP=g",
+		hosts.Answer("silent", silent.ServeHTTP)
+		hosts.Answer("counts", (&counting{}).ServeHTTP)
+		j := assembleJob(t, hosts.Dial, "TARGETS_0_URL=http://silent", "TARGETS_0_GROUP=g",
 			"TARGETS_1_URL=http://counts", "TARGETS_1_GROUP=g", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
 		got := []string{
 			slot(t, j, 0, 0), slot(t, j, 0, 1), report.LengthLine(j.Length.Snapshot(0)),

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,12 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/exposition"
 )
 
 // A holding is what a runner holds.
 type holding struct {
-	Connections  int64 // that are open
-	Goroutines   int   // beside those that ran before the first probe
+	Connections  int // that are open
+	Goroutines   int // beside those that ran before the first probe
 	Jobs, Ending int
 	Budgets      int
 	Series       int // targets on /metrics
@@ -41,12 +41,12 @@ func goroutines() int {
 func (d *diary) holds(before int) holding {
 	waiting := goroutines()
 	r := d.runner
-	metrics := serve("/metrics", r.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
+	series := len(exposition.Slots(d.metrics()))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return holding{
-		Connections: d.servers.open.Load(), Goroutines: waiting - before, Jobs: len(r.jobs), Ending: len(r.ending),
-		Budgets: len(r.budgets), Series: len(slotsByTarget(metrics)),
+		Connections: d.servers.Open(), Goroutines: waiting - before, Jobs: len(r.jobs), Ending: len(r.ending),
+		Budgets: len(r.budgets), Series: series,
 	}
 }
 
@@ -87,7 +87,7 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 			if n > 0 {
 				time.Sleep(24 * time.Hour)
 			}
-			d.servers.change(func(s *servers) { s.addresses = []string{fmt.Sprint("10.0.0.", n+1)} })
+			d.names.Set(fmt.Sprint("10.0.0.", n+1))
 			if n == 0 {
 				d.apply("", "QPS=0.01", "CONNECTION=reuse", "TARGETS_0_URL=dns+http://a")
 			}
@@ -178,12 +178,11 @@ func TestTheLastResultBeforeAReload(t *testing.T) {
 				}
 				d.runner.mu.Unlock()
 				time.Sleep(time.Minute)
-				metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
-				pages := http.NewServeMux()
-				d.runner.Observers.Board.Register(pages)
-				shown := strings.Count(serve("/api/v1/results", pages), `"outcome"`)
-				if counted := strings.Contains(slotsByTarget(metrics)["x"], "ok=1"); shown != want || counted != (want > 0) {
-					t.Errorf("%d results on the page, want %d; slots:%s", shown, want, slotsByTarget(metrics)["x"])
+				slots := exposition.Slots(d.metrics())["x"]
+				shown := strings.Count(d.page("/api/v1/results"), `"outcome"`)
+				counted := strings.Contains(slots, "ok=1")
+				if shown != want || counted != (want > 0) {
+					t.Errorf("%d results on the page, want %d; slots: %s", shown, want, slots)
 				}
 			})
 		})
@@ -194,15 +193,15 @@ func TestTheLastResultBeforeAReload(t *testing.T) {
 func TestLookupsRestDuringADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)
-		d.servers.addresses = []string{"10.0.0.1"}
+		d.names.Set("10.0.0.1")
 		d.apply("", "TARGETS_0_URL=dns+http://a")
-		before := d.servers.lookups
+		before := d.names.Lookups()
 		d.runner.SetDraining(true)
-		d.servers.change(func(s *servers) { s.addresses = []string{"10.0.0.2"} })
+		d.names.Set("10.0.0.2")
 		d.runner.LookUp(t.Context())
-		if d.servers.lookups != before || d.runner.targets[0].Address != "10.0.0.1" {
+		if d.names.Lookups() != before || d.runner.targets[0].Address != "10.0.0.1" {
 			t.Errorf("%d lookups before the drain, %d after; now probed: %s",
-				before, d.servers.lookups, d.runner.targets[0].Address)
+				before, d.names.Lookups(), d.runner.targets[0].Address)
 		}
 		d.runner.SetDraining(false)
 		d.runner.LookUp(t.Context())
@@ -220,28 +219,53 @@ func TestAReplicaThatLeavesIsNoOutage(t *testing.T) {
 		const stays, leaves = "10.0.0.1", "10.0.0.2"
 		slots := func() string {
 			time.Sleep(time.Minute)
-			metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
-			return slotsByTarget(metrics)["x/"+leaves]
+			return exposition.Slots(d.metrics())["x/"+leaves]
 		}
-		d.servers.addresses = []string{stays, leaves}
+		d.names.Set(stays, leaves)
 		d.apply("", "TARGETS_0_NAME=x", "TARGETS_0_URL=dns+http://a")
 		for _, step := range []struct {
 			addresses []string // that a lookup finds first
 			down      bool
 			want      string
 		}{
-			{[]string{stays, leaves}, false, " ok=6"},
-			{[]string{stays}, false, " ok=12"},
-			{[]string{stays, leaves}, true, " connect=6 ok=12"},
-			{[]string{stays, leaves}, false, " connect=6 ok=18"},
-			{[]string{stays}, true, " connect=6 ok=18"},
+			{[]string{stays, leaves}, false, "ok=6"},
+			{[]string{stays}, false, "ok=12"},
+			{[]string{stays, leaves}, true, "connect=6 ok=12"},
+			{[]string{stays, leaves}, false, "connect=6 ok=18"},
+			{[]string{stays}, true, "connect=6 ok=18"},
 			{[]string{stays}, true, ""},
 		} {
-			d.servers.change(func(s *servers) { s.addresses = step.addresses })
+			d.names.Set(step.addresses...)
 			d.runner.LookUp(t.Context())
-			d.servers.change(func(s *servers) { s.down[leaves] = step.down })
+			d.servers.Up(leaves)
+			if step.down {
+				d.servers.Down(leaves)
+			}
 			if got := slots(); got != step.want {
-				t.Errorf("%+v: slots%s", step, got)
+				t.Errorf("%+v: slots %s", step, got)
+			}
+		}
+		requests := d.servers.Requests()
+		if counts := requests[stays+"/tokenize"] + requests[leaves+"/tokenize"]; counts != 3 {
+			t.Errorf("the prompts of one name are calibrated with %d requests, want the 3 for the first address", counts)
+		}
+	})
+}
+
+// TestABudgetOutlastsItsTarget holds that a target which is left out and comes back on the same day does not spend the
+// tokens of that day twice.
+func TestABudgetOutlastsItsTarget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		limited := []string{"TARGETS_0_URL=http://a", "TARGETS_0_TOKEN_BUDGET_PER_DAY=850"} // ten probes
+		for _, step := range []struct {
+			variables []string
+			want      string
+		}{{limited, "ok=10 budget=2"}, {[]string{"TARGETS_0_URL=http://b"}, ""}, {limited, "budget=12"}} {
+			d.apply("", step.variables...)
+			time.Sleep(2 * time.Minute)
+			if got := exposition.Slots(d.metrics())["a:80"]; got != step.want {
+				t.Errorf("with %v the slots of a are %q, want %q", step.variables, got, step.want)
 			}
 		}
 	})
@@ -252,14 +276,14 @@ func TestAReplicaThatLeavesIsNoOutage(t *testing.T) {
 func TestAConfigurationThatCannotBeRunChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)
-		d.servers.addresses = []string{"10.0.0.1"}
+		d.names.Set("10.0.0.1")
 		d.apply("", "TARGETS_0_URL=dns+http://a")
 		wrong := load(t, "TARGETS_0_URL=http://b")
 		wrong.Targets[0].API = "carrier-pigeon"
 		if d.runner.Apply(t.Context(), wrong, d.files.Next()) == nil {
 			t.Fatal("a target with an unknown API is probed")
 		}
-		d.servers.change(func(s *servers) { s.failing = true })
+		d.names.Fail()
 		d.runner.LookUp(t.Context())
 		if got := d.runner.targets; len(got) != 1 || got[0].Address != "10.0.0.1" {
 			t.Errorf("the targets are %+v", got)
@@ -272,7 +296,7 @@ func TestAConfigurationThatCannotBeRunChangesNothing(t *testing.T) {
 func TestAChangedTargetInheritsFromItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)
-		d.servers.once("a/v1/chat/completions", 1, func(w http.ResponseWriter, _ *http.Request) {
+		d.servers.AnswerOnce("a/v1/chat/completions", 1, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
 		})
@@ -307,7 +331,7 @@ func TestARotatedKeyMakesNoOtherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)
 		rejections, isBusy := 0, false
-		d.servers.instead["a/v1/chat/completions"] = func(w http.ResponseWriter, r *http.Request) {
+		d.servers.Answer("a/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			switch {
 			case strings.Contains(string(body), "cache_salt"):
@@ -319,9 +343,9 @@ func TestARotatedKeyMakesNoOtherServer(t *testing.T) {
 				http.Error(w, "too many requests", http.StatusTooManyRequests)
 			default:
 				r.Body = io.NopCloser(bytes.NewReader(body))
-				d.servers.simulated["a"].ServeHTTP(w, r)
+				d.servers.Simulator("a").ServeHTTP(w, r)
 			}
-		}
+		})
 		type state struct {
 			rejections, lists, counts int
 			paused                    bool
@@ -329,12 +353,11 @@ func TestARotatedKeyMakesNoOtherServer(t *testing.T) {
 		look := func() (s state) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			d.servers.change(func(servers *servers) {
-				s = state{
-					rejections: rejections, lists: servers.requests["a/v1/models"], counts: servers.requests["a/tokenize"],
-					paused: d.runner.jobs[0].Members[0].Skipping() == probe.SkipBackoff,
-				}
-			})
+			requests := d.servers.Requests()
+			s = state{
+				rejections: rejections, lists: requests["a/v1/models"], counts: requests["a/tokenize"],
+				paused: d.runner.jobs[0].Members[0].Skipping() == probe.SkipBackoff,
+			}
 			return s
 		}
 		config := []string{"TARGETS_0_URL=http://a", "BACKOFF_LIMIT=1h"}

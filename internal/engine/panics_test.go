@@ -2,9 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"io"
-	"log"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,10 +9,9 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-)
 
-var badSeries = regexp.MustCompile(
-	`(?m)^llm_probe_objective_events_total\{.*target="([^"]*)",verdict="bad"\} (\d+)$`)
+	"github.com/llm-prober/prober/internal/testing/exposition"
+)
 
 // TestPanics holds that panics of the prober itself are logged with their group and their stack and counted, end
 // nothing, and are no outcome of the target: while the length of prompts is made exact, and in a probe.
@@ -26,8 +22,8 @@ func TestPanics(t *testing.T) {
 		panics int
 		slots  string
 	}{
-		"in probes":                            {func(j *Job) { j.Members[0].Budget = nil }, "(*Budget).Reserve", 6, " ok=6"},
-		"in probes and in what is asked ahead": {func(j *Job) { j.Length.Members = nil }, "length.(*Questions)", 12, " ok=6"},
+		"in probes":                            {func(j *Job) { j.Members[0].Budget = nil }, "(*Budget).Reserve", 6, "ok=6"},
+		"in probes and in what is asked ahead": {func(j *Job) { j.Length.Members = nil }, "length.(*Questions)", 12, "ok=6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -39,12 +35,13 @@ func TestPanics(t *testing.T) {
 				test.breaks(d.runner.jobs[0])
 				d.runner.jobs[0].Members[0].Draining.Store(false) // as before; who probes loads it, and then sees what is broken
 				time.Sleep(time.Minute)
-				metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
-				if got := slotsByTarget(metrics)["a:80"]; got != test.slots {
+				metrics := d.metrics()
+				if got := exposition.Slots(metrics)["a:80"]; got != test.slots {
 					t.Errorf("slots %q, want %q", got, test.slots)
 				}
-				if bad := valuesByTarget(metrics, badSeries)["a:80"]; bad != "0" {
-					t.Errorf("%s bad events, want 0", bad)
+				bad, _ := exposition.Value(metrics, `llm_probe_objective_events_total{target="a:80",verdict="bad"}`)
+				if bad > 0 {
+					t.Errorf("%v bad events, want 0", bad)
 				}
 				if line := fmt.Sprintf("\nllm_prober_internal_errors_total %d\n", test.panics); !strings.Contains(metrics, line) {
 					t.Errorf("metrics without %q", line)

@@ -28,69 +28,12 @@ func TestRunner(t *testing.T) {
 			d.after(minute)
 		},
 		"tokenizer_limits": func(d *diary) {
-			d.servers.once("a/tokenize", 2, func(w http.ResponseWriter, _ *http.Request) {
+			d.servers.AnswerOnce("a/tokenize", 2, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "25")
 				http.Error(w, "too many requests", http.StatusTooManyRequests)
 			})
 			d.applyDown("a", "TARGETS_0_URL=http://a")
 			d.up("a is up, and its tokenizer refuses the second request")
-			d.after(minute)
-		},
-		"addresses": func(d *diary) {
-			d.servers.addresses = []string{"10.0.0.1", "10.0.0.2"}
-			d.apply("a name has two addresses", "TARGETS_0_NAME=vllm", "TARGETS_0_URL=dns+http://vllm.svc")
-			d.after(minute)
-			d.write("a lookup lacks 10.0.0.2, and has another one")
-			d.servers.change(func(s *servers) { s.addresses = []string{"10.0.0.1", "10.0.0.3"} })
-			d.runner.LookUp(d.t.Context())
-			d.after(minute)
-			d.write("10.0.0.2 ends: the next lookup drops it, and its failures do not count")
-			d.servers.change(func(s *servers) { s.down["10.0.0.2"] = true })
-			d.after(minute)
-			d.runner.LookUp(d.t.Context())
-			d.after(minute)
-			d.write("three lookups lack 10.0.0.3, which goes on")
-			d.servers.change(func(s *servers) { s.addresses = []string{"10.0.0.1"} })
-			for range 3 {
-				d.runner.LookUp(d.t.Context())
-				d.after(minute)
-			}
-			d.write("10.0.0.1 ends, which each lookup has: its failures count")
-			d.servers.change(func(s *servers) { s.down["10.0.0.1"] = true })
-			d.runner.LookUp(d.t.Context())
-			d.after(minute)
-			d.write("the name server does not answer")
-			d.servers.change(func(s *servers) { s.failing = true })
-			d.runner.LookUp(d.t.Context())
-			d.after(minute)
-		},
-		"drain": func(d *diary) {
-			d.apply("a and b are probed", "TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b")
-			d.after(minute)
-			d.write(fmt.Sprintf("a drain begins (%t) and once more (%t)",
-				d.runner.SetDraining(true), d.runner.SetDraining(true)))
-			d.after(minute)
-			d.apply("b has another rate", "TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_1_QPS=0.2")
-			d.after(minute)
-			d.write(fmt.Sprintf("the drain ends (%t)", d.runner.SetDraining(false)))
-			d.after(minute)
-		},
-		"waiting": func(d *diary) {
-			d.servers.down = map[string]bool{"soon": true, "never": true}
-			d.apply("neither soon nor never is there yet", "WAIT_FOR_READY=90s",
-				"TARGETS_0_URL=http://soon", "TARGETS_1_URL=http://never")
-			d.after(minute)
-			d.write("soon is there")
-			d.servers.change(func(s *servers) { delete(s.down, "soon") })
-			d.after(minute)
-		},
-		"budget": func(d *diary) {
-			limited := []string{"TARGETS_0_URL=http://a", "TARGETS_0_TOKEN_BUDGET_PER_DAY=850"}
-			d.apply("a may spend the tokens of ten probes a day", limited...)
-			d.after(2 * minute)
-			d.apply("a is left out", "TARGETS_0_URL=http://b")
-			d.after(minute)
-			d.apply("a is back", limited...)
 			d.after(minute)
 		},
 		"rejected": func(d *diary) {
@@ -128,7 +71,7 @@ func TestRunner(t *testing.T) {
 			d.after(minute)
 		},
 		"disabled_waiting": func(d *diary) {
-			d.servers.down = map[string]bool{"a": true}
+			d.servers.Down("a")
 			waiting := []string{"WAIT_FOR_READY=10m", "TARGETS_0_URL=http://a"}
 			d.apply("a is disabled, and not there", append(waiting, "TARGETS_0_ENABLED=off")...)
 			d.after(minute)
@@ -137,25 +80,26 @@ func TestRunner(t *testing.T) {
 			d.up("a is up")
 			d.after(minute)
 			d.apply("a is disabled, and restarts", append(waiting, "TARGETS_0_ENABLED=off")...)
-			d.servers.change(func(s *servers) { s.down["a"] = true })
+			d.servers.Down("a")
 			d.after(minute)
 			d.apply("a is enabled, and not there yet", waiting...)
 			d.after(minute)
 		},
 		"tokenizer": func(d *diary) {
-			d.servers.instead["a/tokenize"] = func(w http.ResponseWriter, _ *http.Request) {
+			d.servers.Answer("a/tokenize", func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":"tokenizer broke"}`, http.StatusInternalServerError)
-			}
-			d.servers.instead["a/v1/chat/completions"] = func(w http.ResponseWriter, _ *http.Request) {
+			})
+			d.servers.Answer("a/v1/chat/completions", func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				fmt.Fprint(w, strings.Repeat(`data: {"choices":[{"index":0,"delta":{"content":" x"}}]}`+"\n\n", 5)+
 					`data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n")
-			}
+			})
 			d.apply("the tokenizer of a is broken, and its answers report no usage", "TARGETS_0_URL=http://a")
 			d.after(minute)
 			d.after(minute)
 			d.write("both work again")
-			d.servers.change(func(s *servers) { clear(s.instead) })
+			d.servers.Simulate("a/tokenize")
+			d.servers.Simulate("a/v1/chat/completions")
 			d.after(minute)
 		},
 		"server_comes_late": func(d *diary) {
@@ -170,16 +114,16 @@ func TestRunner(t *testing.T) {
 			d.after(minute)
 		},
 		"tokenizer_hangs_once": func(d *diary) {
-			d.servers.instead["a/tokenize"] = func(http.ResponseWriter, *http.Request) {
+			d.servers.Answer("a/tokenize", func(http.ResponseWriter, *http.Request) {
 				time.Sleep(8 * time.Second)
-				d.servers.change(func(s *servers) { clear(s.instead) })
-			}
+				d.servers.Simulate("a/tokenize")
+			})
 			d.apply("the tokenizer of a hangs once", "TARGETS_0_URL=http://a")
 			d.after(minute)
 		},
 		"rate_limit": func(d *diary) {
-			d.servers.without("a/tokenize")
-			d.servers.once("a/v1/chat/completions", 2, func(w http.ResponseWriter, _ *http.Request) {
+			d.servers.Answer("a/tokenize", http.NotFound)
+			d.servers.AnswerOnce("a/v1/chat/completions", 2, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "25")
 				http.Error(w, "tokens per minute", http.StatusTooManyRequests)
 			})
@@ -189,23 +133,23 @@ func TestRunner(t *testing.T) {
 			d.after(minute)
 		},
 		"connection_closed": func(d *diary) {
-			d.servers.without("a/tokenize")
+			d.servers.Answer("a/tokenize", http.NotFound)
 			closes := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-			d.servers.once("a/v1/chat/completions", 1, closes)
+			d.servers.AnswerOnce("a/v1/chat/completions", 1, closes)
 			d.applyDown("a", "TARGETS_0_URL=http://a")
 			d.up("a is up, has no tokenizer, and closes the connection of the first request")
 			d.after(minute)
 		},
 		"budget_below_calibration": func(d *diary) {
-			d.servers.without("a/tokenize")
+			d.servers.Answer("a/tokenize", http.NotFound)
 			d.apply("a has no tokenizer, and its budget of a day is less than a calibration takes", "TARGETS_0_URL=http://a",
 				"TARGETS_0_TOKEN_BUDGET_PER_DAY=150", "QPS=0.001")
 			d.after(3 * time.Hour)
 			d.after(48 * time.Hour) // the second day ends the calibration, the third has a probe
 		},
 		"member_hangs": func(d *diary) {
-			d.servers.instead["a/tokenize"] = hang
-			d.servers.instead["a/v1/chat/completions"] = hang
+			d.servers.Answer("a/tokenize", hang)
+			d.servers.Answer("a/v1/chat/completions", hang)
 			d.apply("of a group, a hangs", "TIMEOUT=15s", "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g",
 				"TARGETS_1_URL=http://b", "TARGETS_1_GROUP=g")
 			d.after(minute)
@@ -215,9 +159,7 @@ func TestRunner(t *testing.T) {
 			d.apply("a is probed", "TARGETS_0_URL=http://a")
 			d.after(minute)
 			d.write("a hangs, and the prober is told to stop within three seconds")
-			d.servers.change(func(s *servers) {
-				s.instead["a/v1/chat/completions"] = hang
-			})
+			d.servers.Answer("a/v1/chat/completions", hang)
 			time.Sleep(15 * time.Second)
 			begun := time.Now()
 			d.runner.Stop(3 * time.Second)

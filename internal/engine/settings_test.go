@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"io"
-	"log"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,7 +18,7 @@ func TestSettingsInMetrics(t *testing.T) {
 			{"REFUSALS=ignore", `(?m)^llm_probe_target_info\{.*refusals="ignore".*\} 1$`},
 		} {
 			d.apply("", append(strings.Fields(test.variables), "TARGETS_0_URL=http://a", "TARGETS_0_MODEL=m")...)
-			metrics := serve("/metrics", d.runner.Observers.Metrics.Handler(log.New(io.Discard, "", 0)))
+			metrics := d.metrics()
 			if !regexp.MustCompile(test.want).MatchString(metrics) {
 				t.Errorf("with %s the metrics are without %s", test.variables, test.want)
 			}
