@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A bench on a busy machine reads data late, and without kernel timestamps a late read looks like a slow server. So a
@@ -63,7 +63,7 @@ func p99(list []time.Duration) time.Duration {
 		return 0
 	}
 	slices.Sort(list)
-	return report.QuantileOf(list, 0.99)
+	return stats.QuantileOf(list, stats.P99)
 }
 
 // How much delay of the bench itself is tolerated. A delay is too long if it exceeds both the share and the floor.

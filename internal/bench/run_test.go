@@ -16,6 +16,7 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // TestTwoStacks holds that a comparison finds what the simulated stacks were made of, TTFT 796.1 against 822.6 ms and
@@ -33,15 +34,15 @@ func TestTwoStacks(t *testing.T) {
 		for what, shown := range map[string]report.Line{"TTFT": ttft, "TPOT": tpot} {
 			equal(t, "whether a difference is shown in "+what, shown.Shown, true)
 		}
-		for truth, i := range map[report.Number]report.Interval{
-			0.8226 - 0.7961: ttft.Difference, 822.6 / 796.1: ttft.Ratio, 7.36 / 2.80: tpot.Ratio,
+		for truth, i := range map[stats.Number]stats.Interval{
+			0.8226 - 0.7961: ttft.Seconds, 822.6 / 796.1: ttft.Ratio, 7.36 / 2.80: tpot.Ratio,
 		} {
 			if truth < i.Low || truth > i.High {
 				t.Errorf("the interval from %g to %g does not hold the true %g", i.Low, i.High, truth)
 			}
 		}
 		for _, s := range d.Summaries {
-			equal(t, s.Target+": requests per second, of 0.1 that are asked for", s.Throughput().Requests, report.Number(0.1))
+			equal(t, s.Target+": requests per second, of 0.1 that are asked for", s.Throughput().Requests, stats.Number(0.1))
 			answers := r.servers.Simulator(s.Target).Sent()
 			var sent []time.Duration
 			for _, answer := range answers[len(answers)-10:] { // the others are the warm-up's

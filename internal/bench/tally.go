@@ -12,6 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A tally collects the results of one step, shows them while it runs (see progress.go), and sums them up when it has
@@ -142,11 +143,11 @@ func (t *tally) final(member int) report.Summary {
 }
 
 // medianOf returns the median of d, or 0 if it has no values.
-func medianOf(d report.Distribution) time.Duration {
-	if d.Quantiles == nil {
+func medianOf(d stats.Distribution) time.Duration {
+	if d.Count == 0 {
 		return 0
 	}
-	return time.Duration(float64(d.At(0.5)) * float64(time.Second))
+	return time.Duration(float64(d.At(stats.P50)) * float64(time.Second))
 }
 
 // finish adds the summaries and comparisons of the step to the document, and shows them.

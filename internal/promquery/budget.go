@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // objectiveHours are an objective of a series, and its requests in each hour of the window of its error budget.
@@ -38,15 +39,15 @@ func newBudget(objective probe.Objective, hours []report.BadHour) report.Budget 
 	const hour = 3600
 	return report.Budget{
 		Attainment: report.Attainment{
-			Objective: objective.Title(), Goal: report.Number(objective.Goal), Good: good, Judged: judged,
+			Objective: objective.Title(), Goal: stats.Number(objective.Goal), Good: good, Judged: judged,
 			RefusalsAreBad: objective.RefusalsAreBad,
 		},
-		Limit:   report.Number(objective.Limit.Seconds()),
-		Window:  report.Number(len(hours) * hour),
-		Covered: report.Number(hoursWithData * hour),
+		Limit:   stats.Number(objective.Limit.Seconds()),
+		Window:  stats.Number(len(hours) * hour),
+		Covered: stats.Number(hoursWithData * hour),
 		Due:     due,
-		Spent:   report.Number(spent),
-		Left:    report.Number(1 - spent),
+		Spent:   stats.Number(spent),
+		Left:    stats.Number(1 - spent),
 		Hours:   worstHours(hours),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // Prometheus has no single requests. So a comparison divides the range into periods. A pair is the means of both sides
@@ -61,10 +62,10 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 }
 
 // pairMeans pairs the means of periods, without periods that lack one.
-func pairMeans(a, b []float64) (pairs [][2]float64) {
+func pairMeans(a, b []float64) (pairs []stats.Pair) {
 	for i := range a {
 		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
-			pairs = append(pairs, [2]float64{a[i], b[i]})
+			pairs = append(pairs, stats.Pair{A: a[i], B: b[i]})
 		}
 	}
 	return pairs

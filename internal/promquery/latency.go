@@ -9,13 +9,14 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A storedLatency is what Prometheus answered about one latency.
 type storedLatency struct {
 	histograms model.Vector   // native ones; of series that have none, the buckets of classic ones
 	means      model.Vector   // seconds
-	quantiles  []model.Vector // seconds, for each of [report.Shares]
+	quantiles  []model.Vector // seconds, at the place of each [stats.Share]
 }
 
 // addLatency adds how a latency is spread in each series.
@@ -27,15 +28,15 @@ func (s recordSet) addLatency(q report.Quantity, stored storedLatency) {
 	for _, mean := range stored.means {
 		d := q.InSummary(&s.of(mean.Metric).summary)
 		if d.Count > 0 {
-			d.Mean = report.Number(mean.Value)
+			d.Mean = stats.Number(mean.Value)
 		}
 	}
-	for i, share := range report.Shares() {
-		for _, quantile := range stored.quantiles[i] {
+	for _, share := range stats.Shares() {
+		for _, quantile := range stored.quantiles[share] {
 			one := s.of(quantile.Metric)
 			d := q.InSummary(&one.summary)
 			if d.Count > 0 {
-				d.Quantiles = append(d.Quantiles, buckets[one].quantile(share, float64(quantile.Value)))
+				d.Quantiles[share] = buckets[one].quantile(share, float64(quantile.Value))
 			}
 		}
 	}
@@ -94,25 +95,24 @@ func (h histogram) total() float64 {
 
 // quantile returns the quantile of a share, whose value Prometheus has computed, with the bounds of its bucket. The
 // histogram must not be empty.
-func (h histogram) quantile(share, value float64) report.Quantile {
+func (h histogram) quantile(share stats.Share, value float64) stats.Quantile {
 	const rounding = 1 - 1e-9 // of a value at the bound of its bucket
 	i := slices.IndexFunc(h, func(b bucket) bool { return b.upper >= value*rounding })
 	if i < 0 || h.isBeyond(share) {
 		i = len(h) - 1
 	}
-	return report.Quantile{
-		Share: share,
-		Value: report.Number(value),
-		Low:   report.Number(h[i].lower),
-		High:  report.Number(h[i].upper),
+	return stats.Quantile{
+		Value: stats.Number(value),
+		Low:   stats.Number(h[i].lower),
+		High:  stats.Number(h[i].upper),
 	}
 }
 
 // isBeyond reports whether the quantile of a share is above the last finite bound. Prometheus then returns that bound.
-func (h histogram) isBeyond(share float64) bool {
+func (h histogram) isBeyond(share stats.Share) bool {
 	last := len(h) - 1
 	if last == 0 || !math.IsInf(h[last].upper, 1) {
 		return false
 	}
-	return share*h.total() > h[last-1].upTo
+	return share.Ratio()*h.total() > h[last-1].upTo
 }

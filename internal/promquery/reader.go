@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A reader reads the records of a selection, in a range of time.
@@ -70,8 +71,8 @@ func (r reader) readLatency(ctx context.Context, found recordSet, q report.Quant
 	classic := r.increase(metric+"_bucket", length, model.BucketLabel)
 	either := native + " or on (" + seriesLabels + ") " + classic
 	stored := storedLatency{histograms: r.atEnd(ctx, either), means: r.atEnd(ctx, r.mean(metric, length))}
-	for _, share := range report.Shares() {
-		expr := fmt.Sprintf("histogram_quantile(%v, %s)", share, either)
+	for _, share := range stats.Shares() {
+		expr := fmt.Sprintf("histogram_quantile(%v, %s)", share.Ratio(), either)
 		stored.quantiles = append(stored.quantiles, r.atEnd(ctx, expr))
 	}
 	found.addLatency(q, stored)

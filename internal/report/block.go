@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // Block returns s as the block that vLLM's benchmark_serving prints, byte for byte, so that scripts which read those
@@ -106,7 +107,7 @@ func (b *block) requests(s Summary) {
 // throughput adds the duration, totals and rates, and how far the objectives were met.
 func (b *block) throughput(s Summary) {
 	rate := s.Throughput()
-	b.row("Benchmark duration (s):", twoDecimals(Number(s.Duration.Seconds())))
+	b.row("Benchmark duration (s):", twoDecimals(stats.Number(s.Duration.Seconds())))
 	b.row("Total input tokens:", decimals(0, rate.Input))
 	b.row("Total generated tokens:", decimals(0, rate.Generated))
 	b.row("Request throughput (req/s):", decimals(2, rate.Requests))
@@ -125,42 +126,42 @@ func (b *block) throughput(s Summary) {
 }
 
 // latency adds the section of a quantity.
-func (b *block) latency(q Quantity, d Distribution) {
+func (b *block) latency(q Quantity, d stats.Distribution) {
 	b.section(q.title, "-")
 	mean := d.Mean
-	if d.Quantiles == nil {
+	if d.Count == 0 {
 		mean = noValue
 	}
 	b.row("Mean "+q.Name+" (ms):", twoDecimals(mean*1e3))
-	b.row("Median "+q.Name+" (ms):", twoDecimals(d.At(0.5)*1e3))
-	for _, share := range Shares() {
-		b.row(percentile(share)+" "+q.Name+" (ms):", twoDecimals(d.At(share)*1e3))
+	b.row("Median "+q.Name+" (ms):", twoDecimals(d.At(stats.P50)*1e3))
+	for _, share := range stats.Shares() {
+		b.row(share.String()+" "+q.Name+" (ms):", twoDecimals(d.At(share)*1e3))
 	}
 }
 
 // decimals writes a total or a rate with so many decimals, or that it is unknown.
-func decimals(n int, v Number) string {
-	if !finite(v) {
+func decimals(n int, v stats.Number) string {
+	if !stats.Finite(v) {
 		return "unknown"
 	}
 	return fmt.Sprintf("%.*f", n, float64(v))
 }
 
 // twoDecimals writes a figure as vLLM does: nan if there is none.
-func twoDecimals(v Number) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
+func twoDecimals(v stats.Number) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
 
 // bucketNote says how exact the quantiles are that come from histograms. It is empty if all are exact.
 func bucketNote(s Summary) string {
 	const wide = 0.1 // classic buckets; native ones are ±4.4%
 	var parts []string
-	var widest Number
+	var widest stats.Number
 	for _, quantity := range quantities {
-		var largest Number // relative error of the quantiles of this quantity
-		for _, q := range quantity.InSummary(&s).Quantiles {
+		var largest stats.Number // relative error of the quantiles of this quantity
+		for share, q := range quantity.InSummary(&s).Quantiles {
 			distance := max(q.High-q.Value, q.Value-q.Low)
 			switch {
 			case math.IsInf(float64(q.High), 1):
-				parts = append(parts, quantity.Name+" "+percentile(q.Share)+" above "+secondsOrNone(q.Low))
+				parts = append(parts, quantity.Name+" "+stats.Share(share).String()+" above "+secondsOrNone(q.Low))
 			case distance > 0:
 				largest = max(largest, distance/q.Value)
 			}

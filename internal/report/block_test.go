@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -86,8 +87,8 @@ func stored() Summary {
 		Target: "vllm-a", Start: noon(), Duration: time.Hour,
 		Outcomes: map[probe.Outcome]int{probe.OK: 360}, Input: 360 * 21000,
 	}
-	withBuckets := func(share Number) Distribution {
-		d := DistributionOf([]float64{0.25, 0.5, 1})
+	withBuckets := func(share stats.Number) stats.Distribution {
+		d := stats.DistributionOf([]float64{0.25, 0.5, 1})
 		for i := range d.Quantiles {
 			q := &d.Quantiles[i]
 			q.Low, q.High = q.Value*(1-share), q.Value*(1+share)
@@ -96,7 +97,7 @@ func stored() Summary {
 		return d
 	}
 	s.TTFT, s.TPOT, s.E2EL = withBuckets(0.02), withBuckets(0.05), withBuckets(0.5)
-	s.E2EL.Quantiles[4].High = Number(math.Inf(1))
+	s.E2EL.Quantiles[4].High = stats.Number(math.Inf(1))
 	return s
 }
 

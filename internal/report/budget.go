@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A Budget is how many requests may be bad for an objective in a window of time, and how many were. Only stored data
@@ -16,13 +17,13 @@ import (
 type Budget struct {
 	Attainment
 
-	Limit   Number    `json:"limit_seconds,omitzero"` // 0 for availability
-	Window  Number    `json:"window_seconds"`
-	Covered Number    `json:"covered_seconds"` // how much of the window has data, in whole hours
-	Due     int       `json:"due_requests"`    // in the whole window, at the mean rate of the hours with data
-	Spent   Number    `json:"budget_spent"`    // ratio
-	Left    Number    `json:"budget_left"`     // ratio, below 0 if the budget is overspent
-	Hours   []BadHour `json:"worst_hours"`     // the five worst, the worst first
+	Limit   stats.Number `json:"limit_seconds,omitzero"` // 0 for availability
+	Window  stats.Number `json:"window_seconds"`
+	Covered stats.Number `json:"covered_seconds"` // how much of the window has data, in whole hours
+	Due     int          `json:"due_requests"`    // in the whole window, at the mean rate of the hours with data
+	Spent   stats.Number `json:"budget_spent"`    // ratio
+	Left    stats.Number `json:"budget_left"`     // ratio, below 0 if the budget is overspent
+	Hours   []BadHour    `json:"worst_hours"`     // the five worst, the worst first
 }
 
 // A BadHour is an hour with bad requests.
@@ -46,7 +47,7 @@ func (b Budget) text() string {
 }
 
 // windowLength writes a length of time in hours, or from two days on in days.
-func windowLength(seconds Number) string {
+func windowLength(seconds stats.Number) string {
 	const hour, day = 3600, 86400
 	if seconds < 2*day {
 		return format.Count(int(seconds/hour), "hour")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A Comparison compares two targets, two ranges of time, or two runs, by pairs of measurements. It is of B against A: a
@@ -46,22 +47,12 @@ type Exclusion struct {
 	Reason string `json:"reason"`
 }
 
-// A Line compares one quantity. All values except ratios are in seconds.
+// A Line compares one quantity.
 type Line struct {
 	Metric string `json:"metric"` // "TTFT"
-	Pairs  int    `json:"pairs"`
-	Needed int    `json:"pairs_needed"`     // with fewer, no difference can be shown: see [PairsNeeded]
-	A      Number `json:"a_median_seconds"` // over the pairs; if these are periods, the median of their means
-	B      Number `json:"b_median_seconds"`
-
-	Difference Interval `json:"b_minus_a_seconds"` // within a pair
-	Ratio      Interval `json:"b_over_a"`          // within a pair
-	Shown      bool     `json:"shown"`             // there is a difference: its interval does not contain 0
-	Verdict    string   `json:"verdict"`           // see [Verdict]
+	stats.Difference
+	Verdict string `json:"verdict"` // see [Verdict]
 }
-
-// bounded reports whether l has enough pairs for an interval.
-func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Difference.High) }
 
 // Compare fills the lines of c from pairs, and adds to its warnings. Pairs without a positive number on both sides are
 // left out, and so are quantities without any pair.
@@ -69,17 +60,22 @@ func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Diffe
 // Each c.RequestsInPair pairs in a row become one, their mean. Requests that were under way together share a queue, a
 // batch and whatever disturbed the machine: they are one piece of evidence, not many.
 //
-// The statistics, and how they hold for all comparisons of a run together, are explained in interval.go.
+// [stats.Compare] explains the statistics, and how they hold for all comparisons of a run together.
 func Compare(c Comparison, pairs []Pairs) Comparison {
-	usable := usablePairs(pairs, c.RequestsInPair)
+	var usable []Pairs
+	for _, p := range pairs {
+		p.Values = stats.GroupMeans(p.Values, c.RequestsInPair)
+		if len(p.Values) > 0 {
+			usable = append(usable, p)
+		}
+	}
 	if len(usable) == 0 {
 		return Uncompared(c, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
 	c = c.withoutLines()
 	intervals := len(usable) * c.ComparisonsInRun
 	for _, p := range usable {
-		line := compareQuantity(p, confidenceOfEach(intervals))
-		line.Needed = pairsForIntervals(intervals)
+		line := Line{Metric: p.Metric, Difference: stats.Compare(p.Values, intervals)}
 		line.Verdict = Verdict(line, c.A, c.B)
 		c.Lines = append(c.Lines, line)
 	}
@@ -88,6 +84,11 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 		c.Warnings = append(c.Warnings, warning)
 	}
 	return c
+}
+
+// PairsNeeded returns how many pairs a run of some comparisons needs to show any difference.
+func PairsNeeded(comparisons int) int {
+	return stats.PairsNeeded(max(comparisons, 1) * len(quantities))
 }
 
 // Uncompared returns c without lines, and with a warning that says why.
@@ -99,7 +100,7 @@ func Uncompared(c Comparison, why string) Comparison {
 
 // withoutLines returns a copy of c without lines, in which what was not set has its default.
 func (c Comparison) withoutLines() Comparison {
-	c.Confidence = confidenceOfRun
+	c.Confidence = stats.Confidence
 	c.ComparisonsInRun = max(c.ComparisonsInRun, 1)
 	c.RequestsInPair = max(c.RequestsInPair, 1)
 	c.Columns = cmp.Or(c.Columns, Medians)
@@ -109,31 +110,11 @@ func (c Comparison) withoutLines() Comparison {
 	return c
 }
 
-// compareQuantity compares the two sides of pairs, of which there is at least one.
-func compareQuantity(p Pairs, confidence float64) Line {
-	var a, b, differences []float64
-	for _, v := range p.Values {
-		a = append(a, v[0])
-		b = append(b, v[1])
-		differences = append(differences, v[1]-v[0])
-	}
-	l := Line{
-		Metric:     p.Metric,
-		Pairs:      len(p.Values),
-		A:          Number(median(a)),
-		B:          Number(median(b)),
-		Difference: medianInterval(differences, confidence),
-		Ratio:      ratioInterval(p.Values, confidence),
-	}
-	l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0)
-	return l
-}
-
 // tooFewPairs says how many pairs are needed if any line of c has fewer. Otherwise it is empty.
 func (c Comparison) tooFewPairs() string {
 	var few []int
 	for _, l := range c.Lines {
-		if !l.bounded() {
+		if !l.Bounded() {
 			few = append(few, l.Pairs)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // drawnPairs returns pairs of each quantity. In a pair, B takes factor times as long as A. Each value has noise, a
@@ -20,7 +22,10 @@ func drawnPairs(n int, factor, noise float64, seed uint64) (list []Pairs) {
 		for range n {
 			a := 0.8 * math.Exp(0.1*r.NormFloat64())
 			b := factor * a
-			p.Values = append(p.Values, [2]float64{a * math.Exp(noise*r.NormFloat64()), b * math.Exp(noise*r.NormFloat64())})
+			p.Values = append(p.Values, stats.Pair{
+				A: a * math.Exp(noise*r.NormFloat64()),
+				B: b * math.Exp(noise*r.NormFloat64()),
+			})
 		}
 		list = append(list, p)
 	}
@@ -47,7 +52,7 @@ func TestPairsThatFindADifference(t *testing.T) {
 			const noise = 0.001 // of each side; a pair's differences have √2 times as much
 			pairs := drawnPairs(c.pairs, 1+c.deviations*noise*math.Sqrt2, noise, seed)
 			l := Compare(Comparison{ComparisonsInRun: c.comparisons}, pairs).Lines[0]
-			if l.Difference.Low > 0 {
+			if l.Seconds.Low > 0 {
 				found++
 			}
 		}
@@ -84,7 +89,7 @@ func ladderPairs(r *rand.Rand, requests, concurrency int) []Pairs {
 			e2el[side] = ttft[side] + tokens*tpot[side]
 		}
 		for i, v := range [][2]float64{ttft, tpot, itl, e2el} {
-			list[i].Values = append(list[i].Values, v)
+			list[i].Values = append(list[i].Values, stats.Pair{A: v[0], B: v[1]})
 		}
 	}
 	return list
@@ -142,30 +147,12 @@ func runOfIdenticalBuilds(seed uint64, comparisonsInRun int, together bool) (dif
 	return differs, regressed
 }
 
-// TestPairsNeeded holds how many pairs show a difference, and that one less shows none, however many comparisons share
-// the confidence.
-func TestPairsNeeded(t *testing.T) {
-	for comparisons, want := range map[int]int{0: 8, 1: 8, 2: 9, 5: 10, 12: 11, 24: 12} {
-		n := PairsNeeded(comparisons)
-		if n != want {
-			t.Errorf("%d comparisons need %d pairs, want %d", comparisons, n, want)
-		}
-		for pairs, shown := range map[int]bool{n: true, n - 1: false} {
-			p := Pairs{Values: slices.Repeat([][2]float64{{1, 2}}, pairs)}
-			c := Compare(Comparison{ComparisonsInRun: comparisons}, slices.Repeat([]Pairs{p}, len(quantities)))
-			if l := c.Lines[0]; l.Shown != shown || l.Needed != n {
-				t.Errorf("%d comparisons, %d pairs of %d needed: shown %t", comparisons, pairs, l.Needed, l.Shown)
-			}
-		}
-	}
-}
-
 // near compares with the error of floating point.
 func near() gocmp.Option {
 	return gocmp.Options{
 		cmpopts.EquateApprox(1e-9, 1e-15),
 		cmpopts.EquateNaNs(),
-		gocmp.Transformer("float", func(n Number) float64 { return float64(n) }),
+		gocmp.Transformer("float", func(n stats.Number) float64 { return float64(n) }),
 	}
 }
 
@@ -176,7 +163,7 @@ func TestSwappingFlipsSigns(t *testing.T) {
 		there := Compare(Comparison{}, pairs)
 		for _, p := range pairs {
 			for i, v := range p.Values {
-				p.Values[i] = [2]float64{v[1], v[0]}
+				p.Values[i] = stats.Pair{A: v.B, B: v.A}
 			}
 		}
 		for i, l := range Compare(Comparison{}, pairs).Lines {
@@ -184,8 +171,8 @@ func TestSwappingFlipsSigns(t *testing.T) {
 			verdict := Verdict(want, "A", "B")
 			want.Verdict = l.Verdict
 			want.A, want.B = want.B, want.A
-			want.Difference = Interval{Center: -want.Difference.Center, Low: -want.Difference.High, High: -want.Difference.Low}
-			want.Ratio = Interval{Center: 1 / want.Ratio.Center, Low: 1 / want.Ratio.High, High: 1 / want.Ratio.Low}
+			want.Seconds = stats.Interval{Center: -want.Seconds.Center, Low: -want.Seconds.High, High: -want.Seconds.Low}
+			want.Ratio = stats.Interval{Center: 1 / want.Ratio.Center, Low: 1 / want.Ratio.High, High: 1 / want.Ratio.Low}
 			if diff := gocmp.Diff(want, l, near()); diff != "" {
 				t.Errorf("-want +swapped:\n%s", diff)
 			}
@@ -201,7 +188,7 @@ func TestCompare(t *testing.T) {
 	pairs := func(n int, a, b float64) []Pairs {
 		p := Pairs{Metric: "TTFT"}
 		for i := range n {
-			p.Values = append(p.Values, [2]float64{a + float64(i)/1e3, b})
+			p.Values = append(p.Values, stats.Pair{A: a + float64(i)/1e3, B: b})
 		}
 		return []Pairs{p}
 	}
@@ -309,29 +296,6 @@ func TestWhatIsNotJudged(t *testing.T) {
 		}
 		if diff := gocmp.Diff(test.want, withoutPrefix(notes), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-// TestGroupMeans holds that no request is lost or counted twice, that the last group is not smaller than the others,
-// and that pairs without two positive numbers do not count.
-func TestGroupMeans(t *testing.T) {
-	values := [][2]float64{{1, 10}, {3, 30}, {5, 50}, {7, 70}, {12, 120}}
-	some := slices.Clone(values)
-	some[0][1], some[2][0], some[3][0] = math.NaN(), 0, math.Inf(1)
-	for _, test := range []struct {
-		size         int
-		values, want [][2]float64
-	}{
-		{1, values, values},
-		{2, values, [][2]float64{{2, 20}, {8, 80}}},
-		{3, values, [][2]float64{{28.0 / 5, 56}}},
-		{9, values, [][2]float64{{28.0 / 5, 56}}},
-		{2, some, [][2]float64{{3, 30}, {12, 120}}},
-		{5, some, [][2]float64{{7.5, 75}}},
-	} {
-		if diff := gocmp.Diff(test.want, groupMeans(test.values, test.size), near()); diff != "" {
-			t.Errorf("groups of %d of %v (-want +got):\n%s", test.size, test.values, diff)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // Text returns c as a table with a verdict for each quantity, what they mean, and warnings. Its lines have at most
@@ -49,10 +50,10 @@ func comparisonTable(c Comparison, a, b string) table {
 	t.rows = append(t.rows, []string{c.Columns, a, b, "paired difference", "relative", "interval (ms)"})
 	for _, l := range c.Lines {
 		interval := "unknown"
-		if l.bounded() {
-			interval = fmt.Sprintf("%+.2f to %+.2f", l.Difference.Low*1e3, l.Difference.High*1e3)
+		if l.Bounded() {
+			interval = fmt.Sprintf("%+.2f to %+.2f", l.Seconds.Low*1e3, l.Seconds.High*1e3)
 		}
-		difference := fmt.Sprintf("%+.2f ms", l.Difference.Center*1e3)
+		difference := fmt.Sprintf("%+.2f ms", l.Seconds.Center*1e3)
 		t.rows = append(t.rows, []string{
 			l.Metric, milliseconds(l.A), milliseconds(l.B), difference, l.relativeDifference(), interval,
 		})
@@ -61,11 +62,11 @@ func comparisonTable(c Comparison, a, b string) table {
 }
 
 // milliseconds writes seconds as vLLM's tables do: "796.10 ms".
-func milliseconds(seconds Number) string { return fmt.Sprintf("%.2f ms", seconds*1e3) }
+func milliseconds(seconds stats.Number) string { return fmt.Sprintf("%.2f ms", seconds*1e3) }
 
 // relativeDifference returns the median of the pairs' differences relative to A: "+163%". It is empty if unknown.
 func (l Line) relativeDifference() string {
-	if !finite(l.Ratio.Center) {
+	if !stats.Finite(l.Ratio.Center) {
 		return ""
 	}
 	return format.Change(float64(l.Ratio.Center) - 1)

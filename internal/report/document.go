@@ -1,5 +1,5 @@
 // Package report turns the results of probes into what people and scripts read: summaries, comparisons, tables, JSON
-// and charts. It holds the only statistics of the prober. It never measures, and sends nothing.
+// and charts. It never measures, and sends nothing.
 //
 // What comes in are [probe.Result] values. One of them becomes a [ResultJSON], the form in which a [Waterfall], the
 // page and the JSON API show it. Many of them become [Sample] values, which a [Step] collects and sums up.
@@ -9,9 +9,9 @@
 // warnings. [Document.Write] writes it as text, Markdown or JSON, [WritePageFile] as a page with
 // charts.
 //
-// Start with [Sample] (what counts of a request), then [Step.Summary], then [Compare], whose statistics interval.go
-// explains by an example. Each output has a file of its own: block.go, comparison_text.go, markdown.go, json.go,
-// page.go, waterfall.go.
+// Start with [Sample] (what counts of a request), then [Step.Summary], then [Compare]. The numbers come from
+// internal/stats. Each output has a file of its own: block.go, comparison_text.go, markdown.go, json.go, page.go,
+// waterfall.go.
 package report
 
 import (

@@ -82,7 +82,7 @@ func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 		l, _ := c.line(q.Name)
 		leastSlowdown := 100 * (float64(l.Ratio.Low) - 1) // per cent; NaN, and so not too small, if unknown
 		tooSmall := leastSlowdown < g.MinSlowdown
-		if l.Difference.Low > 0 && !tooSmall {
+		if l.Seconds.Low > 0 && !tooSmall {
 			slower = append(slower, prefix+l.Metric+": "+l.Verdict)
 		}
 	}
@@ -96,7 +96,7 @@ func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 func (c Comparison) whyNotJudged(metric string) string {
 	var reasons []string
 	l, ok := c.line(metric)
-	if ok && l.bounded() {
+	if ok && l.Bounded() {
 		return ""
 	}
 	if ok {

@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"slices"
+
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // The buckets of a [histogram]: each power of two from lowestBound to highestBound is divided into 2^bucketBits buckets
@@ -67,28 +69,28 @@ func (h *histogram) add(v float64) {
 	h.buckets[bucketOf(v)]++
 }
 
-// distribution returns how the values are spread, as [DistributionOf] does of values in the middles of their buckets.
-func (h *histogram) distribution() Distribution {
+// distribution returns how the values are spread, as [stats.DistributionOf] does of values in the middles of their
+// buckets.
+func (h *histogram) distribution() stats.Distribution {
 	if h.count == 0 {
-		return Distribution{}
+		return stats.Distribution{}
 	}
-	d := Distribution{Count: h.count, Mean: Number(h.sum / float64(h.count))}
-	for _, share := range Shares() {
-		d.Quantiles = append(d.Quantiles, h.quantile(share))
+	d := stats.Distribution{Count: h.count, Mean: stats.Number(h.sum / float64(h.count))}
+	for _, share := range stats.Shares() {
+		d.Quantiles[share] = h.quantile(share)
 	}
 	return d
 }
 
-// quantile returns the quantile of a share. It interpolates between two ranks, as [QuantileOf] does.
-func (h *histogram) quantile(share float64) Quantile {
-	rank := float64(h.count-1) * share
+// quantile returns the quantile of a share. It interpolates between two ranks, as [stats.QuantileOf] does.
+func (h *histogram) quantile(share stats.Share) stats.Quantile {
+	rank := float64(h.count-1) * share.Ratio()
 	rankBelow := int(rank)
-	weight := Number(rank - float64(rankBelow))
+	weight := stats.Number(rank - float64(rankBelow))
 	below := h.valueAt(rankBelow)
 	above := h.valueAt(min(rankBelow+1, h.count-1))
-	between := func(x, y Number) Number { return x + weight*(y-x) }
-	return Quantile{
-		Share: share,
+	between := func(x, y stats.Number) stats.Number { return x + weight*(y-x) }
+	return stats.Quantile{
 		Value: between(below.Value, above.Value),
 		Low:   between(below.Low, above.Low),
 		High:  between(below.High, above.High),
@@ -96,14 +98,14 @@ func (h *histogram) quantile(share float64) Quantile {
 }
 
 // valueAt returns the value of a rank, counted from 0: the middle of its bucket, and the bucket's bounds.
-func (h *histogram) valueAt(rank int) Quantile {
+func (h *histogram) valueAt(rank int) stats.Quantile {
 	passed := 0
 	bucket := slices.IndexFunc(h.buckets, func(n int64) bool {
 		passed += int(n)
 		return passed > rank
 	})
 	low, high := h.boundsOf(bucket)
-	return Quantile{Value: Number((low + high) / 2), Low: Number(low), High: Number(high)}
+	return stats.Quantile{Value: stats.Number((low + high) / 2), Low: stats.Number(low), High: stats.Number(high)}
 }
 
 // boundsOf returns the bounds of a bucket. They lie between the least and the most of all values.

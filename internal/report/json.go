@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // currentSchema is the version of the JSON documents. It changes when a field changes its meaning.
@@ -53,11 +54,11 @@ type summaryFields Summary
 type summaryJSON struct {
 	summaryFields
 
-	Duration  Number `json:"duration_seconds"`
-	Succeeded int    `json:"succeeded_requests"`
-	Failed    int    `json:"failed_requests"`
+	Duration  stats.Number `json:"duration_seconds"`
+	Succeeded int          `json:"succeeded_requests"`
+	Failed    int          `json:"failed_requests"`
 	Throughput
-	Goodput *Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
+	Goodput *stats.Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
 
 	// Requests takes the place of the field of the same key in summaryFields, so that the long list stands at the end.
 	Requests []Request `json:"requests"`
@@ -69,7 +70,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	s.Failures = append([]Failures{}, s.Failures...) // an empty list instead of null
 	j := summaryJSON{
 		summaryFields: summaryFields(s),
-		Duration:      Number(s.Duration.Seconds()),
+		Duration:      stats.Number(s.Duration.Seconds()),
 		Succeeded:     s.Succeeded(),
 		Failed:        s.Failed(),
 		Throughput:    s.Throughput(),
@@ -83,35 +84,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// A Number is a figure that may be unknown (NaN) or infinite. Both are null in JSON, where other numbers have nine
-// decimals.
-type Number float64
-
 // noValue stands for what is unknown, or does not exist.
-var noValue = Number(math.NaN())
-
-// MarshalJSON writes null for what is not finite. It never fails.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !finite(n) {
-		return []byte("null"), nil
-	}
-	if math.Abs(float64(n)) <= 1e6 {
-		n = Number(math.Round(float64(n)*1e9) / 1e9)
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads null as NaN.
-func (n *Number) UnmarshalJSON(text []byte) error {
-	*n = noValue
-	if string(text) == "null" {
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(n)) //nolint:wrapcheck // as it is without a Number
-}
-
-// finite reports whether v is a number: neither NaN nor infinite.
-func finite[T ~float64](v T) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+var noValue = stats.Number(math.NaN())
 
 // Texts are sentences. In JSON they are never null, and without control characters, because JSON is printed to
 // terminals.

@@ -7,10 +7,11 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A figure returns one number of a step of a ladder.
-type figure func(Summary) Number
+type figure func(Summary) stats.Number
 
 // LadderCharts returns charts of steps of growing load: throughput and latencies, with a series for each target and
 // prompt length. The load is the number of concurrent requests. If no step has one, because all were at a rate, it is
@@ -19,11 +20,11 @@ func LadderCharts(summaries []Summary) []plot.Chart {
 	byLoad := func(a, b Summary) int { return cmp.Compare(a.AtOnce, b.AtOnce) }
 	ladder := ladder{
 		steps: slices.SortedStableFunc(slices.Values(summaries), byLoad),
-		load:  func(s Summary) Number { return s.Throughput().Requests },
+		load:  func(s Summary) stats.Number { return s.Throughput().Requests },
 	}
 	load := plot.Axis{Label: "requests/s"}
 	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.AtOnce > 0 }) {
-		ladder.load = func(s Summary) Number { return Number(s.AtOnce) }
+		ladder.load = func(s Summary) stats.Number { return stats.Number(s.AtOnce) }
 		// A step at a rate has 0 concurrent requests, and so no place on this axis.
 		load = plot.Axis{Label: "concurrent requests", Log: true, Values: true}
 	}
@@ -33,17 +34,17 @@ func LadderCharts(summaries []Summary) []plot.Chart {
 		{
 			Title: "TTFT", X: load, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true},
 			Series: slices.Concat(
-				ladder.series(", median", plot.Line, ladder.load, func(s Summary) Number { return s.TTFT.At(0.50) }),
-				ladder.series(", P99", plot.Dashed, ladder.load, func(s Summary) Number { return s.TTFT.At(0.99) }),
+				ladder.series(", median", plot.Line, ladder.load, func(s Summary) stats.Number { return s.TTFT.At(stats.P50) }),
+				ladder.series(", P99", plot.Dashed, ladder.load, func(s Summary) stats.Number { return s.TTFT.At(stats.P99) }),
 			),
 		},
 		{
 			Title: "TPOT", X: load, Y: plot.Axis{Label: "median TPOT", Unit: plot.Second},
-			Series: ladder.series("", plot.Line, ladder.load, func(s Summary) Number { return s.TPOT.At(0.50) }),
+			Series: ladder.series("", plot.Line, ladder.load, func(s Summary) stats.Number { return s.TPOT.At(stats.P50) }),
 		},
 		{
 			Title: "Throughput and latency", X: rate, Y: plot.Axis{Label: "median E2EL", Unit: plot.Second},
-			Series: ladder.series("", plot.Line, outputRate, func(s Summary) Number { return s.E2EL.At(0.50) }),
+			Series: ladder.series("", plot.Line, outputRate, func(s Summary) stats.Number { return s.E2EL.At(stats.P50) }),
 		},
 	}
 	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Failed() > 0 }) {
@@ -56,10 +57,10 @@ func LadderCharts(summaries []Summary) []plot.Chart {
 }
 
 // outputRate returns how many tokens per second a step generated.
-func outputRate(s Summary) Number { return s.Throughput().Output }
+func outputRate(s Summary) stats.Number { return s.Throughput().Output }
 
 // failedShare returns the share of the requests of a step that failed.
-func failedShare(s Summary) Number { return Number(s.Failed()) / Number(s.Sent()) }
+func failedShare(s Summary) stats.Number { return stats.Number(s.Failed()) / stats.Number(s.Sent()) }
 
 // A ladder is steps by their load.
 type ladder struct {
@@ -84,7 +85,7 @@ func (l ladder) series(suffix string, style plot.Style, x, y figure) []plot.Seri
 			list = append(list, plot.Series{Target: name, Name: name + suffix, Style: style})
 		}
 		point := plot.Point{X: float64(x(step)), Y: float64(y(step))}
-		if finite(point.X) && finite(point.Y) {
+		if stats.Finite(point.X) && stats.Finite(point.Y) {
 			point.Label = strings.Join(nonEmpty(name, step.Load), ", ")
 			list[i].Points = append(list[i].Points, point)
 		}

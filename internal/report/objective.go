@@ -7,12 +7,13 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A Judgement is the verdict of an objective about one request.
 type Judgement struct {
-	Good, Bad int    // events: see [probe.Objective.Events]
-	Value     Number // seconds; NaN without a sample of the objective's signal
+	Good, Bad int          // events: see [probe.Objective.Events]
+	Value     stats.Number // seconds; NaN without a sample of the objective's signal
 }
 
 // Judge returns the judgement of o about r.
@@ -27,9 +28,9 @@ func Judge(o probe.Objective, r *probe.Result) Judgement {
 
 // An Attainment is how many requests met an objective.
 type Attainment struct {
-	Objective string `json:"objective"` // see [probe.Objective.Title]
-	Goal      Number `json:"goal"`      // ratio
-	Good      int    `json:"good_requests"`
+	Objective string       `json:"objective"` // see [probe.Objective.Title]
+	Goal      stats.Number `json:"goal"`      // ratio
+	Good      int          `json:"good_requests"`
 
 	// Judged counts good and bad requests, and as bad also the slots that a failed request blocked. It counts no request
 	// that succeeded without a sample of the objective's signal, and no refusals unless they are bad.
@@ -38,7 +39,7 @@ type Attainment struct {
 	RefusalsAreBad bool `json:"refusals_are_bad,omitzero"` // see [probe.Objective.RefusalsAreBad]
 
 	// Worst is the highest value of a request that succeeded: NaN without any, 0 of stored data.
-	Worst Number `json:"worst_seconds,omitzero"`
+	Worst stats.Number `json:"worst_seconds,omitzero"`
 }
 
 // addObjectives adds to s how far samples met the objectives, by which they were judged in this order. It warns if
@@ -56,20 +57,20 @@ func (s *Summary) addObjectives(samples []Sample, objectives []probe.Objective) 
 	if tooFew != nil {
 		s.Warnings = append(s.Warnings, fmt.Sprintf(
 			"too few requests to show at %.0f%% confidence that a goal holds, even if all are good: %s",
-			100*confidenceOfRun, format.List(tooFew)))
+			100*stats.Confidence, format.List(tooFew)))
 	}
 	s.Met = countIf(samples, missedNone)
 }
 
 // attainmentOf sums up the judgements of samples by an objective. It stands at index in their judgements.
 func attainmentOf(o probe.Objective, index int, samples []Sample) Attainment {
-	a := Attainment{Objective: o.Title(), Goal: Number(o.Goal), RefusalsAreBad: o.RefusalsAreBad, Worst: noValue}
+	a := Attainment{Objective: o.Title(), Goal: stats.Number(o.Goal), RefusalsAreBad: o.RefusalsAreBad, Worst: noValue}
 	for _, sample := range samples {
 		j := sample.Judged[index]
 		a.Good += j.Good
 		a.Judged += j.Good + j.Bad
 		isWorse := !(j.Value <= a.Worst) // also if there is no worst yet
-		if finite(j.Value) && isWorse {
+		if stats.Finite(j.Value) && isWorse {
 			a.Worst = j.Value
 		}
 	}
@@ -79,7 +80,7 @@ func attainmentOf(o probe.Objective, index int, samples []Sample) Attainment {
 // requestsToProve returns how many requests, all of them good, show that a goal holds. If only the share goal of
 // requests was good, n in a row would be good in goalⁿ cases, which must be at most 5%. Example: 299 for 99%.
 func requestsToProve(goal float64) float64 {
-	return math.Ceil(math.Log(1-confidenceOfRun) / math.Log(goal))
+	return math.Ceil(math.Log(1-stats.Confidence) / math.Log(goal))
 }
 
 // missedNone reports whether a request was judged and missed no objective. Refused requests are bad or not judged.
@@ -110,7 +111,7 @@ func (s Summary) Attained(a Attainment) string {
 		verdict = "missed"
 	}
 	text := a.share()
-	if finite(a.Worst) {
+	if stats.Finite(a.Worst) {
 		text += ", worst " + secondsOrNone(a.Worst)
 	}
 	if s.Failed() > 0 {

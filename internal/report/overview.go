@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // An overviewColumn is a column of an [Overview].
@@ -42,9 +43,9 @@ func overview(summaries []Summary) table {
 	}
 	columns = append(columns,
 		overviewColumn{"tok/s", func(s Summary) string { return decimals(2, s.Throughput().Output) }},
-		overviewColumn{"TTFT P50", func(s Summary) string { return secondsOrNone(s.TTFT.At(0.5)) }},
-		overviewColumn{"TPOT P50", func(s Summary) string { return secondsOrNone(s.TPOT.At(0.5)) }},
-		overviewColumn{"E2EL P50", func(s Summary) string { return secondsOrNone(s.E2EL.At(0.5)) }},
+		overviewColumn{"TTFT P50", func(s Summary) string { return secondsOrNone(s.TTFT.At(stats.P50)) }},
+		overviewColumn{"TPOT P50", func(s Summary) string { return secondsOrNone(s.TPOT.At(stats.P50)) }},
+		overviewColumn{"E2EL P50", func(s Summary) string { return secondsOrNone(s.E2EL.At(stats.P50)) }},
 	)
 	for _, c := range columns {
 		t.rows[0] = append(t.rows[0], c.head)

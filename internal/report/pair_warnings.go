@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -77,7 +78,7 @@ func lengthWarning(a, b pairSide, tokensOf func(Sample) wire.Count, layout strin
 	if len(countsA) == 0 || len(countsB) == 0 {
 		return ""
 	}
-	medianA, medianB := median(countsA), median(countsB)
+	medianA, medianB := stats.Median(countsA), stats.Median(countsB)
 	if medianA == medianB {
 		return ""
 	}

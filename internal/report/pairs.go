@@ -3,12 +3,14 @@ package report
 import (
 	"cmp"
 	"slices"
+
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // Pairs are the measurements of one quantity on A and B. The two of a pair were taken under the same circumstances.
 type Pairs struct {
-	Metric string       // "TTFT"
-	Values [][2]float64 // A and B, in seconds
+	Metric string // "TTFT"
+	Values []stats.Pair
 }
 
 // A requestPair is a request to A and one to B under the same circumstances.
@@ -71,54 +73,9 @@ func pairsOf(both []requestPair) []Pairs {
 		p := Pairs{Metric: q.Name}
 		for _, pair := range both {
 			a, b := *q.ofRequest(&pair.a), *q.ofRequest(&pair.b)
-			p.Values = append(p.Values, [2]float64{float64(a), float64(b)})
+			p.Values = append(p.Values, stats.Pair{A: float64(a), B: float64(b)})
 		}
 		list = append(list, p)
 	}
 	return list
-}
-
-// usablePairs replaces each size pairs in a row by their mean (see groupMeans), and leaves out quantities without any.
-func usablePairs(pairs []Pairs, size int) (usable []Pairs) {
-	for _, p := range pairs {
-		p.Values = groupMeans(p.Values, max(size, 1))
-		if len(p.Values) > 0 {
-			usable = append(usable, p)
-		}
-	}
-	return usable
-}
-
-// groupMeans returns the mean of each size pairs in a row. What is left at the end is added to the last group, so no
-// group is smaller than size. A group without any usable pair is left out.
-//
-// Example: five pairs in groups of two are a group of two and a group of three.
-func groupMeans(values [][2]float64, size int) (means [][2]float64) {
-	for len(values) > 0 {
-		group := values
-		if len(values) >= 2*size {
-			group = values[:size]
-		}
-		mean, ok := meanPair(group)
-		if ok {
-			means = append(means, mean)
-		}
-		values = values[len(group):]
-	}
-	return means
-}
-
-// meanPair returns the means of both sides over the pairs of two positive numbers. ok is false if there is no such
-// pair.
-func meanPair(values [][2]float64) (mean [2]float64, ok bool) {
-	n := 0.0
-	for _, v := range values {
-		bothFinite := finite(v[0] - v[1])
-		if bothFinite && v[0] > 0 && v[1] > 0 {
-			mean[0] += v[0]
-			mean[1] += v[1]
-			n++
-		}
-	}
-	return [2]float64{mean[0] / n, mean[1] / n}, n > 0
 }

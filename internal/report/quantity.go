@@ -1,12 +1,14 @@
 package report
 
+import "github.com/llm-prober/prober/internal/stats"
+
 // A Quantity is one of the latencies that summaries and comparisons have.
 type Quantity struct {
-	Name      string                       // "TTFT"
-	InSummary func(*Summary) *Distribution // returns the field of a summary that holds it
+	Name      string                             // "TTFT"
+	InSummary func(*Summary) *stats.Distribution // returns the field of a summary that holds it
 
 	title     string // of its section in a [Block]
-	ofRequest func(*Request) *Number
+	ofRequest func(*Request) *stats.Number
 }
 
 // quantityCount is the number of quantities.
@@ -22,27 +24,27 @@ const (
 var quantities = [quantityCount]Quantity{
 	{
 		Name:      "TTFT",
-		InSummary: func(s *Summary) *Distribution { return &s.TTFT },
+		InSummary: func(s *Summary) *stats.Distribution { return &s.TTFT },
 		title:     "Time to First Token",
-		ofRequest: func(r *Request) *Number { return &r.TTFT },
+		ofRequest: func(r *Request) *stats.Number { return &r.TTFT },
 	},
 	{
 		Name:      "TPOT",
-		InSummary: func(s *Summary) *Distribution { return &s.TPOT },
+		InSummary: func(s *Summary) *stats.Distribution { return &s.TPOT },
 		title:     "Time per Output Token (excl. 1st token)",
-		ofRequest: func(r *Request) *Number { return &r.TPOT },
+		ofRequest: func(r *Request) *stats.Number { return &r.TPOT },
 	},
 	indexITL: {
 		Name:      nameITL,
-		InSummary: func(s *Summary) *Distribution { return &s.ITL },
+		InSummary: func(s *Summary) *stats.Distribution { return &s.ITL },
 		title:     "Inter-token Latency",
-		ofRequest: func(r *Request) *Number { return &r.ITL },
+		ofRequest: func(r *Request) *stats.Number { return &r.ITL },
 	},
 	{
 		Name:      "E2EL",
-		InSummary: func(s *Summary) *Distribution { return &s.E2EL },
+		InSummary: func(s *Summary) *stats.Distribution { return &s.E2EL },
 		title:     "End-to-end Latency",
-		ofRequest: func(r *Request) *Number { return &r.E2EL },
+		ofRequest: func(r *Request) *stats.Number { return &r.E2EL },
 	},
 }
 
@@ -53,7 +55,7 @@ func Quantities() [quantityCount]Quantity { return quantities }
 func (q Quantity) values(samples []Sample) (values []float64) {
 	for _, s := range samples {
 		v := float64(*q.ofRequest(&s.Request))
-		if finite(v) {
+		if stats.Finite(v) {
 			values = append(values, v)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // RunCharts returns charts of one step of each target: for each quantity its distribution, and its course over time.
@@ -70,7 +71,7 @@ func pointsOverTime(list []Sample, q Quantity) []plot.Point {
 		if !succeeded(s) {
 			value, prefix = s.Elapsed.Seconds(), string(s.Outcome)+" after "
 		}
-		if !finite(value) {
+		if !stats.Finite(value) {
 			continue
 		}
 		points = append(points, plot.Point{

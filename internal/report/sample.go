@@ -8,17 +8,18 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Request is what one successful request adds to a comparison. A value that does not exist, or that must not be
 // compared, is NaN.
 type Request struct {
-	Round uint64 `json:"round"` // requests of equal Round answered the same prompt
-	TTFT  Number `json:"ttft_seconds"`
-	TPOT  Number `json:"tpot_seconds"`
-	ITL   Number `json:"itl_seconds"` // the median over its tokens
-	E2EL  Number `json:"e2el_seconds"`
+	Round uint64       `json:"round"` // requests of equal Round answered the same prompt
+	TTFT  stats.Number `json:"ttft_seconds"`
+	TPOT  stats.Number `json:"tpot_seconds"`
+	ITL   stats.Number `json:"itl_seconds"` // the median over its tokens
+	E2EL  stats.Number `json:"e2el_seconds"`
 }
 
 // A Sample is what one request adds to summaries and charts: a result without its timeline.
@@ -102,16 +103,16 @@ func (s *Sample) addLatencies(r *probe.Result) {
 		s.ITLs = append(s.ITLs, gap.Seconds())
 	}
 	if s.ITLs != nil {
-		s.ITL = Number(median(s.ITLs))
+		s.ITL = stats.Number(stats.Median(s.ITLs))
 	}
 }
 
 // secondsOrNoValue returns d in seconds, or NaN if it is not known.
-func secondsOrNoValue(d time.Duration, known bool) Number {
+func secondsOrNoValue(d time.Duration, known bool) stats.Number {
 	if !known {
 		return noValue
 	}
-	return Number(d.Seconds())
+	return stats.Number(d.Seconds())
 }
 
 // notCanceled reports whether s counts: a request that the prober itself stopped does not.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/wire"
@@ -25,8 +26,8 @@ func TestSampleOf(t *testing.T) {
 	r.Timeline.FinishedAt = 0
 	want := Sample{
 		Request: Request{
-			Round: 7, TTFT: 0.9, TPOT: Number(gap.Seconds() / 4), ITL: Number(gap.Seconds() / 4),
-			E2EL: Number((900*ms + gap).Seconds()),
+			Round: 7, TTFT: 0.9, TPOT: stats.Number(gap.Seconds() / 4), ITL: stats.Number(gap.Seconds() / 4),
+			E2EL: stats.Number((900*ms + gap).Seconds()),
 		},
 		Target: "vllm-a", Start: noon(), Elapsed: r.Elapsed, Late: 3 * time.Second, Outcome: probe.OK,
 		Prompt: wire.Tokens(21000), Output: wire.Tokens(6), Frames: 3, Bursts: 1,
@@ -55,8 +56,8 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 	} {
 		s := SampleOf(test.result, nil)
 		got := nonEmpty(
-			wordIf(finite(s.TTFT), "TTFT"), wordIf(finite(s.TPOT), "TPOT"), wordIf(s.ITLs != nil, "ITL"),
-			wordIf(finite(s.E2EL), "E2EL"), wordIf(s.Contaminated, "contaminated"), wordIf(s.Hidden, "hidden"),
+			wordIf(stats.Finite(s.TTFT), "TTFT"), wordIf(stats.Finite(s.TPOT), "TPOT"), wordIf(s.ITLs != nil, "ITL"),
+			wordIf(stats.Finite(s.E2EL), "E2EL"), wordIf(s.Contaminated, "contaminated"), wordIf(s.Hidden, "hidden"),
 			wordIf(s.Tainted, "tainted"), wordIf(s.ByUser, "by user"), s.Error,
 		)
 		if diff := cmp.Diff(test.want, strings.Join(got, ", ")); diff != "" {
@@ -82,15 +83,18 @@ func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 // answer returns a good answer of 100 tokens, ten seconds after that of the round before.
 func answer(target string, round int, ttft, tpot float64) Sample {
 	s := Sample{
-		Request: Request{Round: uint64(round), TTFT: Number(ttft), TPOT: Number(tpot), E2EL: Number(ttft + 99*tpot)},
-		Target:  target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
+		Request: Request{
+			Round: uint64(round),
+			TTFT:  stats.Number(ttft), TPOT: stats.Number(tpot), E2EL: stats.Number(ttft + 99*tpot),
+		},
+		Target: target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
 		Outcome: probe.OK, Prompt: wire.Tokens(21073), Output: wire.Tokens(100), Frames: 100,
 	}
 	s.Elapsed = time.Duration(float64(s.E2EL) * float64(time.Second))
 	for i := range 99 {
 		s.ITLs = append(s.ITLs, tpot*(1+0.01*float64(i%3-1)))
 	}
-	s.ITL = Number(median(s.ITLs))
+	s.ITL = stats.Number(stats.Median(s.ITLs))
 	return s
 }
 
@@ -142,10 +146,10 @@ func TestPairUp(t *testing.T) {
 	got := PairUp(a, b)
 
 	want := []Pairs{
-		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(noValue)}}},
-		{Metric: "TPOT", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
-		{Metric: "ITL", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
-		{Metric: "E2EL", Values: [][2]float64{{0.1 + 99*0.001, 0.6 + 99*0.002}, {0.2 + 99*0.001, 0.9 + 99*0.004}}},
+		{Metric: "TTFT", Values: []stats.Pair{{A: 0.1, B: 0.6}, {A: 0.2, B: float64(noValue)}}},
+		{Metric: "TPOT", Values: []stats.Pair{{A: 0.001, B: 0.002}, {A: 0.001, B: 0.004}}},
+		{Metric: "ITL", Values: []stats.Pair{{A: 0.001, B: 0.002}, {A: 0.001, B: 0.004}}},
+		{Metric: "E2EL", Values: []stats.Pair{{A: 0.1 + 99*0.001, B: 0.6 + 99*0.002}, {A: 0.2 + 99*0.001, B: 0.9 + 99*0.004}}},
 	}
 	if diff := cmp.Diff(want, got, near()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // maxExactITLs is the number of tokens of a [Step] up to which it keeps every ITL, in 8 MB. Of more tokens it keeps
@@ -42,7 +43,7 @@ func (s *Step) Add(sample Sample) {
 	s.output += sample.Output.N
 	for i, q := range quantities {
 		v := float64(*q.ofRequest(&sample.Request))
-		if q.Name != nameITL && finite(v) {
+		if q.Name != nameITL && stats.Finite(v) {
 			s.histograms[i].add(v)
 		}
 	}
@@ -84,9 +85,9 @@ func (s *Step) Len() int { return len(s.samples) }
 func (s *Step) Samples() []Sample { return s.samples }
 
 // itl returns how the ITL of all tokens is spread: exactly, unless there are too many of them.
-func (s *Step) itl() Distribution {
+func (s *Step) itl() stats.Distribution {
 	if s.itls != nil {
-		return DistributionOf(s.itls)
+		return stats.DistributionOf(s.itls)
 	}
 	return s.histograms[indexITL].distribution()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // stepsOf returns a step of each target.
@@ -48,7 +49,7 @@ func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 		step.Add(s)
 	}
 	summary := step.Summary()
-	if diff := cmp.Diff(DistributionOf(all), summary.ITL); diff != "" {
+	if diff := cmp.Diff(stats.DistributionOf(all), summary.ITL); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if note := bucketNote(summary); note != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A Summary is what a [Block] shows: the requests to one target in one step of a bench, or in a range of time of which
@@ -34,10 +35,10 @@ type Summary struct {
 	Input  int `json:"-"` // tokens of the requests that succeeded, as far as the server reported them
 	Output int `json:"-"`
 
-	TTFT Distribution `json:"ttft_seconds,omitzero"`
-	TPOT Distribution `json:"tpot_seconds,omitzero"`
-	ITL  Distribution `json:"itl_seconds,omitzero"`
-	E2EL Distribution `json:"e2el_seconds,omitzero"`
+	TTFT stats.Distribution `json:"ttft_seconds,omitzero"`
+	TPOT stats.Distribution `json:"tpot_seconds,omitzero"`
+	ITL  stats.Distribution `json:"itl_seconds,omitzero"`
+	E2EL stats.Distribution `json:"e2el_seconds,omitzero"`
 
 	Objectives []Attainment `json:"objectives,omitempty"` // nil if there are none
 	Met        int          `json:"-"`                    // requests that missed none of the objectives
@@ -90,7 +91,7 @@ func (s *Step) Summary(objectives ...probe.Objective) Summary {
 		result.Target = s.samples[0].Target
 	}
 	for _, q := range quantities {
-		*q.InSummary(&result) = DistributionOf(q.values(good))
+		*q.InSummary(&result) = stats.DistributionOf(q.values(good))
 	}
 	result.ITL = s.itl()
 	result.Failures = failuresOf(failed)
@@ -154,24 +155,24 @@ func sumOf[K comparable](counts map[K]int) (sum int) {
 
 // A Throughput is the tokens of a [Summary], and its rates. What is not known is NaN.
 type Throughput struct {
-	Input     Number `json:"input_tokens"`
-	Generated Number `json:"output_tokens"`
-	Requests  Number `json:"requests_per_second"` // that succeeded
-	Output    Number `json:"output_tokens_per_second"`
-	Total     Number `json:"total_tokens_per_second"`
-	Good      Number `json:"-"` // requests per second that missed no objective
+	Input     stats.Number `json:"input_tokens"`
+	Generated stats.Number `json:"output_tokens"`
+	Requests  stats.Number `json:"requests_per_second"` // that succeeded
+	Output    stats.Number `json:"output_tokens_per_second"`
+	Total     stats.Number `json:"total_tokens_per_second"`
+	Good      stats.Number `json:"-"` // requests per second that missed no objective
 }
 
 // Throughput returns the throughput of s.
 func (s Summary) Throughput() Throughput {
-	seconds := Number(s.Duration.Seconds())
+	seconds := stats.Number(s.Duration.Seconds())
 	if seconds <= 0 {
 		seconds = noValue
 		if s.Succeeded() == 0 {
 			seconds = 1 // nothing in no time is nothing per second
 		}
 	}
-	met := Number(s.Met)
+	met := stats.Number(s.Met)
 	if slices.ContainsFunc(s.Objectives, func(a Attainment) bool { return a.Judged == 0 }) {
 		met = noValue
 	}
@@ -179,7 +180,7 @@ func (s Summary) Throughput() Throughput {
 	return Throughput{
 		Input:     input,
 		Generated: output,
-		Requests:  Number(s.Succeeded()) / seconds,
+		Requests:  stats.Number(s.Succeeded()) / seconds,
 		Output:    output / seconds,
 		Total:     (input + output) / seconds,
 		Good:      met / seconds,
@@ -188,9 +189,9 @@ func (s Summary) Throughput() Throughput {
 
 // reportedTokens returns n, a sum of tokens. If it is 0 although requests succeeded, the server does not report tokens,
 // and the result is NaN.
-func (s Summary) reportedTokens(n int) Number {
+func (s Summary) reportedTokens(n int) stats.Number {
 	if n == 0 && s.Succeeded() > 0 {
 		return noValue
 	}
-	return Number(n)
+	return stats.Number(n)
 }

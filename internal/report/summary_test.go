@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -9,32 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
-
-// TestDistributionsAgreeWithNumpy compares with what numpy.percentile returns for the same values.
-func TestDistributionsAgreeWithNumpy(t *testing.T) {
-	for _, test := range []struct {
-		values []float64
-		mean   float64
-		want   []float64 // P50, P75, P90, P95, P99
-	}{
-		{[]float64{7}, 7, []float64{7, 7, 7, 7, 7}},
-		{[]float64{4, 1, 3, 2}, 2.5, []float64{2.5, 3.25, 3.7, 3.85, 3.97}},
-		{[]float64{10, 20, 30, 40, 50, 60, 70, 80, 90, 1000}, 145, []float64{55, 77.5, 181, 590.5, 918.1}},
-	} {
-		d := DistributionOf(test.values)
-		if d.Count != len(test.values) || math.Abs(float64(d.Mean)-test.mean) > 1e-9 {
-			t.Errorf("%v: count %d, mean %g, want %g", test.values, d.Count, d.Mean, test.mean)
-		}
-		for i, q := range d.Quantiles {
-			want := Number(test.want[i])
-			exact := Quantile{Share: Shares()[i], Value: want, Low: want, High: want}
-			if diff := cmp.Diff(exact, q, near()); diff != "" {
-				t.Errorf("%v (-want +got):\n%s", test.values, diff)
-			}
-		}
-	}
-}
 
 // TestThroughputOfARate holds that requests which start every two seconds and are answered in time have the throughput
 // of that rate, however few they are, also where two targets take turns; and that a server which cannot keep up has
@@ -47,7 +22,7 @@ func TestThroughputOfARate(t *testing.T) {
 	for name, c := range map[string]struct {
 		run     []Sample
 		skipped int
-		want    Number
+		want    stats.Number
 	}{
 		"some":    {[]Sample{at(4, 1), at(0, 1), at(2, 1)}, 0, 0.5},
 		"slow":    {[]Sample{at(0, 1), at(2, 6)}, 0, 0.25},

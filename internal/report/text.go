@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A printer gathers text for a terminal, in lines of at most width columns, unless a single word is longer.
@@ -37,8 +38,8 @@ func nonEmpty(texts ...string) []string {
 func columnsOf(s string) int { return utf8.RuneCountInString(s) }
 
 // secondsOrNone writes a latency, or "none" if there is none.
-func secondsOrNone(v Number) string {
-	if !finite(v) {
+func secondsOrNone(v stats.Number) string {
+	if !stats.Finite(v) {
 		return "none"
 	}
 	return format.Seconds(float64(v))

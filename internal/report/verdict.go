@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // Verdict says in words what l shows of b against a: "b is 2.3 to 2.9 times slower than a". Percentages are relative to
@@ -18,11 +19,11 @@ func Verdict(l Line, a, b string) string {
 }
 
 // tokensPerSecond returns how many tokens a second of decoding brings.
-func tokensPerSecond(tpot Number) string { return format.Digits(1 / float64(tpot)) }
+func tokensPerSecond(tpot stats.Number) string { return format.Digits(1 / float64(tpot)) }
 
 // differenceVerdict says which of a and b is slower and by how much, or that it is not known.
 func differenceVerdict(l Line, a, b string) string {
-	if !l.bounded() {
+	if !l.Bounded() {
 		return fmt.Sprintf("inconclusive: n=%d is too few, %d are needed", l.Pairs, l.Needed)
 	}
 	low, center, high := logOf(l.Ratio.Low), logOf(l.Ratio.Center), logOf(l.Ratio.High)
@@ -37,7 +38,7 @@ func differenceVerdict(l Line, a, b string) string {
 }
 
 // logOf returns the logarithm of a ratio of B to A. Above 0, B is slower.
-func logOf(ratio Number) float64 { return math.Log(float64(ratio)) }
+func logOf(ratio stats.Number) float64 { return math.Log(float64(ratio)) }
 
 // factorFrom is the ratio from which on a change is written as a factor instead of a percentage.
 const factorFrom = 1.5

@@ -7,23 +7,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
 // line returns the line of a comparison in which B takes low to high times as long as A.
-func line(metric string, a, low, high Number) Line {
-	middle := Number(math.Sqrt(float64(low * high)))
-	return Line{
-		Metric: metric, Pairs: 10, Needed: 8, A: a, B: a * middle, Shown: low > 1 || high < 1,
-		Difference: Interval{Center: a*middle - a, Low: a*low - a, High: a*high - a},
-		Ratio:      Interval{Center: middle, Low: low, High: high},
-	}
+func line(metric string, a, low, high stats.Number) Line {
+	middle := stats.Number(math.Sqrt(float64(low * high)))
+	return Line{Metric: metric, Difference: stats.Difference{
+		Pairs: 10, Needed: 8, A: a, B: a * middle, Shown: low > 1 || high < 1,
+		Seconds: stats.Interval{Center: a*middle - a, Low: a*low - a, High: a*high - a},
+		Ratio:   stats.Interval{Center: middle, Low: low, High: high},
+	}}
 }
 
 func TestVerdict(t *testing.T) {
 	few := line("TTFT", 0.8, 1, 1)
-	few.Pairs, few.Difference.Low, few.Difference.High = 5, Number(math.Inf(-1)), Number(math.Inf(1))
-	few.Ratio.Low, few.Ratio.High = Number(math.NaN()), Number(math.NaN())
+	few.Pairs, few.Seconds.Low, few.Seconds.High = 5, stats.Number(math.Inf(-1)), stats.Number(math.Inf(1))
+	few.Ratio.Low, few.Ratio.High = stats.Number(math.NaN()), stats.Number(math.NaN())
 	for _, test := range []struct {
 		l    Line
 		want string

@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -24,11 +24,11 @@ var exclusionRules = []exclusionRule{
 	{contaminated, "had a prompt that was in the server's cache: excluded from TTFT"},
 	{func(s Sample) bool { return s.Hidden }, "had hidden reasoning: excluded from TTFT"},
 	{
-		func(s Sample) bool { return !finite(s.TTFT) && !s.Contaminated && !s.Hidden },
+		func(s Sample) bool { return !stats.Finite(s.TTFT) && !s.Contaminated && !s.Hidden },
 		"had a first token that this prober read too late: excluded from TTFT",
 	},
 	{
-		func(s Sample) bool { return !finite(s.E2EL) },
+		func(s Sample) bool { return !stats.Finite(s.E2EL) },
 		"had a last token that this prober read too late: excluded from E2EL",
 	},
 	{func(s Sample) bool { return s.Tainted }, "were read too late by this prober: excluded from ITL"},
@@ -120,13 +120,17 @@ func itlWarnings(good []Sample) (list []string) {
 // median.
 func tooFewForQuantiles(n int) []string {
 	const needed = 10 - 1e-9 // what is ten on paper is enough
-	tooFew := func(share float64) bool { return share > 0.5 && float64(n)*(1-share) < needed }
-	i := slices.IndexFunc(Shares(), tooFew)
-	if n == 0 || i < 0 {
+	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples",
-		format.Count(n, "request"), percentile(Shares()[i]))}
+	for _, share := range stats.Shares() {
+		beyond := float64(n) * (1 - share.Ratio())
+		if share != stats.P50 && beyond < needed {
+			return []string{fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples",
+				format.Count(n, "request"), share)}
+		}
+	}
+	return nil
 }
 
 // resultWarnings sums up the warnings of single requests: one for each kind, with the text of the first.
@@ -193,6 +197,3 @@ func promptOf(s Sample) wire.Count { return s.Prompt }
 func nOfTotal(n, total int, noun string) string {
 	return format.Grouped(n) + " of " + format.Count(total, noun)
 }
-
-// percentile returns the name of a quantile: "P99".
-func percentile(share float64) string { return fmt.Sprintf("P%g", math.Round(share*1e4)/1e2) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // Waterfall writes one probe for people: its phases as bars, its latencies, the gaps between its frames, and its
@@ -143,7 +144,7 @@ func (w *waterfall) itl() {
 		return
 	}
 	w.line("ITL", fmt.Sprintf("median %s, p99 %s, max %s over %s",
-		format.Seconds(QuantileOf(sorted, 0.5)), format.Seconds(QuantileOf(sorted, 0.99)),
+		format.Seconds(stats.QuantileOf(sorted, stats.P50)), format.Seconds(stats.QuantileOf(sorted, stats.P99)),
 		format.Seconds(sorted[len(sorted)-1]), format.Count(len(sorted), "token")))
 }
 

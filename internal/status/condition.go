@@ -10,6 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // The results by which a target is judged as degraded: see [history.recent].
@@ -144,7 +145,7 @@ func shortfalls(recent []*entry, objectives []probe.Objective) (list []shortfall
 			bad += j.Bad
 		}
 		s.judged = s.good + bad
-		isMissed := report.Attainment{Goal: report.Number(o.Goal), Good: s.good, Judged: s.judged}.Missed()
+		isMissed := report.Attainment{Goal: stats.Number(o.Goal), Good: s.good, Judged: s.judged}.Missed()
 		if s.judged >= leastJudged && bad >= leastBad && isMissed {
 			list = append(list, s)
 		}

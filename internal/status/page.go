@@ -17,6 +17,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 //go:embed page.html
@@ -212,7 +213,7 @@ func sections(views []*view) []section {
 // A metric is one row of the table of quantiles of a card.
 type metric struct {
 	Key, Name, Long string
-	Last            report.Number // of the last result; NaN if it has none
+	Last            stats.Number // of the last result; NaN if it has none
 	quantiles
 }
 
@@ -229,11 +230,11 @@ func (v *view) Metrics() []metric {
 }
 
 // numberOf returns a value as a number; NaN if it is absent.
-func numberOf(v *float64) report.Number {
+func numberOf(v *float64) stats.Number {
 	if v == nil {
-		return report.Number(math.NaN())
+		return stats.Number(math.NaN())
 	}
-	return report.Number(*v)
+	return stats.Number(*v)
 }
 
 // Remarks returns the target's notes, and which results are left out of the numbers of the last hour.
@@ -278,7 +279,7 @@ func clock(t time.Time) string {
 func seconds(v *float64) string { return latency(numberOf(v)) }
 
 // latency writes a latency, or a dash for NaN.
-func latency(v report.Number) string {
+func latency(v stats.Number) string {
 	if math.IsNaN(float64(v)) {
 		return "–"
 	}

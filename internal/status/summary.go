@@ -5,6 +5,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A cachedSummary is the summary of some consecutive results of a ring, which the first of them and their number
@@ -66,4 +67,4 @@ func (e *entry) judgement(o probe.Objective) report.Judgement {
 }
 
 // median returns the median of values in any order; NaN if there are none.
-func median(values []float64) report.Number { return report.DistributionOf(values).At(0.5) }
+func median(values []float64) stats.Number { return stats.Number(stats.Median(values)) }

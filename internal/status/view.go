@@ -8,6 +8,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/server"
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -67,7 +68,7 @@ type view struct {
 	Window     float64               `json:"window_seconds"`
 	Results    int                   `json:"results"`
 	OKResults  int                   `json:"ok_results"`
-	OKRatio    report.Number         `json:"ok_ratio"` // null without a result
+	OKRatio    stats.Number          `json:"ok_ratio"` // null without a result
 	Outcomes   map[probe.Outcome]int `json:"outcomes"` // only those that happened
 	Quantiles  allQuantiles          `json:"quantiles_seconds"`
 	Objectives []objective           `json:"objectives"`
@@ -97,15 +98,15 @@ type allQuantiles struct {
 
 // quantiles are those of N values, in seconds. They are null in JSON if there is no value.
 type quantiles struct {
-	N   int           `json:"n"`
-	P50 report.Number `json:"p50"`
-	P95 report.Number `json:"p95"`
+	N   int          `json:"n"`
+	P50 stats.Number `json:"p50"`
+	P95 stats.Number `json:"p95"`
 }
 
 // quantilesOf returns the quantiles of d, rounded to nanoseconds.
-func quantilesOf(d report.Distribution) quantiles {
-	at := func(share float64) report.Number { return report.Number(math.Round(float64(d.At(share))*1e9) / 1e9) }
-	return quantiles{N: d.Count, P50: at(0.5), P95: at(0.95)}
+func quantilesOf(d stats.Distribution) quantiles {
+	at := func(share stats.Share) stats.Number { return stats.Number(math.Round(float64(d.At(share))*1e9) / 1e9) }
+	return quantiles{N: d.Count, P50: at(stats.P50), P95: at(stats.P95)}
 }
 
 // An objective is one objective of the target, with the number of results in the window that met it.
@@ -122,7 +123,7 @@ type objective struct {
 
 // Missed reports whether results were judged and too few of them are good, of a target that is probed.
 func (o objective) Missed() bool {
-	attained := report.Attainment{Goal: report.Number(o.Goal), Good: o.Good, Judged: o.Total}
+	attained := report.Attainment{Goal: stats.Number(o.Goal), Good: o.Good, Judged: o.Total}
 	return !o.Disabled && o.Total > 0 && attained.Missed()
 }
 
@@ -215,7 +216,7 @@ func (v *view) addSummary(now time.Time) {
 	s := &v.summary
 	v.Results = s.Sent()
 	v.OKResults = s.Succeeded()
-	v.OKRatio = report.Number(float64(v.OKResults) / float64(v.Results)) // NaN without a result
+	v.OKRatio = stats.Number(float64(v.OKResults) / float64(v.Results)) // NaN without a result
 	v.Outcomes = s.Outcomes
 	v.Quantiles = allQuantiles{
 		TTFT: quantilesOf(s.TTFT), TPOT: quantilesOf(s.TPOT), ITL: quantilesOf(s.ITL), E2EL: quantilesOf(s.E2EL),
