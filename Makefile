@@ -34,8 +34,9 @@ check: fmt vet ## the quick loop: format, vet, and the tests that have not passe
 tested = $(GO) test -json $(1) | $(GO) run $(CURDIR)/test/skips/main.go
 
 # Golden tests compare the generated files with what the code says. Needs Go and nothing else.
-test: fmt vet ## format, vet and all tests of the main module, again and in a random order
+test: fmt vet ## format, vet, all tests of the main module in a random order, and the syntax of all PromQL
 	$(call tested,-shuffle=on ./...)
+	cd test/rules && $(call tested,./syntax)
 
 fmt:
 	@unformatted=$$(gofmt -l alerts cmd dashboards deploy internal test); \
@@ -63,7 +64,7 @@ fuzz: ## every fuzz test, 20,000 executions each: FUZZTIME=1000000x for more
 tool = $$($(LAZY) $(GO) tool -n -modfile=test/$(1)/go.mod $(2))
 
 # The tests are modules of their own, which have fewer rules.
-LINTED := test test/accuracy
+LINTED := test test/accuracy test/rules
 
 lint: workflows ## all linters of .golangci.yml, assignments hidden in conditions, and the workflows of GitHub
 	@echo "hidden assignments"; $(GO) -C test/lint run ./hidden ../..
