@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -39,15 +40,15 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// With kernel timestamps, reads that a busy machine delays would give no samples.
 			e.Setenv("PROBER_TIMESTAMPS", "user")
-			short := profile(t, "fast")
+			short := quick(t)
 			short.MaxModelLen = 8192
 			for name, c := range map[string]sim.Config{
-				"SIM":     {Profile: profile(t, "fast"), Seed: 1},
-				"OTHER":   {Profile: profile(t, "fast"), Seed: 2},
-				"GARBLED": {Profile: profile(t, "fast"), Seed: 1},
+				"SIM":     {Profile: quick(t), Seed: 1},
+				"OTHER":   {Profile: quick(t), Seed: 2},
+				"GARBLED": {Profile: quick(t), Seed: 1},
 				"TGI":     {Profile: profile(t, "tgi"), Seed: 1},
 				"SHORT":   {Profile: short, Seed: 1},
-				"STRICT":  {Profile: profile(t, "fast"), Seed: 1},
+				"STRICT":  {Profile: quick(t), Seed: 1},
 			} {
 				s := sim.New(c)
 				if err := s.SetFault(sim.Fault{WrongAnswer: name == "GARBLED"}); err != nil {
@@ -104,6 +105,15 @@ func strict(server http.Handler) http.Handler {
 	})
 }
 
+// quick returns the profile fast, even faster: scripts run in real time.
+func quick(t *testing.T) sim.Profile {
+	t.Helper()
+	p := profile(t, "fast")
+	p.TTFT = 2 * time.Millisecond
+	p.TPOT = 500 * time.Microsecond
+	return p
+}
+
 func profile(t *testing.T, name string) sim.Profile {
 	t.Helper()
 	p, err := sim.ParseProfile(name)
@@ -132,7 +142,7 @@ func TestHelpFits(t *testing.T) {
 // TestExitCodes holds the exit codes, and that each command reports a mistake in its use by one.
 func TestExitCodes(t *testing.T) {
 	t.Setenv("PROBER_TIMESTAMPS", "user") // as in TestScripts
-	fast := httptest.NewServer(sim.New(sim.Config{Profile: profile(t, "fast"), Seed: 1}))
+	fast := httptest.NewServer(sim.New(sim.Config{Profile: quick(t), Seed: 1}))
 	defer fast.Close()
 	fill := strings.NewReplacer(
 		"FAST", fast.URL+" --prompt-tokens 80 --max-tokens 5",
