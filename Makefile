@@ -15,8 +15,11 @@ SHELL := /bin/bash
 LAZY    := GOGC=400
 COMPILE := $(LAZY) CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
-.PHONY: build demo help check test fmt vet race fuzz lint workflows programs e2e kube helm generate bench accuracy clean \
+.PHONY: build demo help check test fmt vet race fuzz lint workflows chromium buildah e2e e2e-backends e2e-chart \
+  e2e-page e2e-image nightly history accuracy-smoke kube helm generate generate-chart bench accuracy clean \
   image packages release-check snapshot release
+
+##@ Every day
 
 build: ## the binary, in bin/
 	$(COMPILE) -o $(BIN)/prober ./cmd/prober
@@ -25,18 +28,22 @@ demo: ## the simulator and the prober in one process
 	$(GO) run ./cmd/prober demo
 
 help: ## this list
-	@awk -F ':[^#]*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':[^#]*## ' '/^##@ / {print "\n" substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: fmt vet ## the quick loop: format, vet, and the tests that have not passed yet on this code
-	$(GO) test ./...
+# Tests are vetted once, by vet, and not again by go test.
+check: fmt vet ## the quick loop: format, vet, and the tests that have not passed yet on this code, without the exhaustive ones
+	$(GO) test -vet=off -short ./...
 
 # $(call tested,ARGUMENTS) is `go test ARGUMENTS` with a line for each test that was skipped at its end.
-tested = $(GO) test -json $(1) | $(GO) run $(CURDIR)/test/skips/main.go
+tested = $(GO) test -vet=off -json $(1) | $(GO) run $(CURDIR)/test/skips/main.go
 
 # Golden tests compare the generated files with what the code says. Needs Go and nothing else.
 test: fmt vet ## format, vet, all tests of the main module in a random order, and the syntax of all PromQL
 	$(call tested,-shuffle=on ./...)
 	cd test/rules && $(call tested,./syntax)
+
+clean: ## remove what was built
+	rm -rf $(BIN) $(CACHE) $(DIST)
 
 fmt:
 	@unformatted=$$(gofmt -l alerts cmd dashboards deploy internal test); \
@@ -44,6 +51,8 @@ fmt:
 
 vet:
 	$(LAZY) $(GO) vet ./...
+
+##@ Before a release, and in CI
 
 race: ## the tests of the main module with the race detector, which needs a C compiler
 	$(LAZY) $(GO) build -race ./...
@@ -125,28 +134,47 @@ $(CRDS):
 	@chmod -R u+w $@.part && mv $@.part $@
 
 # Known before the long work starts.
-programs:
+chromium:
 	@command -v chromium chromium-browser google-chrome >/dev/null || { \
-	  echo "make e2e tests the status page in a browser, and finds neither chromium nor google-chrome in the PATH."; \
+	  echo "The status page is tested in a browser, and neither chromium nor google-chrome is in the PATH."; \
 	  echo "On Debian: apt-get install chromium"; \
 	  exit 1; }
+buildah:
 	@command -v buildah >/dev/null || { \
-	  echo "make e2e builds the image with buildah, and does not find it in the PATH."; \
+	  echo "The image is built with buildah, which is not in the PATH."; \
 	  echo "On Debian: apt-get install buildah"; \
 	  exit 1; }
 
-# What computes goes before what measures.
-e2e: export PROBER_BINARY := $(BIN)/prober
-e2e: export LLMD_BINARY := $(LLMD)
-e2e: export PROMETHEUS_BINARY := $(PROMETHEUS)
-e2e: export PROMTOOL_BINARY := $(PROMTOOL)
-e2e: export OTELCOL_BINARY := $(OTELCOL)
-e2e: export SLOTH_BINARY := $(SLOTH)
-e2e: export HELM_BINARY := $(HELM)
-e2e: programs build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(SLOTH) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
+e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-backends ## the binary with programs that are not ours: all of e2e-…
+
+e2e-backends: export PROBER_BINARY := $(BIN)/prober
+e2e-backends: export LLMD_BINARY := $(LLMD)
+e2e-backends: export PROMETHEUS_BINARY := $(PROMETHEUS)
+e2e-backends: export PROMTOOL_BINARY := $(PROMTOOL)
+e2e-backends: export OTELCOL_BINARY := $(OTELCOL)
+e2e-backends: export SLOTH_BINARY := $(SLOTH)
+e2e-backends: build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(SLOTH) ## metrics, rules and dashboards in Prometheus, a Collector and Sloth; llm-d's simulator as a target
+	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 .)
+
+e2e-chart: build $(HELM) ## the chart, rendered by Helm
+	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) $(call tested,-count=1 ./chart)
+
+e2e-page: chromium build ## the status page in chromium
+	cd test && PROBER_BINARY=$(BIN)/prober $(call tested,-count=1 ./page)
+
+e2e-image: buildah build ## the image, built with buildah and run as root
+	cd test && PROBER_BINARY=$(BIN)/prober $(call tested,-count=1 ./image)
+
+##@ Each night
+
+nightly: history accuracy-smoke kube ## all of the following
+
+# All scenarios are those of docs/regression.md and of test/history/testdata/rows.md.
+history: ## what the regression alerts find in simulated weeks; HISTORY=-long: in all scenarios
+	cd test && $(call tested,-count=1 -timeout 5h ./history $(HISTORY))
+
+accuracy-smoke: ## the measurement of `make accuracy` runs, whatever the times are
 	cd test/accuracy && $(call tested,-count=1 .)
-	cd test && $(call tested,-count=1 ./chart)
-	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 . ./history)
 
 CHART ?= $(CURDIR)/deploy/helm/prober
 
@@ -154,15 +182,17 @@ kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart, or that in the folder CH
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) KUBE_TOOLS=$(KUBE_TOOLS) KUBE_CRDS=$(CRDS) KUBE_CHART=$(CHART) \
 	  $(GO) test -count=1 ./kube
 
-helm: $(HELM) ## bin/helm, of the version that the tests use
-	@mkdir -p $(BIN) && ln -sf $(HELM) $(BIN)/helm
+##@ Generated files
 
-generate: $(HELM) ## all generated files: documentation, schemas, classic rules, dashboards, golden files, also those of the chart
+generate: ## documentation, schemas, dashboards, rules, golden files
 	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./internal/check ./internal/engine \
 		./alerts ./dashboards/generate -update
 	$(GO) test ./deploy -update # copies what the others write
-	$(MAKE) --no-print-directory build # with what they wrote
+
+generate-chart: build $(HELM) ## golden files of the chart, which need Helm
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) $(GO) test -count=1 ./chart -update
+
+##@ Measurements
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
@@ -171,8 +201,7 @@ bench: ## benchmarks with allocations
 accuracy: ## how exact arrivals are, on this machine: ten minutes and more, ACCURACY has flags for another
 	mkdir -p $(BIN) && cd test/accuracy && $(GO) build -buildvcs=false -o $(BIN)/accuracy . && $(BIN)/accuracy $(ACCURACY)
 
-clean: ## remove what was built
-	rm -rf $(BIN) $(CACHE) $(DIST)
+##@ Releases
 
 # The image of the Dockerfile, in the store of the engine that builds it. A release pushes that of all platforms.
 IMAGE          ?= prober:devel
@@ -186,6 +215,9 @@ image: ## the container image, by docker, podman or buildah
 	$(ENGINE) build --platform $(IMAGE_PLATFORM) --target release -t $(IMAGE) -f Dockerfile \
 	  --build-arg VERSION="$$(git describe --tags --always)" --build-arg REVISION="$$(git rev-parse HEAD)" $(DIST)/image
 
+helm: $(HELM) ## bin/helm, of the version that the tests use
+	@mkdir -p $(BIN) && ln -sf $(HELM) $(BIN)/helm
+
 packages: ## man pages and completions, in dist/packages
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) test -count=1 -run '^TestPackageFiles$$' ./cmd/prober -packages $(CURDIR)/dist/packages
 
@@ -194,7 +226,7 @@ release-check: workflows ## the workflows and the release's configuration, check
 
 snapshot: ## all files of a release but its image, in dist/release/, neither signed nor published
 	$(call tool,release,goreleaser) release --snapshot --clean --skip=publish,sign,docker
-	cd test && $(GO) test -count=1 -run 'TestPackage$$' .
+	cd test && $(GO) test -count=1 -run 'TestPackage$$' ./image
 
 release: ## for the workflow of that name, on a tag: publishes a draft with NOTES, a file, and the image
 	$(call tool,release,goreleaser) release --clean --release-notes=$(NOTES)

@@ -24,7 +24,7 @@ import (
 // Then it asks the report verb what it reads on each path.
 func TestBackEndsAgree(t *testing.T) {
 	t.Parallel()
-	servers := simulate(t, "fast,production-stack")
+	servers := program.Simulate(t, "fast,production-stack")
 	receiver, exporter, address := program.FreeAddress(t), program.FreeAddress(t), program.FreeAddress(t)
 	otlp, scraped := startPrometheus(t, ""), startPrometheus(t, scrapeAllWays(t, address)+scrapeJob(t, "exporter", exporter))
 	config := page(t, "otlp.md", 0, map[string]string{
@@ -33,7 +33,7 @@ func TestBackEndsAgree(t *testing.T) {
 	collector := startCollector(t, config, receiver)
 	scraped.becomes(t, `count(up{job!="exporter"} == 0)`, 3)
 	from := time.Now()
-	prober, base := run(t, []string{
+	prober, base := program.Run(t, []string{
 		"PROBER_LISTEN_ADDRESS=" + address, "OTEL_METRIC_EXPORT_INTERVAL=500", "OTEL_METRIC_EXPORT_TIMEOUT=1000",
 		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://user:s3cret@" + receiver + "/v1/metrics", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20s3cret",
 	}, append(servers, "--qps", "2", "--token-budget-per-day", "1800")...)
@@ -43,11 +43,11 @@ func TestBackEndsAgree(t *testing.T) {
 		return n >= 3
 	})
 	collector.End(t, syscall.SIGKILL)
-	prober.Eventually(t, "exports to fail", func() bool { return exposed(t, base, "llm_prober_export_failures_total", "") >= 3 })
+	prober.Eventually(t, "exports to fail", func() bool { return program.Exposed(t, base, "llm_prober_export_failures_total", "") >= 3 })
 	startCollector(t, config, receiver)
 
-	var all []result
-	prober.Eventually(t, "all budgets spent", func() bool { all = results(t, base); return len(all) == 15*len(servers) })
+	var all []program.Result
+	prober.Eventually(t, "all budgets spent", func() bool { all = program.Results(t, base); return len(all) == 15*len(servers) })
 	want := truthOf(t, all)
 	native := ingestion{into: scraped, job: "prober"}
 	for _, path := range []ingestion{native, {into: scraped, job: "by-default", classic: true}, {into: scraped, job: "both"}} {
@@ -62,7 +62,7 @@ func TestBackEndsAgree(t *testing.T) {
 	if log := prober.Log(); !strings.Contains(log, `"OTLP export failed"`) || strings.Contains(log, "s3cret") {
 		t.Errorf("the log does not tell of failed exports, or tells a secret:\n%s", log)
 	}
-	interrupt(t, prober)
+	prober.Interrupt(t)
 }
 
 // startCollector starts an OpenTelemetry Collector, and returns when its receiver
@@ -95,29 +95,13 @@ func page(t *testing.T, name string, n int, replace map[string]string) string {
 	return text
 }
 
-// exposed adds up the series of a metric on a /metrics page that have a label, as text; all of them if that is empty.
-func exposed(t *testing.T, base, metric, label string) (sum float64) {
-	t.Helper()
-	text, _ := get(t, base+"metrics", "text/plain")
-	for line := range strings.Lines(text) {
-		rest, ok := strings.CutPrefix(strings.TrimSpace(line), metric)
-		if !ok || !strings.HasPrefix(rest, "{") && !strings.HasPrefix(rest, " ") || !strings.Contains(rest, label) {
-			continue
-		}
-		value, err := strconv.ParseFloat(rest[strings.LastIndex(rest, " ")+1:], 64)
-		must(t, err)
-		sum += value
-	}
-	return sum
-}
-
 // A truth is what a prober itself says once it does nothing any more.
 type truth struct {
 	samples map[string]map[string][]float64 // in seconds, by target and histogram
 	traces  map[string]bool                 // the ids of all probes
 }
 
-func truthOf(t *testing.T, all []result) truth {
+func truthOf(t *testing.T, all []program.Result) truth {
 	t.Helper()
 	want := truth{samples: map[string]map[string][]float64{}, traces: map[string]bool{}}
 	for _, r := range all {

@@ -68,7 +68,7 @@ func TestComposeProject(t *testing.T) {
 // matter, and that of the simulated month.
 func TestComposeFindsAndAlerts(t *testing.T) {
 	t.Parallel()
-	servers, a, address := simulate(t, "fast,fast"), newAlertmanager(t), program.FreeAddress(t)
+	servers, a, address := program.Simulate(t, "fast,fast"), newAlertmanager(t), program.FreeAddress(t)
 	settings := strings.NewReplacer("prober:9464", address, "alertmanager:9093", strings.TrimPrefix(a.URL, "http://"), "scrape_interval: 5s", "scrape_interval: 500ms").
 		Replace(composeFile(t, "prometheus.yml"))
 	var features []string
@@ -82,11 +82,11 @@ func TestComposeFindsAndAlerts(t *testing.T) {
 	write(t, targets, strings.NewReplacer("http://simulator:8801", servers[0], "http://simulator:8802",
 		servers[1], "qps: 0.25", "qps: 2").
 		Replace(composeFile(t, "targets/targets.yaml")))
-	run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_TARGETS_FILE=" + targets,
+	program.Run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_TARGETS_FILE=" + targets,
 		"PROBER_MAX_TOKENS_PER_DAY=none"})
 	p.becomes(t, `count(histogram_count(llm_probe_ttft_seconds) > 1)`, 2)
-	setFault(t, servers[0], `{"status":503}`)
-	a.expect(t, p, "production-stack", "ray-serve", func() { setFault(t, servers[0], "") })
+	program.SetFault(t, servers[0], `{"status":503}`)
+	a.expect(t, p, "production-stack", "ray-serve", func() { program.SetFault(t, servers[0], "") })
 }
 
 // TestComposeConfigurations holds that promtool and Alertmanager's own code take their files, with the rules beside

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
 // A mode is one way of the metrics into a Prometheus.
@@ -110,7 +112,7 @@ func TestDashboards(t *testing.T) {
 // checkMetrics lints what the prober exposes.
 func checkMetrics(t *testing.T, base string) {
 	t.Helper()
-	text, _ := get(t, base+"metrics", "text/plain")
+	text, _ := program.Get(t, base+"metrics", "text/plain")
 	if said, ok := promtool(t, text, "check", "metrics"); !ok || said != "" {
 		t.Errorf("promtool check metrics: %s", said)
 	}
@@ -202,9 +204,9 @@ func (p prometheus) has(t *testing.T, m mode, q dashboardQuery, expr string) boo
 // its URL.
 func probeForDashboards(t *testing.T, vllm string, otlp prometheus) (base string) {
 	t.Helper()
-	flaky, garbling := simulate(t, "fast", "--reasoning", "5")[0], simulate(t, "fast")[0]
-	setFault(t, flaky, `{"status":503,"probability":0.2}`)
-	setFault(t, garbling, `{"wrong_answer":true,"probability":0.5}`)
+	flaky, garbling := program.Simulate(t, "fast", "--reasoning", "5")[0], program.Simulate(t, "fast")[0]
+	program.SetFault(t, flaky, `{"status":503,"probability":0.2}`)
+	program.SetFault(t, garbling, `{"wrong_answer":true,"probability":0.5}`)
 	file := t.TempDir() + "/targets.yaml"
 	write(t, file, `
 vantage: here
@@ -222,7 +224,7 @@ objectives:
 - {signal: availability, goal: 0.9}
 - {name: first_token, signal: ttft, limit: 1s, goal: 0.9}
 `)
-	_, base = run(t, otlp.otlp(500), "--targets-file", file)
+	_, base = program.Run(t, otlp.otlp(500), "--targets-file", file)
 	return base
 }
 

@@ -19,8 +19,8 @@ func TestExemplarsOfTwelveTargets(t *testing.T) {
 	p := startPrometheus(t, "scrape_configs:\n"+scrapeJob(t, "prober", address)+
 		without(t, scrapeJob(t, "both", address), dropsClassic...)+
 		without(t, scrapeJob(t, "native-only", address), slices.Concat(readsClassic, dropsClassic)...))
-	servers := simulate(t, strings.TrimSuffix(strings.Repeat("fast,", targets), ","))
-	run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_MAX_TOKENS_PER_DAY=none"},
+	servers := program.Simulate(t, strings.TrimSuffix(strings.Repeat("fast,", targets), ","))
+	program.Run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_MAX_TOKENS_PER_DAY=none"},
 		append(servers, "--qps", "1", "--model", simulatedModel)...) // with another model later, another series is the first
 
 	histograms := []string{"ttft", "tpot", "itl", "chunk_gap", "max_gap", "e2el"}

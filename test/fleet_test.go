@@ -60,12 +60,12 @@ func probeFleet(t *testing.T, further string) (prober *program.Process, base str
 	t.Helper()
 	file, err := os.ReadFile("fleet/targets.yaml")
 	must(t, err)
-	urls := simulate(t, "fast,fast")
-	setFault(t, urls[1], `{"status":503}`)
+	urls := program.Simulate(t, "fast,fast")
+	program.SetFault(t, urls[1], `{"status":503}`)
 	text := strings.NewReplacer("http://127.0.0.1:8801", urls[0], "http://127.0.0.1:8802", urls[1]).Replace(string(file))
 	path := filepath.Join(t.TempDir(), "targets.yaml")
 	write(t, path, text+further)
-	return run(t, []string{"PROBER_QPS=2"}, "--targets-file", path)
+	return program.Run(t, []string{"PROBER_QPS=2"}, "--targets-file", path)
 }
 
 // burnOf returns the expression of how many times as fast as they may the error budgets of a target have burned so far.
@@ -79,7 +79,7 @@ func burnOf(target string) string {
 // expectLabelsOfFleet expects the labels of its team, which are a part of its name, on each series of a target.
 func expectLabelsOfFleet(t *testing.T, base string) {
 	t.Helper()
-	metrics, _ := get(t, base+"/metrics", "text/plain")
+	metrics, _ := program.Get(t, base+"/metrics", "text/plain")
 	labelled := regexp.MustCompile(`region="(eu|us)",.*target="(\w+)-(eu|us)-\w+",team="(\w+)",tier="(gold|silver)"`)
 	series := 0
 	for line := range strings.Lines(metrics) {

@@ -40,7 +40,7 @@ func llmd(t *testing.T, flags ...string) (url string) {
 		"--latency-calculator", "constant", "--time-to-first-token", "300ms", "--inter-token-latency", "40ms",
 		"--max-model-len", strconv.Itoa(llmdWindow), "--max-num-seqs", "32",
 	}, flags...)...)
-	p.Eventually(t, "llm-d-inference-sim to be ready", func() bool { return answers(t, "http://"+address+"/health/ready") })
+	p.Eventually(t, "llm-d-inference-sim to be ready", func() bool { return program.Answers(t, "http://"+address+"/health/ready") })
 	return "http://" + address
 }
 
@@ -62,7 +62,7 @@ type account struct {
 // once probes a server once, and returns what was measured and the exit code.
 func once(t *testing.T, url, api string, tokens int) (a account, line string, code int) {
 	t.Helper()
-	line, code = start(t, nil, "once", url, "--api", api, "--format", "json",
+	line, code = program.Prober(t, nil, "once", url, "--api", api, "--format", "json",
 		"--prompt-tokens", strconv.Itoa(tokens), "--max-tokens", strconv.Itoa(llmdOutput)).Output(t)
 	if err := json.Unmarshal([]byte(line), &a); err != nil {
 		t.Fatalf("%v in %q", err, line)
@@ -94,7 +94,7 @@ func TestLLMD(t *testing.T) {
 		"vllm:time_to_first_token_seconds_count": probes,
 		"vllm:inter_token_latency_seconds_count": probes * (llmdOutput - 1),
 	} {
-		program.Eventually(t, name, func() bool { return exposed(t, url+"/", name, "") == want })
+		program.Eventually(t, name, func() bool { return program.Exposed(t, url+"/", name, "") == want })
 	}
 }
 

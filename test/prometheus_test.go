@@ -37,7 +37,7 @@ func startPrometheus(t *testing.T, config string, flags ...string) prometheus {
 		"--enable-feature", "exemplar-storage",
 		"--enable-feature", "promql-extended-range-selectors",
 	}, flags...)...)}
-	p.Eventually(t, "Prometheus to be ready", func() bool { return answers(t, p.url+"/-/ready") })
+	p.Eventually(t, "Prometheus to be ready", func() bool { return program.Answers(t, p.url+"/-/ready") })
 	return p
 }
 
@@ -50,7 +50,7 @@ func (p prometheus) otlp(interval int) []string {
 // API tells fails the test.
 func (p prometheus) api(t *testing.T, path string, parameters url.Values, v any) {
 	t.Helper()
-	body, _ := get(t, p.url+"/api/v1/"+path+"?"+parameters.Encode(), "application/json")
+	body, _ := program.Get(t, p.url+"/api/v1/"+path+"?"+parameters.Encode(), "application/json")
 	reply := struct {
 		Status, Error string
 		Data          any

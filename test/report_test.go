@@ -46,7 +46,7 @@ func (s told) spreads() map[string]spread {
 // reported runs the report verb, and returns what it says by target.
 func reported(t *testing.T, p prometheus, from time.Time, flags ...string) map[string]told {
 	t.Helper()
-	return summaries(t, start(t, nil, append([]string{
+	return summaries(t, program.Prober(t, nil, append([]string{
 		"report", "--prometheus", p.url, "--format", "json",
 		"--from", from.Add(-time.Second).UTC().Format(time.RFC3339), "--to", time.Now().Add(2 * time.Second).UTC().Format(time.RFC3339),
 	}, flags...)...))
@@ -82,7 +82,7 @@ func reportsAgree(t *testing.T, want truth, scraped, otlp prometheus, from time.
 			t.Errorf("%s on all paths at once: warnings %q", target, twice.Warnings)
 		}
 	}
-	text, code := start(t, nil, "report", "--prometheus", scraped.url, "--from", "1h", "--match", "job=prober",
+	text, code := program.Prober(t, nil, "report", "--prometheus", scraped.url, "--from", "1h", "--match", "job=prober",
 		"--target", targets[0], "--vs", targets[1]).Output(t)
 	if code != 0 || !strings.Contains(text, "Successful requests:  ") || !strings.Contains(text, "too little data to compare") {
 		t.Errorf("exit code %d: %s", code, text)
@@ -123,8 +123,8 @@ func (w truth) told(t *testing.T, path string, all map[string]told) {
 // TestBenchAndReport checks that the report verb finds in Prometheus what a bench sent there by OTLP.
 func TestBenchAndReport(t *testing.T) {
 	t.Parallel()
-	servers, p, from := simulate(t, "production-stack,ray-serve"), startPrometheus(t, ""), time.Now()
-	measured := summaries(t, start(t, p.otlp(500), // increase() is between samples
+	servers, p, from := program.Simulate(t, "production-stack,ray-serve"), startPrometheus(t, ""), time.Now()
+	measured := summaries(t, program.Prober(t, p.otlp(500), // increase() is between samples
 		"bench", "a="+servers[0], "b="+servers[1], "--qps", "1", "--requests", "21", "--prompt-tokens", "2000", "--max-tokens", "50", "--format", "json"))
 	stored := reported(t, p, from)
 	for _, target := range []string{"a", "b"} {

@@ -30,7 +30,7 @@ type life struct {
 // newLife starts three simulated servers a, b and c for a prober of the first two.
 func newLife(t *testing.T, environ ...string) *life {
 	t.Helper()
-	urls := simulate(t, "fast,fast,fast", "--fault", lifeFault)
+	urls := program.Simulate(t, "fast,fast,fast", "--fault", lifeFault)
 	l := &life{
 		file: filepath.Join(t.TempDir(), "targets.yaml"), environ: environ,
 		servers: map[string]string{"a": urls[0], "b": urls[1], "c": urls[2]},
@@ -42,7 +42,7 @@ func newLife(t *testing.T, environ ...string) *life {
 // begin starts the prober.
 func (l *life) begin(t *testing.T) {
 	t.Helper()
-	l.Process, l.base = run(t, l.environ, "--targets-file", l.file, "--qps", "1", "--token-budget-per-day", fmt.Sprint(120*lifeProbes))
+	l.Process, l.base = program.Run(t, l.environ, "--targets-file", l.file, "--qps", "1", "--token-budget-per-day", fmt.Sprint(120*lifeProbes))
 }
 
 // targets writes the targets file.
@@ -68,7 +68,7 @@ func (l *life) reload(t *testing.T) {
 func (l *life) made(t *testing.T) map[string]int {
 	t.Helper()
 	n := map[string]int{}
-	for _, r := range results(t, l.base) {
+	for _, r := range program.Results(t, l.base) {
 		if r.Outcome != "ok" {
 			t.Fatalf("%+v", r)
 		}
@@ -95,7 +95,7 @@ func (l *life) all(t *testing.T, between func()) {
 	l.reload(t)
 	l.makes(t, "a", "c")
 	between()
-	interrupt(t, l.Process)
+	l.Process.Interrupt(t)
 	l.begin(t)
 	l.makes(t, "a", "c")
 }

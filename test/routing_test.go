@@ -36,7 +36,7 @@ func TestAlertsAreRoutedByTeam(t *testing.T) {
 
 	p.becomes(t, `count(ALERTS{alertname="ProberTargetDown",alertstate="firing"})`, 3)
 	p.becomes(t, `count(ALERTS{alertname="ProberTargetRejected",alertstate="firing"})`, 1)
-	interrupt(t, prober)
+	prober.Interrupt(t)
 	p.becomes(t, `count(ALERTS{alertname="ProberAbsent",alertstate="firing",instance!=""})`, 1)
 
 	configuration, err := config.Load(page(t, "alerts.md", 0, nil) + printAlerts(t, "--by", "team", "--format", "alertmanager"))

@@ -1,6 +1,7 @@
 //go:build linux
 
-package test
+// Package image runs the container image and installs the Linux packages.
+package image
 
 import (
 	"bytes"
@@ -39,14 +40,14 @@ type imageConfig struct {
 func buildImage(t *testing.T) image {
 	t.Helper()
 	if _, err := exec.LookPath("buildah"); err != nil {
-		t.Fatal("buildah is not in the PATH: run make e2e")
+		t.Fatal("buildah is not in the PATH: run make e2e-image")
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root may mount and change the root directory")
 	}
 	dir := t.TempDir()
 	i := image{builder: []string{"buildah", "--root", dir + "/root", "--runroot", dir + "/run", "--storage-driver", "vfs"}}
-	make := exec.CommandContext(t.Context(), "make", "-C", "..", "image", "ENGINE="+strings.Join(i.builder, " "), "DIST="+dir, "IMAGE=prober:test")
+	make := exec.CommandContext(t.Context(), "make", "-C", "../..", "image", "ENGINE="+strings.Join(i.builder, " "), "DIST="+dir, "IMAGE=prober:test")
 	make.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") })
 	if out, err := make.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -150,12 +151,12 @@ func imageRuns(t *testing.T, i image) {
 		t.Errorf("it wrote to its root: %v %s", err, said)
 	}
 	p := program.Start(t, i.command(context.Background(), root, []string{
-		"PROBER_TARGETS_0_URL=" + simulate(t, "fast")[0], "PROBER_QPS=2", "PROBER_PROMPT_TOKENS=100", "PROBER_MAX_TOKENS=5",
+		"PROBER_TARGETS_0_URL=" + program.Simulate(t, "fast")[0], "PROBER_QPS=2", "PROBER_PROMPT_TOKENS=100", "PROBER_MAX_TOKENS=5",
 		"PROBER_LISTEN_ADDRESS=127.0.0.1:0",
 	}))
 	base := p.Listening(t)
-	p.Eventually(t, "readiness", func() bool { return answers(t, base+"-/ready") })
-	p.Eventually(t, "a good probe", func() bool { return exposed(t, base, "llm_probe_probes_total", `outcome="ok"`) > 0 })
+	p.Eventually(t, "readiness", func() bool { return program.Answers(t, base+"-/ready") })
+	p.Eventually(t, "a good probe", func() bool { return program.Exposed(t, base, "llm_probe_probes_total", `outcome="ok"`) > 0 })
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid), "status"))
 	must(t, err)
 	for _, want := range []string{"Uid:\t65532\t65532\t65532\t65532\n", "Gid:\t65532\t65532\t65532\t65532\n", "CapEff:\t0000000000000000\n"} {
@@ -163,7 +164,7 @@ func imageRuns(t *testing.T, i image) {
 			t.Errorf("its status has no %q", want)
 		}
 	}
-	interrupt(t, p)
+	p.Interrupt(t)
 }
 
 // imageTrusts holds that the authorities within the binary are for where none are mounted, and add no trust beside

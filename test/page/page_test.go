@@ -1,4 +1,5 @@
-package test
+// Package page looks at the status page with a real browser.
+package page
 
 import (
 	"bytes"
@@ -19,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
 var update = flag.Bool("update", false, "write the screenshots of docs/images")
@@ -69,7 +72,7 @@ func card(target, state string) chromedp.CSS {
 // width, and takes a target down.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	demo := start(t, nil, "demo", "--listen-address", "127.0.0.1:0")
+	demo := program.Prober(t, nil, "demo", "--listen-address", "127.0.0.1:0")
 	page := demo.After(t, "page")
 	server := demo.After(t, "production-stack")
 	ctx, console := browser(t)
@@ -83,7 +86,7 @@ func TestPage(t *testing.T) {
 	if *update {
 		enough = 36 // a picture to look at
 	}
-	demo.Eventually(t, "results of both targets", func() bool { return len(results(t, page)) >= enough })
+	demo.Eventually(t, "results of both targets", func() bool { return len(program.Results(t, page)) >= enough })
 
 	do("open at desktop width", chromedp.EmulateViewport(1280, 820), chromedp.Navigate(page),
 		chromedp.WaitVisible(card("production-stack", "ok")), chromedp.WaitVisible(card("ray-serve", "ok")))
@@ -114,14 +117,14 @@ func TestPage(t *testing.T) {
 	do("a bar is a link for the keyboard", chromedp.Focus(chromedp.CSS("svg a")), chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS(".tall")),
 		chromedp.Navigate(page), chromedp.WaitVisible(card("ray-serve", "ok")))
 
-	injected := setFault(t, server, `{"status":503}`)
+	injected := program.SetFault(t, server, `{"status":503}`)
 	// As soon as there is a result of a probe after the fault, the page says so.
 	demo.Eventually(t, "a probe after the fault", func() bool {
-		return slices.ContainsFunc(results(t, page), func(r result) bool {
+		return slices.ContainsFunc(program.Results(t, page), func(r program.Result) bool {
 			return r.Target == "production-stack" && r.Start.After(injected) && r.Outcome == "overloaded"
 		})
 	})
-	if served, _ := get(t, page, "text/html"); !strings.Contains(served, `data-target="production-stack" data-state="failing"`) {
+	if served, _ := program.Get(t, page, "text/html"); !strings.Contains(served, `data-target="production-stack" data-state="failing"`) {
 		t.Errorf("the page does not say that the target fails:\n%s", served)
 	}
 	do("the state turns", chromedp.WaitVisible(card("production-stack", "failing")))
@@ -131,7 +134,7 @@ func TestPage(t *testing.T) {
 	if len(console.lines) > 0 {
 		t.Errorf("the browser complained: %q", console.lines)
 	}
-	interrupt(t, demo)
+	demo.Interrupt(t)
 }
 
 // fleetFile is more targets than fit as cards: ten that answer, at ports to be filled in, and one that does not, which
@@ -149,12 +152,12 @@ func fleetFile(healthy, closed string) string {
 func TestPageOfManyTargets(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "targets.yaml")
-	write(t, path, fleetFile(simulate(t, "fast")[0], "http://127.0.0.1:1"))
-	prober, page := run(t, []string{
+	must(t, os.WriteFile(path, []byte(fleetFile(program.Simulate(t, "fast")[0], "http://127.0.0.1:1")), 0o600))
+	prober, page := program.Run(t, []string{
 		"PROBER_TARGETS_FILE=" + path, "PROBER_QPS=1", "PROBER_GRAFANA_URL=https://grafana.example.com/",
 	})
 	prober.Eventually(t, "results of all targets", func() bool {
-		served, _ := get(t, page+"?state=ok", "text/html")
+		served, _ := program.Get(t, page+"?state=ok", "text/html")
 		return strings.Count(served, `data-state="ok"`) == 10
 	})
 	ctx, console := browser(t)
@@ -241,7 +244,7 @@ func TestPageOfManyTargets(t *testing.T) {
 			t.Errorf("the browser complained: %s", line)
 		}
 	}
-	interrupt(t, prober)
+	prober.Interrupt(t)
 }
 
 // checkNumbers holds that every quantile of a target is on the page, and is a
@@ -273,6 +276,13 @@ func screenshot(t *testing.T, ctx context.Context, name string) {
 		t.Errorf("%s is no PNG", name)
 	}
 	if *update {
-		must(t, os.WriteFile("../docs/images/"+name, picture, 0o644))
+		must(t, os.WriteFile("../../docs/images/"+name, picture, 0o644))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

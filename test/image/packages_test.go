@@ -1,4 +1,4 @@
-package test
+package image
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
-const packagesDir = "../deploy/packages/"
+const packagesDir = "../../deploy/packages/"
 
 // command runs a program that must succeed, or skips the test where it is not installed.
 func command(t *testing.T, dir, name string, args ...string) string {
@@ -43,7 +43,7 @@ func TestUnit(t *testing.T) {
 // TestPackage installs, removes and purges the package of `make snapshot`, if there is one, and looks into its archive
 // and at its checksums.
 func TestPackage(t *testing.T) {
-	const dist = "../dist/release"
+	const dist = "../../dist/release"
 	packages, _ := filepath.Glob(dist + "/*_linux_amd64.deb")
 	if len(packages) == 0 {
 		t.Skip("make snapshot makes packages")
@@ -83,4 +83,16 @@ func TestPackage(t *testing.T) {
 		}
 	}
 	command(t, dist, "sha256sum", "--check", "--ignore-missing", "--quiet", "checksums.txt")
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
