@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -78,22 +79,28 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// phases draws each phase as a bar on an axis of time.
+// phases draws each phase as a bar on an axis of time. A bar begins at a whole cell. It is at least an eighth of a cell
+// wide, so that nothing that happened is invisible.
 func (w *waterfall) phases() {
 	list := Phases(w.result)
 	if len(list) == 0 || list[len(list)-1].To == 0 {
 		return
 	}
-	const valueWidth = 10 // "12.3 ms" and the space around it
 	w.blank()
 	if w.result.Phases.Write != nil && w.result.Phases.Connect == nil {
 		w.line("connection", "reused: no DNS, connect or TLS phase")
 	}
+	const valueWidth = 10 // "12.3 ms" and the space around it
+	eighths := []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 	cells := w.width - labelWidth - valueWidth
 	end := list[len(list)-1].To
+	scale := float64(cells) / end
 	for _, p := range list {
-		length := format.Seconds(p.To - p.From)
-		w.drawing(p.Name, fmt.Sprintf("%*s  %s", valueWidth-2, length, phaseBar(p, end, cells)))
+		left := min(int(p.From*scale), cells-1)
+		right := int(p.To*scale*8 + 0.5) // in eighths
+		length := min(max(right-left*8, 1), (cells-left)*8)
+		bar := strings.Repeat(" ", left) + strings.Repeat("█", length/8) + eighths[length%8]
+		w.drawing(p.Name, fmt.Sprintf("%*s  %s", valueWidth-2, format.Seconds(p.To-p.From), bar))
 	}
 	w.drawing("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Seconds(end)))
 }
@@ -112,7 +119,12 @@ func (w *waterfall) latencies() {
 		w.latency("TTFAT", r.TTFAT, ", the first token of the answer, after its reasoning")
 	}
 	w.latency("TPOT", r.TPOT, "")
-	w.itl()
+	if len(r.ITL) > 0 {
+		sorted := slices.Sorted(slices.Values(r.ITL))
+		w.line("ITL", fmt.Sprintf("median %s, p99 %s, max %s over %s",
+			format.Seconds(stats.QuantileOf(sorted, stats.P50)), format.Seconds(stats.QuantileOf(sorted, stats.P99)),
+			format.Seconds(sorted[len(sorted)-1]), format.Count(len(sorted), "token")))
+	}
 	w.latency("max gap", r.MaxGap, LongestGapPlace(r))
 	w.gaps()
 	w.latency("E2EL", r.E2EL, "")
@@ -137,15 +149,47 @@ func (w *waterfall) latency(name string, seconds *float64, suffix string) {
 	}
 }
 
-// itl adds how the ITL of all tokens is spread.
-func (w *waterfall) itl() {
-	sorted := slices.Sorted(slices.Values(w.result.ITL))
-	if len(sorted) == 0 {
-		return
+// gaps draws the gaps between token frames as a sparkline, with a mark below the longest. A gap that was still open
+// when the probe failed is a cross at the end.
+func (w *waterfall) gaps() {
+	var lengths []float64
+	column := 0 // of the longest gap
+	_, longest, found := LongestGap(w.result)
+	for frame, length := range w.result.Gaps() {
+		if frame == longest {
+			column = len(lengths)
+		}
+		lengths = append(lengths, length)
 	}
-	w.line("ITL", fmt.Sprintf("median %s, p99 %s, max %s over %s",
-		format.Seconds(stats.QuantileOf(sorted, stats.P50)), format.Seconds(stats.QuantileOf(sorted, stats.P99)),
-		format.Seconds(sorted[len(sorted)-1]), format.Count(len(sorted), "token")))
+	line, gapsPerCell := sparkline(lengths, w.width-labelWidth-1)
+	column /= gapsPerCell
+	if found && longest == len(w.result.Arrivals) {
+		column = columnsOf(line)
+		line += "✗"
+	}
+	if line != "" {
+		w.drawing("gaps", line)
+	}
+	if found {
+		w.drawing("", strings.Repeat(" ", column)+"▲")
+	}
+}
+
+// sparkline draws values at proportional heights, in at most so many cells. If there are more values than cells, each
+// cell shows the highest of valuesPerCell values.
+func sparkline(values []float64, cells int) (line string, valuesPerCell int) {
+	levels := []rune("▁▂▃▄▅▆▇█")
+	highest := math.SmallestNonzeroFloat64 // not 0, by which it divides
+	for _, v := range values {
+		highest = max(highest, v)
+	}
+	valuesPerCell = max(1, (len(values)+cells-1)/cells)
+	for cell := range slices.Chunk(values, valuesPerCell) {
+		level := int(slices.Max(cell) / highest * float64(len(levels)))
+		level = min(max(0, level), len(levels)-1) // JSON may hold negative values, too
+		line += string(levels[level])
+	}
+	return line, valuesPerCell
 }
 
 // counts adds how many tokens and frames there were, and how the tokens of a frame are known.
@@ -168,8 +212,26 @@ func (w *waterfall) counts() {
 	if r.Frames > 0 {
 		frames := format.Count(r.Frames, "token frame")
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", frames, r.Coalesced))
-		w.line("tokens", tokenSourceText(r))
+		w.line("tokens", howTokensAreKnown(r))
 	}
+}
+
+// howTokensAreKnown says how it is known how many tokens each frame carries.
+func howTokensAreKnown(r *ResultJSON) string {
+	switch r.TokenSource {
+	case probe.FromUsage:
+		return "counted in each frame (usage)"
+	case probe.FromIDs:
+		return "counted in each frame (token ids, or one in each by the server's type)"
+	case probe.FromTotal:
+		if r.Usage.Output != nil && *r.Usage.Output == r.Frames+1 {
+			return "one per frame, and one that no frame showed: the end of the answer"
+		}
+		return "one per frame: as many frames as tokens"
+	case probe.FromNothing:
+		return "unknown per frame: not every frame has its count (usage or token ids)"
+	}
+	return ""
 }
 
 // circumstances adds how arrivals were timed, how the answer ended, when the probe started, its trace, and warnings.
@@ -203,4 +265,59 @@ func (w *waterfall) verdict() {
 	}
 	w.blank()
 	w.line("verdict", string(r.Outcome)+": "+words)
+}
+
+// Why a probe with token frames lacks a value.
+const (
+	reasonAtOnce    = "all tokens arrived at once"
+	reasonUncounted = "how many tokens the frames carry is unknown"
+	reasonLate      = "the prober read too late"
+)
+
+func whyNoTPOT(r *ResultJSON) string {
+	switch {
+	case r.Frames == 1:
+		return whyOneFrame(r)
+	case arrivedAtOnce(r):
+		return reasonAtOnce
+	case r.Usage.Output == nil || r.JoinedTokens == 0:
+		return reasonUncounted
+	}
+	return reasonLate
+}
+
+func whyNoITL(r *ResultJSON) string {
+	switch {
+	case r.Frames == 1:
+		return whyOneFrame(r)
+	case arrivedAtOnce(r):
+		return reasonAtOnce
+	case r.Taint == nil:
+		return reasonUncounted
+	}
+	return reasonLate
+}
+
+func whyNoMaxGap(r *ResultJSON) string {
+	switch {
+	case r.Frames == 1:
+		return whyOneFrame(r)
+	case r.JoinedTokens == 0:
+		return reasonAtOnce
+	}
+	return reasonLate + "; a longer gap may be hidden"
+}
+
+func whyOneFrame(r *ResultJSON) string {
+	if r.Usage.Output != nil && *r.Usage.Output == 1 {
+		return "the answer has a single token"
+	}
+	return "all tokens arrived in a single frame"
+}
+
+// arrivedAtOnce reports whether the tokens of each frame are known, and yet there is no time between tokens: all
+// arrived together, although the prober was not late.
+func arrivedAtOnce(r *ResultJSON) bool {
+	counted := r.Usage.Output != nil && r.TokenSource != probe.FromNothing
+	return counted && r.JoinedTokens == 0 && r.TPOT == nil && len(r.ITL) == 0
 }
