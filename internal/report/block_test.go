@@ -51,10 +51,11 @@ func step32() Summary {
 	samples := answers("vllm-a", 40, 0.3146, 0.0502, 0.05, 7)
 	for i := range samples {
 		s := &samples[i]
-		s.Judged = []Judgement{{Good: 1, Value: s.TTFT}, {Good: i % 2, Bad: 1 - i%2, Value: s.E2EL}}
+		s.Judged = []Judgement{{Good: 1, Value: s.Latencies.TTFT}, {Good: i % 2, Bad: 1 - i%2, Value: s.Latencies.E2EL}}
 	}
 	unknown := &samples[5]
-	unknown.Output, unknown.TPOT, unknown.ITL, unknown.ITLs = wire.Count{}, noValue, noValue, nil
+	unknown.Output, unknown.TokenITLs = wire.Count{}, nil
+	unknown.Latencies.TPOT, unknown.Latencies.ITL = noValue, noValue
 	for i, f := range []Sample{
 		{Outcome: probe.ServerError, Error: "HTTP 502", Hint: "look at the proxy"},
 		{Outcome: probe.ServerError, Error: "HTTP 500: a", Hint: "look at the server"},

@@ -271,7 +271,7 @@ func TestRegressions(t *testing.T) {
 // TestWhatIsNotJudged holds that a gate says why a quantity was not judged: what excluded its values, too few pairs, or
 // both.
 func TestWhatIsNotJudged(t *testing.T) {
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, noValue }
+	cached := func(s *Sample) { s.Contaminated, s.Latencies.TTFT = true, noValue }
 	const tooFew = "too few rounds, 5 of 8 needed; a cache had 0 of 10 prompts of a and 5 of 10 of b"
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
@@ -287,7 +287,7 @@ func TestWhatIsNotJudged(t *testing.T) {
 		"a cache had half of the prompts": {with(b, cached, 0, 1, 2, 3, 4), []string{
 			"TTFT was not judged: " + tooFew, "E2EL was not judged: " + tooFew,
 		}},
-		"one side has no ITL": {with(b, func(s *Sample) { s.ITL = noValue }),
+		"one side has no ITL": {with(b, func(s *Sample) { s.Latencies.ITL = noValue }),
 			[]string{"ITL was not judged: no pair has a value on both sides"}},
 	} {
 		slower, notes := Gate{Regression: true}.Regressions(compared(a, test.b))

@@ -61,7 +61,7 @@ type summaryJSON struct {
 	Goodput *stats.Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
 
 	// Requests takes the place of the field of the same key in summaryFields, so that the long list stands at the end.
-	Requests []Request `json:"requests"`
+	Requests []Latencies `json:"requests"`
 }
 
 // MarshalJSON writes the fields of s, and what is computed from them: its duration, counts of requests and throughput.
@@ -74,7 +74,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Succeeded:     s.Succeeded(),
 		Failed:        s.Failed(),
 		Throughput:    s.Throughput(),
-		Requests:      append([]Request{}, s.Requests...),
+		Requests:      append([]Latencies{}, s.Requests...),
 	}
 	if s.Objectives != nil {
 		j.Goodput = &j.Good

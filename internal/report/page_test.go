@@ -34,7 +34,7 @@ func TestRunCharts(t *testing.T) {
 	samples := slices.Concat(answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2))
 	samples[3] = failure("a", 3, probe.Stalled)
 	samples[4].Outcome = probe.Canceled
-	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = noValue, noValue, nil
+	samples[15].Latencies.TTFT, samples[15].Latencies.ITL, samples[15].TokenITLs = noValue, noValue, nil
 	slices.Reverse(samples)
 	golden.Equal(t, "testdata/charts_run.txt", outline(RunCharts(stepsOf([]string{"a", "b", "none"}, samples))))
 }

@@ -58,7 +58,7 @@ func PairWarnings(samplesOfA, samplesOfB []Sample) []string {
 func unpairedWarning(a, b pairSide) string {
 	unpaired := map[uint64]bool{} // first all rounds
 	for _, s := range slices.Concat(a.sent, b.sent) {
-		unpaired[s.Round] = true
+		unpaired[s.Latencies.Round] = true
 	}
 	rounds := len(unpaired)
 	for _, pair := range pairByRound(comparableRequests(a.good), comparableRequests(b.good)) {

@@ -17,7 +17,7 @@ func TestPairWarnings(t *testing.T) {
 		want []string
 	}{
 		"alike": {a, b, nil},
-		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
+		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Latencies.Round), probe.Stalled) }, 4), []string{
 			"1 of 10 rounds without a pair, not compared: left failed 0 of 10 requests, right 1 of 10 requests",
 		}},
 		"rounds that only one has": {a[:7], b, []string{

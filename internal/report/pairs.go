@@ -14,7 +14,7 @@ type Pairs struct {
 }
 
 // A requestPair is a request to A and one to B under the same circumstances.
-type requestPair struct{ a, b Request }
+type requestPair struct{ a, b Latencies }
 
 // PairUp pairs the samples of A and B that answered the same prompt. Only pairs in which both succeeded are returned,
 // in the order of their rounds.
@@ -25,7 +25,7 @@ func PairUp(a, b []Sample) []Pairs {
 // comparableRequests returns the requests of one target that succeeded, by round and start, with the values that may be
 // compared. If frames come in bursts, there is no ITL, because it would be a mean over each burst. If a cache had the
 // prompt, there is no E2EL, because it is shorter by the prefill that was saved.
-func comparableRequests(samples []Sample) (list []Request) {
+func comparableRequests(samples []Sample) (list []Latencies) {
 	good, _ := partition(samples, succeeded)
 	inBursts := burstsOf(good).frequent()
 	order := make([]int, len(good)) // sorting positions is cheaper than sorting samples
@@ -33,11 +33,11 @@ func comparableRequests(samples []Sample) (list []Request) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(good[i].Round, good[j].Round), good[i].Start.Compare(good[j].Start))
+		return cmp.Or(cmp.Compare(good[i].Latencies.Round, good[j].Latencies.Round), good[i].Start.Compare(good[j].Start))
 	})
-	list = make([]Request, 0, len(good))
+	list = make([]Latencies, 0, len(good))
 	for _, i := range order {
-		r := good[i].Request
+		r := good[i].Latencies
 		if inBursts {
 			r.ITL = noValue
 		}
@@ -51,8 +51,8 @@ func comparableRequests(samples []Sample) (list []Request) {
 
 // pairByRound pairs requests of the same round, in the order of A. If a round has several requests, the first of A is
 // paired with the first of B, and so on.
-func pairByRound(a, b []Request) (list []requestPair) {
-	unpaired := map[uint64][]Request{}
+func pairByRound(a, b []Latencies) (list []requestPair) {
+	unpaired := map[uint64][]Latencies{}
 	for _, r := range b {
 		unpaired[r.Round] = append(unpaired[r.Round], r)
 	}

@@ -8,7 +8,7 @@ type Quantity struct {
 	InSummary func(*Summary) *stats.Distribution // returns the field of a summary that holds it
 
 	title     string // of its section in a [Block]
-	ofRequest func(*Request) *stats.Number
+	ofRequest func(*Latencies) *stats.Number
 }
 
 // quantityCount is the number of quantities.
@@ -26,25 +26,25 @@ var quantities = [quantityCount]Quantity{
 		Name:      "TTFT",
 		InSummary: func(s *Summary) *stats.Distribution { return &s.TTFT },
 		title:     "Time to First Token",
-		ofRequest: func(r *Request) *stats.Number { return &r.TTFT },
+		ofRequest: func(r *Latencies) *stats.Number { return &r.TTFT },
 	},
 	{
 		Name:      "TPOT",
 		InSummary: func(s *Summary) *stats.Distribution { return &s.TPOT },
 		title:     "Time per Output Token (excl. 1st token)",
-		ofRequest: func(r *Request) *stats.Number { return &r.TPOT },
+		ofRequest: func(r *Latencies) *stats.Number { return &r.TPOT },
 	},
 	indexITL: {
 		Name:      nameITL,
 		InSummary: func(s *Summary) *stats.Distribution { return &s.ITL },
 		title:     "Inter-token Latency",
-		ofRequest: func(r *Request) *stats.Number { return &r.ITL },
+		ofRequest: func(r *Latencies) *stats.Number { return &r.ITL },
 	},
 	{
 		Name:      "E2EL",
 		InSummary: func(s *Summary) *stats.Distribution { return &s.E2EL },
 		title:     "End-to-end Latency",
-		ofRequest: func(r *Request) *stats.Number { return &r.E2EL },
+		ofRequest: func(r *Latencies) *stats.Number { return &r.E2EL },
 	},
 }
 
@@ -54,7 +54,7 @@ func Quantities() [quantityCount]Quantity { return quantities }
 // values returns the quantity of each sample that has it, in seconds.
 func (q Quantity) values(samples []Sample) (values []float64) {
 	for _, s := range samples {
-		v := float64(*q.ofRequest(&s.Request))
+		v := float64(*q.ofRequest(&s.Latencies))
 		if stats.Finite(v) {
 			values = append(values, v)
 		}

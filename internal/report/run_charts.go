@@ -67,7 +67,7 @@ func (s *Step) byStart() (good, failed []Sample) {
 func pointsOverTime(list []Sample, q Quantity) []plot.Point {
 	var points []plot.Point
 	for _, s := range list {
-		value, prefix := float64(*q.ofRequest(&s.Request)), ""
+		value, prefix := float64(*q.ofRequest(&s.Latencies)), ""
 		if !succeeded(s) {
 			value, prefix = s.Elapsed.Seconds(), string(s.Outcome)+" after "
 		}
@@ -77,7 +77,7 @@ func pointsOverTime(list []Sample, q Quantity) []plot.Point {
 		points = append(points, plot.Point{
 			X:     float64(s.Start.UnixMicro()) / 1e6,
 			Y:     value,
-			Label: fmt.Sprintf("%s, round %d: %s%s", s.Target, s.Round, prefix, format.Seconds(value)),
+			Label: fmt.Sprintf("%s, round %d: %s%s", s.Target, s.Latencies.Round, prefix, format.Seconds(value)),
 		})
 	}
 	return downsample(points)

@@ -12,9 +12,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Request is what one successful request adds to a comparison. A value that does not exist, or that must not be
-// compared, is NaN.
-type Request struct {
+// Latencies are those of one request, by which it is compared with others. A value that does not exist, or that must not
+// be compared, is NaN.
+type Latencies struct {
 	Round uint64       `json:"round"` // requests of equal Round answered the same prompt
 	TTFT  stats.Number `json:"ttft_seconds"`
 	TPOT  stats.Number `json:"tpot_seconds"`
@@ -24,8 +24,6 @@ type Request struct {
 
 // A Sample is what one request adds to summaries and charts: a result without its timeline.
 type Sample struct {
-	Request
-
 	Target  string
 	Start   time.Time     // monotonic
 	Elapsed time.Duration // from the start to the end of the request, whatever the outcome
@@ -41,8 +39,10 @@ type Sample struct {
 	Frames       int        // token frames
 	Bursts       int        // token frames that arrived in one burst with the frame before, and were read on time
 	Joined       int        // tokens whose ITL is a mean, because several frames were read late and together
-	ITLs         []float64  // seconds, once for each token; nil without any, and after [Step.Add]
-	Timed        int        // tokens with an ITL; [Step.Add] sets it
+
+	Latencies Latencies
+	TokenITLs []float64 // seconds, once for each token; nil without any, and after [Step.Add]
+	Timed     int       // tokens with an ITL; [Step.Add] sets it
 
 	Warnings []probe.Warning // of the result, without those that other fields say, see [isInSample]
 
@@ -57,7 +57,6 @@ type Sample struct {
 // prompt that no cache had if it was meant to be cold. An ITL needs gaps that the prober did not cause itself.
 func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sample {
 	s := Sample{
-		Request:      Request{Round: r.Round, TTFT: noValue, TPOT: noValue, ITL: noValue, E2EL: noValue},
 		Target:       r.Target,
 		Start:        r.Start,
 		Elapsed:      r.Elapsed,
@@ -72,6 +71,7 @@ func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sam
 		Frames:       len(r.Timeline.Frames),
 		Bursts:       r.Timeline.Bursts(),
 		Joined:       r.Timeline.JoinedTokens(),
+		Latencies:    Latencies{Round: r.Round, TTFT: noValue, TPOT: noValue, ITL: noValue, E2EL: noValue},
 	}
 	for _, o := range objectives {
 		s.Judged = append(s.Judged, Judge(o, r))
@@ -95,15 +95,15 @@ func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sam
 // addLatencies sets the latencies of a request that succeeded.
 func (s *Sample) addLatencies(r *probe.Result) {
 	if r.TTFTValid() {
-		s.TTFT = secondsOrNoValue(r.TTFT())
+		s.Latencies.TTFT = secondsOrNoValue(r.TTFT())
 	}
-	s.TPOT = secondsOrNoValue(r.TPOT())
-	s.E2EL = secondsOrNoValue(r.E2EL())
+	s.Latencies.TPOT = secondsOrNoValue(r.TPOT())
+	s.Latencies.E2EL = secondsOrNoValue(r.E2EL())
 	for gap := range r.ITL() {
-		s.ITLs = append(s.ITLs, gap.Seconds())
+		s.TokenITLs = append(s.TokenITLs, gap.Seconds())
 	}
-	if s.ITLs != nil {
-		s.ITL = stats.Number(stats.Median(s.ITLs))
+	if s.TokenITLs != nil {
+		s.Latencies.ITL = stats.Number(stats.Median(s.TokenITLs))
 	}
 }
 
@@ -155,7 +155,7 @@ func RequestLine(s Sample) string {
 	const targetWidth = 16 // columns
 	const errorWidth = 80  // columns
 	target := format.Shorten(format.Clean(s.Target), targetWidth)
-	head := fmt.Sprintf("%5s %-*s %-2s", fmt.Sprintf("#%d", s.Round), targetWidth, target, s.Outcome)
+	head := fmt.Sprintf("%5s %-*s %-2s", fmt.Sprintf("#%d", s.Latencies.Round), targetWidth, target, s.Outcome)
 	if s.Outcome != probe.OK {
 		line := fmt.Sprintf("%s after %s", head, format.Duration(s.Elapsed))
 		cause := format.Shorten(format.Clean(s.Error), errorWidth)
@@ -164,7 +164,8 @@ func RequestLine(s Sample) string {
 		}
 		return line
 	}
+	l := s.Latencies
 	line := fmt.Sprintf("%s  TTFT %-7s  TPOT %-7s  ITL %-7s  E2EL %-7s", head,
-		secondsOrNone(s.TTFT), secondsOrNone(s.TPOT), secondsOrNone(s.ITL), secondsOrNone(s.E2EL))
+		secondsOrNone(l.TTFT), secondsOrNone(l.TPOT), secondsOrNone(l.ITL), secondsOrNone(l.E2EL))
 	return strings.TrimRight(line, " ")
 }

@@ -25,14 +25,14 @@ func TestSampleOf(t *testing.T) {
 	gap := r.Timeline.Frames[1].At - r.Timeline.Frames[0].At
 	r.Timeline.FinishedAt = 0
 	want := Sample{
-		Request: Request{
+		Latencies: Latencies{
 			Round: 7, TTFT: 0.9, TPOT: stats.Number(gap.Seconds() / 4), ITL: stats.Number(gap.Seconds() / 4),
 			E2EL: stats.Number((900*ms + gap).Seconds()),
 		},
 		Target: "vllm-a", Start: noon(), Elapsed: r.Elapsed, Late: 3 * time.Second, Outcome: probe.OK,
 		Prompt: wire.Tokens(21000), Output: wire.Tokens(6), Frames: 3, Bursts: 1,
-		ITLs:     slices.Repeat([]float64{gap.Seconds() / 4}, 4),
-		Warnings: []probe.Warning{{Kind: probe.WarnLeftOpen}},
+		TokenITLs: slices.Repeat([]float64{gap.Seconds() / 4}, 4),
+		Warnings:  []probe.Warning{{Kind: probe.WarnLeftOpen}},
 	}
 	if diff := cmp.Diff(want, SampleOf(r, nil), near()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -56,8 +56,9 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 	} {
 		s := SampleOf(test.result, nil)
 		got := nonEmpty(
-			wordIf(stats.Finite(s.TTFT), "TTFT"), wordIf(stats.Finite(s.TPOT), "TPOT"), wordIf(s.ITLs != nil, "ITL"),
-			wordIf(stats.Finite(s.E2EL), "E2EL"), wordIf(s.Contaminated, "contaminated"), wordIf(s.Hidden, "hidden"),
+			wordIf(stats.Finite(s.Latencies.TTFT), "TTFT"),
+			wordIf(stats.Finite(s.Latencies.TPOT), "TPOT"), wordIf(s.TokenITLs != nil, "ITL"),
+			wordIf(stats.Finite(s.Latencies.E2EL), "E2EL"), wordIf(s.Contaminated, "contaminated"), wordIf(s.Hidden, "hidden"),
 			wordIf(s.Tainted, "tainted"), wordIf(s.ByUser, "by user"), s.Error,
 		)
 		if diff := cmp.Diff(test.want, strings.Join(got, ", ")); diff != "" {
@@ -83,25 +84,25 @@ func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 // answer returns a good answer of 100 tokens, ten seconds after that of the round before.
 func answer(target string, round int, ttft, tpot float64) Sample {
 	s := Sample{
-		Request: Request{
+		Latencies: Latencies{
 			Round: uint64(round),
 			TTFT:  stats.Number(ttft), TPOT: stats.Number(tpot), E2EL: stats.Number(ttft + 99*tpot),
 		},
 		Target: target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
 		Outcome: probe.OK, Prompt: wire.Tokens(21073), Output: wire.Tokens(100), Frames: 100,
 	}
-	s.Elapsed = time.Duration(float64(s.E2EL) * float64(time.Second))
+	s.Elapsed = time.Duration(float64(s.Latencies.E2EL) * float64(time.Second))
 	for i := range 99 {
-		s.ITLs = append(s.ITLs, tpot*(1+0.01*float64(i%3-1)))
+		s.TokenITLs = append(s.TokenITLs, tpot*(1+0.01*float64(i%3-1)))
 	}
-	s.ITL = stats.Number(stats.Median(s.ITLs))
+	s.Latencies.ITL = stats.Number(stats.Median(s.TokenITLs))
 	return s
 }
 
 // failure returns a request that failed after a second.
 func failure(target string, round int, o probe.Outcome) Sample {
 	return Sample{
-		Request: Request{Round: uint64(round)}, Target: target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
+		Latencies: Latencies{Round: uint64(round)}, Target: target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
 		Outcome: o, Elapsed: time.Second,
 	}
 }
@@ -129,7 +130,7 @@ func with(samples []Sample, change func(s *Sample), which ...int) []Sample {
 
 func TestPairUp(t *testing.T) {
 	noTTFT := answer("b", 2, 0.9, 0.004)
-	noTTFT.TTFT = noValue
+	noTTFT.Latencies.TTFT = noValue
 	later := answer("a", 1, 0.7, 0.001) // in the round of another: only one has a pair
 	later.Start = later.Start.Add(1)
 	early := answer("a", 2, 0.2, 0.001)
@@ -162,7 +163,7 @@ func TestPairUp(t *testing.T) {
 
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
-	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, noValue, noValue
+	unknown.Output, unknown.Prompt, unknown.Latencies.TPOT, unknown.Latencies.ITL = wire.Count{}, wire.Count{}, noValue, noValue
 	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
 	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
 	limited := failure("vllm-a", 3, probe.RateLimited)

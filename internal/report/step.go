@@ -28,9 +28,9 @@ type Step struct {
 
 // Add adds a request. The step keeps the sample without its ITLs, which it counts for all requests together.
 func (s *Step) Add(sample Sample) {
-	itls := sample.ITLs
+	itls := sample.TokenITLs
 	sample.Timed = len(itls)
-	sample.ITLs = nil
+	sample.TokenITLs = nil
 	s.samples = append(s.samples, sample)
 	if !notCanceled(sample) {
 		return
@@ -42,7 +42,7 @@ func (s *Step) Add(sample Sample) {
 	s.input += sample.Prompt.N
 	s.output += sample.Output.N
 	for i, q := range quantities {
-		v := float64(*q.ofRequest(&sample.Request))
+		v := float64(*q.ofRequest(&sample.Latencies))
 		if q.Name != nameITL && stats.Finite(v) {
 			s.histograms[i].add(v)
 		}

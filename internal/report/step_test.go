@@ -30,9 +30,9 @@ func stepsOf(targets []string, samples []Sample) (steps []*Step) {
 // long returns a request of n tokens, whose ITLs are skewed.
 func long(round, n int, r *rand.Rand) Sample {
 	s := answer("a", round, 0.8, 0.003)
-	s.ITLs = make([]float64, n)
-	for i := range s.ITLs {
-		s.ITLs[i] = 0.003 * math.Exp(r.NormFloat64()/2)
+	s.TokenITLs = make([]float64, n)
+	for i := range s.TokenITLs {
+		s.TokenITLs[i] = 0.003 * math.Exp(r.NormFloat64()/2)
 	}
 	return s
 }
@@ -45,7 +45,7 @@ func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 	var all []float64
 	for round := range maxExactITLs / 10_000 {
 		s := long(round, 10_000, r)
-		all = append(all, s.ITLs...)
+		all = append(all, s.TokenITLs...)
 		step.Add(s)
 	}
 	summary := step.Summary()
@@ -61,7 +61,7 @@ func TestITLIsExactUpToAMillionTokens(t *testing.T) {
 	if step.itls != nil || summary.ITL.Count != maxExactITLs+1 {
 		t.Errorf("%d exact ITLs of %d", len(step.itls), summary.ITL.Count)
 	}
-	if slices.ContainsFunc(step.Samples(), func(s Sample) bool { return s.ITLs != nil }) {
+	if slices.ContainsFunc(step.Samples(), func(s Sample) bool { return s.TokenITLs != nil }) {
 		t.Error("a sample keeps its ITLs")
 	}
 	if diff := cmp.Diff("Quantiles come from histogram buckets: ITL ±0.2%", bucketNote(summary)); diff != "" {

@@ -45,9 +45,9 @@ type Summary struct {
 
 	Budgets []Budget `json:"budgets,omitempty"` // of stored data
 
-	Warnings Texts     `json:"warnings"` // sentences
-	Excluded Texts     `json:"-"`        // those of Warnings that are about requests excluded from a number
-	Requests []Request `json:"requests"` // that succeeded, by round; nil if the data was stored
+	Warnings Texts       `json:"warnings"` // sentences
+	Excluded Texts       `json:"-"`        // those of Warnings that are about requests excluded from a number
+	Requests []Latencies `json:"requests"` // that succeeded, by round; nil if the data was stored
 }
 
 // Failures are requests that failed in the same way, and what to do about it.

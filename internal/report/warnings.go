@@ -24,11 +24,11 @@ var exclusionRules = []exclusionRule{
 	{contaminated, "had a prompt that was in the server's cache: excluded from TTFT"},
 	{func(s Sample) bool { return s.Hidden }, "had hidden reasoning: excluded from TTFT"},
 	{
-		func(s Sample) bool { return !stats.Finite(s.TTFT) && !s.Contaminated && !s.Hidden },
+		func(s Sample) bool { return !stats.Finite(s.Latencies.TTFT) && !s.Contaminated && !s.Hidden },
 		"had a first token that this prober read too late: excluded from TTFT",
 	},
 	{
-		func(s Sample) bool { return !stats.Finite(s.E2EL) },
+		func(s Sample) bool { return !stats.Finite(s.Latencies.E2EL) },
 		"had a last token that this prober read too late: excluded from E2EL",
 	},
 	{func(s Sample) bool { return s.Tainted }, "were read too late by this prober: excluded from ITL"},

@@ -18,7 +18,7 @@ func TestWarnings(t *testing.T) {
 	some := func(change func(*Sample), which ...int) []Sample { return with(good, change, which...) }
 	few := func(change func(*Sample), which ...int) []Sample { return with(many, change, which...) }
 	canceled := func(s *Sample) { s.Outcome = probe.Canceled }
-	readLate := func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }
+	readLate := func(s *Sample) { s.Tainted, s.TokenITLs, s.Joined = true, nil, 98 }
 	prompt := func(tokens int) func(*Sample) {
 		w := probe.Warning{Kind: probe.WarnPromptTokens, N: tokens, Of: 105}
 		return func(s *Sample) { s.Warnings = []probe.Warning{w} }
@@ -39,10 +39,10 @@ func TestWarnings(t *testing.T) {
 		"hidden reasoning": {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), []string{
 			"3 of 10 requests had hidden reasoning: excluded from TTFT",
 		}},
-		"first token read late": {few(func(s *Sample) { s.TTFT = noValue }, 3, 5), []string{
+		"first token read late": {few(func(s *Sample) { s.Latencies.TTFT = noValue }, 3, 5), []string{
 			"2 of 1,000 requests had a first token that this prober read too late: excluded from TTFT",
 		}},
-		"last token read late": {few(func(s *Sample) { s.E2EL = noValue }, 3), []string{
+		"last token read late": {few(func(s *Sample) { s.Latencies.E2EL = noValue }, 3), []string{
 			"1 of 1,000 requests had a last token that this prober read too late: excluded from E2EL",
 		}},
 		"read late": {some(readLate, 0, 1, 2, 3, 4, 5), []string{
@@ -68,13 +68,13 @@ func TestWarnings(t *testing.T) {
 			"10 of 10 requests were read too late by this prober: excluded from ITL",
 			onlyTen,
 		}},
-		"all at once": {some(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), []string{
+		"all at once": {some(func(s *Sample) { s.TokenITLs, s.Bursts = nil, 99 }), []string{
 			"990 of 1,000 token frames arrived together",
 		}},
-		"output not reported": {some(func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1), []string{
+		"output not reported": {some(func(s *Sample) { s.Output, s.TokenITLs = wire.Count{}, nil }, 1), []string{
 			"1 of 10 requests did not report how many tokens they generated",
 		}},
-		"tokens per frame not reported": {some(func(s *Sample) { s.ITLs = nil }, 0, 1), []string{
+		"tokens per frame not reported": {some(func(s *Sample) { s.TokenITLs = nil }, 0, 1), []string{
 			"2 of 10 requests did not report how many tokens each frame carries",
 		}},
 		"half of the frames are a burst": {some(func(s *Sample) { s.Bursts = 50 }), []string{

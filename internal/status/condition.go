@@ -74,11 +74,11 @@ const (
 func (l comparedLatency) of(e *entry) float64 {
 	switch l {
 	case comparedTTFT:
-		return float64(e.sample.TTFT)
+		return float64(e.sample.Latencies.TTFT)
 	case comparedITL:
-		return float64(e.sample.ITL)
+		return float64(e.sample.Latencies.ITL)
 	}
-	return float64(e.sample.TPOT)
+	return float64(e.sample.Latencies.TPOT)
 }
 
 // degradations says why the target is degraded, in sentences without full stops; nil if it is not.

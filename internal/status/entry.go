@@ -51,7 +51,7 @@ func newEntry(r *probe.Result, places report.Places) *entry {
 		e.packedITL = pack(result.ITL, nanoseconds)
 	}
 	e.Arrivals, e.ITL, e.TokensPerFrame = nil, nil, nil
-	e.sample.ITLs, e.sample.Warnings = nil, nil // the entry itself has these and the texts
+	e.sample.TokenITLs, e.sample.Warnings = nil, nil // the entry itself has these and the texts
 	e.sample.Error, e.sample.Hint = "", ""
 	return e
 }

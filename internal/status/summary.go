@@ -45,7 +45,7 @@ func (c *cachedSummary) isOf(entries []*entry, objectives []probe.Objective) boo
 // sampleFor returns what e adds to statistics, judged by the present objectives.
 func (e *entry) sampleFor(objectives []probe.Objective) report.Sample {
 	s := e.sample
-	s.ITLs = e.itls()
+	s.TokenITLs = e.itls()
 	s.Judged = make([]report.Judgement, 0, len(objectives))
 	for _, o := range objectives {
 		s.Judged = append(s.Judged, e.judgement(o))
