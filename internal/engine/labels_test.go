@@ -17,6 +17,9 @@ func TestLabelsOfTheCatalogAreTaken(t *testing.T) {
 		for _, label := range i.Labels {
 			names[label.Name] = i.Scope != telemetry.ScopeGenAI // whose names have dots
 		}
+		for _, label := range i.Info {
+			names[label.Name] = true
+		}
 	}
 	for name, isLabel := range names {
 		_, err := config.Load(config.Options{Environ: map[string]string{

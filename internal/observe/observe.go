@@ -41,6 +41,9 @@ func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.
 		log:       log,
 		described: map[string]description{},
 	}
+	for _, warning := range telemetry.EnvironmentWarnings() {
+		log.Warn("configuration", zap.String("warning", warning))
+	}
 	var err error
 	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
 		Build: build, GenAI: c.GenAISemconv == config.GenAI141, Labels: c.LabelNames, Vantage: c.Vantage, ExternalURL: c.ExternalURL,

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -30,6 +31,19 @@ func newObservers(t *testing.T) *Observers {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// TestWarnsOfTheEnvironment holds that a variable of OpenTelemetry that has no effect is a warning at the start.
+func TestWarnsOfTheEnvironment(t *testing.T) {
+	t.Setenv("OTEL_CONFIG_FILE", "otel.yaml")
+	core, logs := observer.New(zapcore.WarnLevel)
+	_, err := New(t.Context(), &config.Config{}, telemetry.Build{}, zap.New(core))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if logs.Len() != 1 || !strings.Contains(fmt.Sprint(logs.All()[0].ContextMap()["warning"]), "OTEL_CONFIG_FILE") {
+		t.Errorf("logged %v", logs.All())
+	}
 }
 
 // newTarget returns a target whose prompts have lengths of their own.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/testing/golden"
 )
@@ -29,7 +31,7 @@ func TestMetricsPage(t *testing.T) {
 	var page strings.Builder
 	parsed := template.Must(template.New("metrics").Funcs(template.FuncMap{"brief": brief}).Parse(metricsPage))
 	err := parsed.Execute(&page, map[string]any{
-		"Histograms": ofTarget[Histogram], "Counters": ofTarget[Counter], "Gauges": gauges, "Info": gauges[info].Labels,
+		"Histograms": ofTarget[Histogram], "Counters": ofTarget[Counter], "Gauges": gauges, "Info": gauges[info].Info,
 		"Reasons": probe.Reasons(), "Prober": inScope[ScopeProber], "GenAI": inScope[ScopeGenAI],
 		"Scale": exponentialScale, "Size": nativeBuckets,
 	})
@@ -57,5 +59,35 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		if !slices.Contains([]string{"s", "1", ""}, i.Unit) && !strings.HasPrefix(i.Unit, "{") {
 			t.Errorf("%s: the translation does not know unit %q", i.Name, i.Unit)
 		}
+	}
+}
+
+// TestLabelsOfAnInstrument holds that each name has its own value, however many labels of its own an instrument has, and
+// that a target has a series from the start for each combination of their values.
+func TestLabelsOfAnInstrument(t *testing.T) {
+	i := Instrument{
+		Scope:      ScopeTarget,
+		vantage:    "eu-1",
+		configured: []string{"region", "tier"},
+		Labels: []Label{
+			objectiveLabel(), {Name: "verdict", Values: []string{"good", "bad"}}, {Name: "day", Values: []string{"1", "2", "3"}},
+			{Name: "hour", Values: []string{"am", "pm"}},
+		},
+		Info: []InfoLabel{externalURLLabel("http://p")},
+	}
+	target := fixedTarget()
+	initial := i.initialLabels(target)
+	if want := 2 * 2 * 3 * 2; len(initial) != want || slices.Equal(initial[0], initial[1]) {
+		t.Errorf("%d series from the start, want %d different ones: %q", len(initial), want, initial)
+	}
+	var got []string
+	values := i.labelValues(target, []string{"fast", "bad", "3", "pm"})
+	for n, name := range i.labelNames() {
+		got = append(got, name+"="+values[n])
+	}
+	const want = "target=a model=llama prompt=cold vantage=eu-1 region=eu tier= " +
+		"objective=fast verdict=bad day=3 hour=pm external_url=http://p"
+	if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 }

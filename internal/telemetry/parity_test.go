@@ -3,10 +3,12 @@ package telemetry
 import (
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -56,7 +58,7 @@ func TestBothRecordersAgree(t *testing.T) {
 func TestOutliersCostNoResolution(t *testing.T) {
 	r := newRecording(t)
 	r.Set(fixedTarget())
-	itl := r.targets["a"].series[seriesID{instrument: "llm.probe.itl"}]
+	itl := r.targets["a"].series[idOf("llm.probe.itl")]
 	for _, d := range []time.Duration{time.Nanosecond, 123 * time.Microsecond, 18 * time.Millisecond, 24 * time.Hour} {
 		observe(itl, d.Seconds(), trace.SpanContext{})
 	}
@@ -80,8 +82,8 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 		series    []series
 		threshold float64
 	}{
-		{itlOfA, r.targets["a"].series[seriesID{instrument: "llm.probe.itl"}], math.Pow(2, -13)},
-		{readDelay, r.proberSeries[seriesID{instrument: "llm.prober.read_delay"}], math.Pow(2, -17)},
+		{itlOfA, r.targets["a"].series[idOf("llm.probe.itl")], math.Pow(2, -13)},
+		{readDelay, r.proberSeries[idOf("llm.prober.read_delay")], math.Pow(2, -17)},
 	} {
 		above := math.Nextafter(test.threshold, 1)
 		for _, value := range []float64{0, math.Nextafter(test.threshold, 0), test.threshold, above} {
@@ -92,4 +94,71 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 			t.Errorf("%s: %d of %d values in the zero bucket, want 3 of 4", test.name, got.Zero, got.Count)
 		}
 	}
+}
+
+// TestAboveTheBucketLimit holds what a series shows that has populated more buckets than any in practice: /metrics halves
+// its resolution and loses no count, and OTLP keeps both. A day after its start the series on /metrics begins anew, with
+// full resolution, while OTLP goes on. Both grow alike from then on.
+func TestAboveTheBucketLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		otlp := newOTelBackend("")
+		r := newRecorder(Options{}, otlp)
+		r.Set(fixedTarget())
+		observeAll := func(buckets int) {
+			for n := range buckets {
+				value := zeroThreshold * math.Exp2((float64(n)+0.5)/16) // the middle of a bucket
+				observe(r.targets["a"].series[idOf("llm.probe.itl")], value, trace.SpanContext{})
+			}
+		}
+		expect := func(when string, scraped, exported shape) {
+			t.Helper()
+			v := scrapedSeries(gather(t, r))[itlOfA]
+			got := shape{v.Scale, len(v.Native), v.Count}
+			if got != scraped {
+				t.Errorf("%s: /metrics has %+v, want %+v", when, got, scraped)
+			}
+			got = exportedShape(t, otlp)
+			if got != exported {
+				t.Errorf("%s: OTLP has %+v, want %+v", when, got, exported)
+			}
+		}
+		time.Sleep(time.Hour)
+		observeAll(nativeBuckets)
+		expect("at the limit", shape{4, 512, 512}, shape{4, 512, 512})
+		observeAll(nativeBuckets + 2)
+		expect("above it", shape{3, 257, 1026}, shape{4, 514, 1026})
+		time.Sleep(23 * time.Hour)
+		synctest.Wait()
+		observeAll(10)
+		expect("a day after its start", shape{4, 10, 10}, shape{4, 514, 1036})
+		observeAll(10)
+		expect("later", shape{4, 10, 20}, shape{4, 514, 1046})
+	})
+}
+
+// A shape is the resolution of a histogram, how many of its buckets are populated, and its count.
+type shape struct {
+	scale   int32
+	buckets int
+	count   uint64
+}
+
+// exportedShape returns the shape of the ITL on OTLP.
+func exportedShape(t *testing.T, otlp *otelBackend) (s shape) {
+	t.Helper()
+	scopes, err := otlp.Produce(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range scopes[0].Metrics {
+		if m.Name != "llm.probe.itl" {
+			continue
+		}
+		p := m.Data.(metricdata.ExponentialHistogram[float64]).DataPoints[0]
+		s = shape{scale: p.Scale, count: p.Count}
+		for _, count := range p.PositiveBucket.Counts {
+			s.buckets += int(min(count, 1))
+		}
+	}
+	return s
 }

@@ -16,6 +16,9 @@ const maxScrapes = 10
 // Handler returns the handler of /metrics. It serves the format that the scraper prefers: Prometheus text,
 // OpenMetrics, or protobuf, which alone carries native histograms. A metric that cannot be collected is left out of
 // the scrape, counted in promhttp_metric_handler_errors_total and reported to log.
+//
+// Scrapes at the same time do not share one snapshot (HandlerOpts.CoalesceGather): as of client_golang 1.25 a snapshot is
+// handed out until the last of its readers has ended. One client that does not read would freeze /metrics for all.
 func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
 	handler := promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
 		ErrorLog:            log,
@@ -74,15 +77,16 @@ func newHistogram(i *Instrument) *prometheus.HistogramVec {
 		Unit:    i.prometheusUnit(),
 		Buckets: i.Bounds,
 
-		NativeHistogramBucketFactor:    nativeFactor,
-		NativeHistogramZeroThreshold:   i.zero(),
-		NativeHistogramMaxBucketNumber: nativeBuckets,
-		NativeHistogramMaxExemplars:    -1,
+		NativeHistogramBucketFactor:     nativeFactor,
+		NativeHistogramZeroThreshold:    i.zero(),
+		NativeHistogramMaxBucketNumber:  nativeBuckets,
+		NativeHistogramMinResetDuration: nativeReset,
+		NativeHistogramMaxExemplars:     -1,
 	}, i.labelNames())
 }
 
 // open implements [backend].
-func (b *promBackend) open(i *Instrument, t probe.Description, own ownLabels) series {
+func (b *promBackend) open(i *Instrument, t probe.Description, own []string) series {
 	if vector, ok := b.counters[i.Name]; ok {
 		counter := vector.WithLabelValues(i.labelValues(t, own)...)
 		return func(value float64, _ trace.SpanContext) { counter.Add(value) }

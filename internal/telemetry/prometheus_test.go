@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"errors"
+	"fmt"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -141,17 +142,24 @@ func (s stuckClient) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// TestScrapesAtOnceAreBounded holds that clients which do not read cost a bounded memory.
-func TestScrapesAtOnceAreBounded(t *testing.T) {
+// TestClientsThatDoNotRead holds that they cost a bounded memory, and that others see the present until the bound is
+// reached.
+func TestClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newRecorder(Options{}, nil).Handler(nil)
+		r := newRecorder(Options{}, nil)
+		h := r.Handler(nil)
 		closed := make(chan struct{})
 		defer close(closed)
-		for range maxScrapes {
+		for n := range maxScrapes {
+			r.Add(LookupFailures, 1)
+			want := fmt.Sprintf("\nllm_prober_dns_lookup_failures_total %d.0\n", n+1)
+			if w := scrape(h); !strings.Contains(w.Body.String(), want) {
+				t.Errorf("with %d clients that do not read, a scrape lacks %q", n, want)
+			}
 			client := stuckClient{httptest.NewRecorder(), closed}
 			go h.ServeHTTP(client, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			synctest.Wait()
 		}
-		synctest.Wait()
 		if w := scrape(h); w.Code != http.StatusServiceUnavailable {
 			t.Errorf("one scrape more is answered with %d, want 503", w.Code)
 		}

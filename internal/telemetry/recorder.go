@@ -7,17 +7,23 @@
 // OTLP. The package never logs and never listens: it returns an [http.Handler], and passes its failures to
 // [Options.OnError].
 //
-// Begin reading at [Instrument], then at [Recorder.Record]. To add a metric, add an instrument to one of the functions
-// that [Catalog] calls, with a function that returns its samples.
+// Begin reading at [Instrument] in catalog.go, then at [Recorder.Record]. The catalog_*.go files have the instruments,
+// targets.go what happens when targets come, change and go, prometheus.go and the otel_*.go files what the two libraries
+// need. To add a metric, add an instrument to one of the functions that [Catalog] calls, with a function that returns its
+// samples.
 package telemetry
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -40,17 +46,40 @@ type Recorder struct {
 
 	proberSeries map[seriesID][]series // histograms and counters of the prober itself; the map never changes
 
-	mu           sync.Mutex          // guards the fields below
-	proberGauges map[string][]sample // gauges of the prober itself that were set, by name
+	mu           sync.Mutex         // guards the fields below
+	proberGauges map[string]float64 // gauges of the prober itself that were set, by name
 	targets      map[string]*targetSeries
 	rejected     []probe.Description // see [Recorder.SetRejectedTargets]
+}
+
+// A Build identifies the program.
+type Build struct{ Version, Revision string }
+
+// Options are the settings of [New] that are not OTEL_* variables.
+type Options struct {
+	Build Build
+	GenAI bool // export metrics by the OpenTelemetry GenAI conventions v1.41 as well, over OTLP
+
+	// Labels are the names of the labels that targets may have, sorted. Every series of a target has all of them: those
+	// that the target does not have are empty. Labels of other names are not shown.
+	Labels []string
+
+	// Vantage says where the prober stands. It is a label of every series of a target, empty if nobody said. It is not
+	// called location, because Google's managed Prometheus sets a label of that name on all series itself.
+	Vantage string
+
+	// ExternalURL is the address at which people reach the prober's page, without a slash at its end; empty if unknown.
+	ExternalURL string
+
+	// OnError is called for each error of the SDK, by goroutines of the SDK. An export has failed only after all retries.
+	OnError func(error)
 }
 
 // A backend keeps the series of histograms and counters in a metrics library.
 type backend interface {
 	// open creates one series, at zero if the library can show a series without values. It returns nil if the backend
 	// does not have the instrument.
-	open(i *Instrument, t probe.Description, own ownLabels) series
+	open(i *Instrument, t probe.Description, own []string) series
 
 	// release ends all series that a target has in a scope.
 	release(scope Scope, t probe.Description)
@@ -63,32 +92,73 @@ type series func(value float64, exemplar trace.SpanContext)
 // A seriesID identifies one of the series of a target, or of the prober itself.
 type seriesID struct {
 	instrument string
-	labels     ownLabels
+	labels     string // values of its own labels, joined
+}
+
+// idOf returns the identity of the series that has these values of [Instrument.Labels].
+func idOf(instrument string, own ...string) seriesID {
+	return seriesID{instrument: instrument, labels: strings.Join(own, "\xff")} // which no label value has: all are UTF-8
 }
 
 // A targetSeries is a target that is set, with its series.
 type targetSeries struct {
-	targetState
+	state  targetState
 	series map[seriesID][]series // one for each backend that has it
+}
+
+// New returns a recorder that exports over OTLP as the OTEL_* variables say. An error names the variable that is wrong;
+// the recorder then works without OTLP.
+//
+// New sets the SDK's error handler, which is global. By default, the SDK prints errors to stderr, past the program's
+// log.
+func New(ctx context.Context, o Options) (*Recorder, error) {
+	metrics, traces, err := newExporters(ctx)
+	if err != nil || metrics == nil && traces == nil {
+		return newRecorder(o, nil), err
+	}
+	about, err := newResource(ctx, o.Build)
+	if err != nil {
+		return newRecorder(o, nil), err
+	}
+	var otlp *otelBackend
+	if metrics != nil {
+		otlp = newOTelBackend(o.Build.Version,
+			sdkmetric.WithTemporalitySelector(metrics.Temporality),
+			sdkmetric.WithAggregationSelector(metrics.Aggregation),
+		)
+	}
+	r := newRecorder(o, otlp)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		r.Add(ExportFailures, 1)
+		o.OnError(withoutHeaders(err))
+	}))
+	if metrics != nil {
+		reader := sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithProducer(otlp))
+		r.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(reader))
+	}
+	if traces != nil {
+		// Every probe is sampled: its id went out with the request, and is the exemplar of its metrics.
+		r.traces = sdktrace.NewTracerProvider(
+			sdktrace.WithBatcher(traces),
+			sdktrace.WithResource(about),
+			sdktrace.WithSampler(sdktrace.AlwaysSample()),
+			sdktrace.WithIDGenerator(ownIDs{}),
+		)
+	}
+	return r, nil
 }
 
 // newRecorder returns a recorder for /metrics, and for OTLP if otlp is not nil.
 func newRecorder(o Options, otlp *otelBackend) *Recorder {
-	build := ownLabels{toValidUTF8(o.Build.Version), toValidUTF8(o.Build.Revision)}
 	r := &Recorder{
 		labels:       o.Labels,
 		vantage:      o.Vantage,
 		registry:     prometheus.NewRegistry(),
 		proberSeries: map[seriesID][]series{},
-		proberGauges: map[string][]sample{buildInfo: {{labels: build, value: 1}}},
+		proberGauges: map[string]float64{buildInfo: 1},
 		targets:      map[string]*targetSeries{},
 	}
-	for _, i := range Catalog() {
-		i = i.withExternalURL(o.ExternalURL)
-		i.vantage = o.Vantage
-		if i.Scope != ScopeProber || i.Name == targetRejected {
-			i.configured = o.Labels
-		}
+	for _, i := range catalog(o) {
 		switch {
 		case i.Kind == Gauge:
 			r.gauges = append(r.gauges, i)
@@ -106,16 +176,12 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		r.backends = append(r.backends, otlp)
 		otlp.observeGauges(r)
 	}
-	for _, i := range r.recorded {
-		if i.Scope == ScopeProber {
-			r.proberSeries[seriesID{instrument: i.Name}] = r.open(i, probe.Description{}, ownLabels{})
-		}
-	}
+	r.openAll(r.proberSeries, ScopeProber, probe.Description{})
 	return r
 }
 
-// Record records a result of a target that is set. It ignores results of other targets, canceled probes, and late
-// results: those with the prompt or the model that the target had before.
+// Record records a result of a target that is set. It ignores results of other targets, canceled probes, and results
+// from before a reload: those with the prompt or the model that the target had then.
 func (r *Recorder) Record(result *probe.Result) {
 	if result.Outcome == probe.Canceled {
 		return
@@ -123,20 +189,19 @@ func (r *Recorder) Record(result *probe.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, ok := r.targets[result.Target]
-	if !ok || isLate(result, s.target) {
+	if !ok {
 		return
 	}
-	s.update(result)
+	target := s.state.target
+	hasOtherModel := result.Model != "" && result.Model != target.Model
+	if result.Prompt != target.Prompt || hasOtherModel {
+		return
+	}
+	s.state.update(result)
 	r.recordSamples(s, result)
 	if r.traces != nil {
-		recordSpan(r.traces.Tracer(instrumentation), s.target, r.vantage, result)
+		recordSpan(r.traces.Tracer(instrumentation), target, r.vantage, result)
 	}
-}
-
-// isLate reports whether a result has the prompt or the model that its target had before.
-func isLate(result *probe.Result, target probe.Description) bool {
-	hasOtherModel := result.Model != "" && result.Model != target.Model
-	return result.Prompt != target.Prompt || hasOtherModel
 }
 
 // recordSamples passes the samples of a result to their series. It drops a sample with a label value that is not in the
@@ -152,10 +217,10 @@ func (r *Recorder) recordSamples(s *targetSeries, result *probe.Result) {
 			all = r.proberSeries
 		}
 		creates := i.createOn != nil && i.createOn(result)
-		i.fromResult(s.target, result, func(v sample) {
-			id := seriesID{i.Name, v.labels}
+		i.fromResult(s.state.target, result, func(v sample) {
+			id := idOf(i.Name, v.labels...)
 			if creates && all[id] == nil {
-				all[id] = r.open(i, s.target, v.labels)
+				all[id] = r.open(i, s.state.target, v.labels)
 			}
 			var exemplar trace.SpanContext
 			if v.exemplar {
@@ -179,13 +244,13 @@ func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	defer r.mu.Unlock()
 	s, ok := r.targets[target]
 	if ok {
-		observe(s.series[seriesID{skippedProbes, ownLabels{string(reason)}}], 1, trace.SpanContext{})
+		observe(s.series[idOf(Skipped, string(reason))], 1, trace.SpanContext{})
 	}
 }
 
 // Add adds to a counter of the prober itself: [ExportFailures], [LookupFailures] or [InternalErrors].
 func (r *Recorder) Add(name string, n float64) {
-	observe(r.proberSeries[seriesID{instrument: name}], n, trace.SpanContext{})
+	observe(r.proberSeries[idOf(name)], n, trace.SpanContext{})
 }
 
 // Reloaded records that the configuration was loaded, and when, or, if ok is false, that it was rejected.
@@ -193,11 +258,11 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !ok {
-		r.proberGauges[reloadOK] = []sample{{value: 0}}
+		r.proberGauges[reloadOK] = 0
 		return
 	}
-	r.proberGauges[reloadOK] = []sample{{value: 1}}
-	r.proberGauges[reloadTime] = []sample{{value: unixSeconds(at)}}
+	r.proberGauges[reloadOK] = 1
+	r.proberGauges[reloadTime] = unixSeconds(at)
 }
 
 // SetRejectedTargets records which targets of the configuration are not probed because their settings are wrong. Of a
@@ -211,20 +276,22 @@ func (r *Recorder) SetRejectedTargets(targets []probe.Description) {
 // collectGauges passes on the samples that all gauges have now. It holds no lock while it calls observe.
 func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description, s sample)) {
 	r.mu.Lock()
-	prober, rejected := maps.Clone(r.proberGauges), r.rejected
+	prober := maps.Clone(r.proberGauges)
+	rejected := r.rejected
 	targets := make([]targetState, 0, len(r.targets))
 	for _, s := range r.targets {
-		targets = append(targets, s.targetState)
+		targets = append(targets, s.state)
 	}
 	r.mu.Unlock()
 
 	for _, i := range r.gauges {
-		for _, s := range prober[i.Name] {
-			observe(i, probe.Description{}, s)
+		value, ok := prober[i.Name]
+		if ok {
+			observe(i, probe.Description{}, sample{value: value})
 		}
 		if i.Name == targetRejected {
 			for _, t := range rejected {
-				observe(i, t, sample{labels: ownLabels{toValidUTF8(t.Name)}, value: 1})
+				observe(i, t, sample{labels: []string{toValidUTF8(t.Name)}, value: 1})
 			}
 		}
 		if i.fromTarget == nil {
@@ -234,4 +301,25 @@ func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description,
 			i.fromTarget(state, func(s sample) { observe(i, state.target, s) })
 		}
 	}
+}
+
+// Exporting reports whether metrics or traces are exported over OTLP.
+func (r *Recorder) Exporting() bool { return r.metrics != nil || r.traces != nil }
+
+// Shutdown sends what is left, until ctx is done, and ends the exports. It returns the errors of these last exports,
+// which OnError gets as well.
+func (r *Recorder) Shutdown(ctx context.Context) error {
+	var metrics, traces error
+	var running sync.WaitGroup
+	if r.traces != nil {
+		running.Go(func() { traces = r.traces.Shutdown(ctx) })
+	}
+	if r.metrics != nil {
+		metrics = r.metrics.Shutdown(ctx)
+		if metrics != nil {
+			otel.Handle(metrics) // the SDK does so with all other errors
+		}
+	}
+	running.Wait()
+	return withoutHeaders(errors.Join(metrics, traces))
 }

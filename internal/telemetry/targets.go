@@ -2,11 +2,28 @@ package telemetry
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
+
+// A targetState is what gauges show of a target: its description, and what is known from its results.
+type targetState struct {
+	target probe.Description
+
+	// When something last happened; zero if it did not yet.
+	lastProbe     time.Time
+	lastAvailable time.Time
+	lastSuccess   time.Time
+	lastFailure   time.Time
+	howItFailed   []string // of the last failure: outcome, HTTP status and reason
+
+	certExpiry time.Time // earliest expiry in the server's certificate chain; zero if unknown
+	hasWorked  bool      // a probe of the target succeeded, whatever model it had then
+}
 
 // Set adds a target, with all its series at zero, or changes it.
 //
@@ -26,26 +43,27 @@ func (r *Recorder) Set(t probe.Description) {
 		r.begin(targetState{target: t})
 		return
 	}
-	if t.URL == s.target.URL {
-		t = withLearned(t, s.target)
+	if t.URL == s.state.target.URL {
+		t = withLearned(t, s.state.target)
 	}
 	r.change(s, t)
 }
 
 // change replaces the description of a target that is set, and its series if they changed.
 func (r *Recorder) change(s *targetSeries, t probe.Description) {
-	sameLabels := slices.Equal(targetLabels(s.target), targetLabels(t))
-	sameSeries := sameLabels && r.sameConfigured(s.target, t) && sameObjectives(s.target, t)
-	sameGenAI := sameAttributes(s.target, t)
+	before := s.state.target
+	sameLabels := slices.Equal(targetLabels(before), targetLabels(t))
+	isRelabelled := func(name string) bool { return before.Labels[name] != t.Labels[name] }
+	sameSeries := sameLabels && !slices.ContainsFunc(r.labels, isRelabelled) && sameObjectives(before, t)
 
 	var next targetState
 	if sameLabels {
-		next = s.targetState
+		next = s.state
 	}
-	if t.URL != s.target.URL {
+	if t.URL != before.URL {
 		next.certExpiry = time.Time{} // it is another server's
 	}
-	next.hasWorked = s.hasWorked && asksTheSame(s.target, t)
+	next.hasWorked = s.state.hasWorked && asksTheSame(before, t)
 	next.target = t
 
 	if !sameSeries {
@@ -53,10 +71,10 @@ func (r *Recorder) change(s *targetSeries, t probe.Description) {
 		r.begin(next)
 		return
 	}
-	s.targetState = next
-	if !sameGenAI {
+	s.state = next
+	if !sameGenAIAttributes(before, t) {
 		r.release(ScopeGenAI, t)
-		r.openAll(s, ScopeGenAI)
+		r.openAll(s.series, ScopeGenAI, t)
 	}
 }
 
@@ -70,13 +88,6 @@ func withLearned(t, before probe.Description) probe.Description {
 	}
 	t.Timestamps = cmp.Or(t.Timestamps, before.Timestamps)
 	return t
-}
-
-// sameConfigured reports whether two targets have the same values of the labels that the configuration gives them and
-// that are shown.
-func (r *Recorder) sameConfigured(a, b probe.Description) bool {
-	differs := func(name string) bool { return a.Labels[name] != b.Labels[name] }
-	return !slices.ContainsFunc(r.labels, differs)
 }
 
 // sameObjectives reports whether the names of two targets' objectives are the same, in any order.
@@ -104,10 +115,10 @@ func (r *Recorder) Remove(name string) {
 
 // begin adds a target with all its series.
 func (r *Recorder) begin(state targetState) {
-	s := &targetSeries{targetState: state, series: map[seriesID][]series{}}
+	s := &targetSeries{state: state, series: map[seriesID][]series{}}
 	r.targets[state.target.Name] = s
-	r.openAll(s, ScopeGenAI)
-	r.openAll(s, ScopeTarget)
+	r.openAll(s.series, ScopeGenAI, state.target)
+	r.openAll(s.series, ScopeTarget, state.target)
 }
 
 // end removes a target with all its series, if it is set.
@@ -117,24 +128,24 @@ func (r *Recorder) end(name string) {
 		return
 	}
 	delete(r.targets, name)
-	r.release(ScopeTarget, s.target)
-	r.release(ScopeGenAI, s.target)
+	r.release(ScopeTarget, s.state.target)
+	r.release(ScopeGenAI, s.state.target)
 }
 
-// openAll creates the series that a target has in a scope, except for those that a result creates.
-func (r *Recorder) openAll(s *targetSeries, scope Scope) {
+// openAll adds to all the series of a scope that exist from the start: those that no result creates.
+func (r *Recorder) openAll(all map[seriesID][]series, scope Scope, t probe.Description) {
 	for _, i := range r.recorded {
 		if i.Scope != scope || i.createOn != nil {
 			continue
 		}
-		for _, own := range i.combinations(s.target) {
-			s.series[seriesID{i.Name, own}] = r.open(i, s.target, own)
+		for _, own := range i.initialLabels(t) {
+			all[idOf(i.Name, own...)] = r.open(i, t, own)
 		}
 	}
 }
 
 // open creates one series in all backends that have the instrument.
-func (r *Recorder) open(i *Instrument, t probe.Description, own ownLabels) []series {
+func (r *Recorder) open(i *Instrument, t probe.Description, own []string) []series {
 	var all []series
 	for _, b := range r.backends {
 		one := b.open(i, t, own)
@@ -150,4 +161,53 @@ func (r *Recorder) release(scope Scope, t probe.Description) {
 	for _, b := range r.backends {
 		b.release(scope, t)
 	}
+}
+
+// update changes the state by a result. Results may come out of order.
+func (s *targetState) update(r *probe.Result) {
+	end := r.Start.Add(r.Elapsed)
+	if end.After(s.lastProbe) {
+		s.lastProbe = end
+	}
+	if r.Available(s.hasWorked) && end.After(s.lastAvailable) {
+		s.lastAvailable = end
+	}
+	switch {
+	case r.Outcome == probe.OK:
+		s.hasWorked = true
+		if end.After(s.lastSuccess) {
+			s.lastSuccess = end
+		}
+	case end.After(s.lastFailure):
+		s.lastFailure = end
+		status := "" // there was none
+		if r.Status > 0 {
+			status = strconv.Itoa(r.Status)
+		}
+		s.howItFailed = []string{string(r.Outcome), status, string(r.Reason)}
+	}
+	if !r.CertExpiry.IsZero() {
+		s.certExpiry = r.CertExpiry
+	}
+	s.target.Timestamps = cmp.Or(r.Timestamps, s.target.Timestamps)
+}
+
+// unknown is the label value of a model, API or server type that is not known yet.
+const unknown = "unknown"
+
+// targetLabels returns the labels that every series of a target has besides the vantage and configured ones: target,
+// model and prompt.
+func targetLabels(t probe.Description) []string {
+	return []string{toValidUTF8(t.Name), toValidUTF8(cmp.Or(t.Model, unknown)), toValidUTF8(t.Prompt)}
+}
+
+// withoutSecrets returns the scheme, host and path of a URL, since the rest may be secret. It returns an empty text if
+// the URL is not valid.
+func withoutSecrets(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return toValidUTF8(shown.String())
 }

@@ -21,7 +21,7 @@ func samplesOf(t *testing.T, name string, r *probe.Result) string {
 		}
 		var all []string
 		i.fromResult(fixedTarget(), r, func(s sample) {
-			text := strings.TrimSpace(fmt.Sprintf("%s %s %.4g", s.labels[0], s.labels[1], s.value))
+			text := fmt.Sprintf("%s %.4g", strings.Join(s.labels, " "), s.value)
 			if s.exemplar {
 				text += "*"
 			}

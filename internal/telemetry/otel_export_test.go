@@ -64,3 +64,20 @@ func TestProtocols(t *testing.T) {
 		})
 	}
 }
+
+// TestAConfigurationFileIsAWarning holds that a file of OpenTelemetry's declarative configuration, which other SDKs read
+// instead of all variables, is not ignored without a word.
+func TestAConfigurationFileIsAWarning(t *testing.T) {
+	clearOTEL(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")
+	if got := EnvironmentWarnings(); got != nil {
+		t.Errorf("without a file: %q", got)
+	}
+	for _, name := range []string{"OTEL_EXPERIMENTAL_CONFIG_FILE", "OTEL_CONFIG_FILE"} {
+		t.Setenv(name, "/etc/otel.yaml")
+		got := EnvironmentWarnings()
+		if len(got) != 1 || !strings.HasPrefix(got[0], name+" has no effect") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,10 +16,24 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
 	"github.com/llm-prober/prober/internal/format"
 )
+
+// EnvironmentWarnings returns what is set in the OTEL_* variables and probably has not the effect that is meant: a
+// sentence each, without secrets.
+func EnvironmentWarnings() []string {
+	name, _ := firstSet("OTEL_CONFIG_FILE", "OTEL_EXPERIMENTAL_CONFIG_FILE")
+	if name == "" {
+		return nil
+	}
+	return []string{
+		name + " has no effect: OpenTelemetry's Go SDK does not read such a file. Set the OTEL_* variables that docs/otlp.md names",
+	}
+}
 
 // newExporters returns the exporters that the OTEL_* variables ask for; nil for a signal that is off.
 func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktrace.SpanExporter, err error) {
@@ -56,6 +71,25 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 		return nil, errRedirected
 	}
 	return http.ProxyFromEnvironment(r)
+}
+
+// newResource returns the attributes of this process in exports. The OTEL_* variables override all but the SDK's name.
+func newResource(ctx context.Context, build Build) (*resource.Resource, error) {
+	host, _ := os.Hostname() // the id is unique without it
+	instance := cmp.Or(host, "prober") + "-" + rand.Text()[:8]
+	about, err := resource.New(ctx,
+		resource.WithAttributes(
+			semconv.ServiceName("prober"),
+			semconv.ServiceVersion(build.Version),
+			semconv.ServiceInstanceID(instance),
+		),
+		resource.WithFromEnv(),
+		resource.WithTelemetrySDK(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
+	}
+	return about, nil
 }
 
 // withoutHeaders returns an error of the exporters without the values of the headers that go out with each export: a

@@ -1,6 +1,10 @@
 package telemetry
 
 import (
+	"cmp"
+	"net/url"
+	"strconv"
+
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
@@ -69,7 +73,7 @@ const (
 // operationDuration observes the end-to-end latency of successes and the duration of failures, with their outcome.
 func operationDuration(_ probe.Description, r *probe.Result, record func(sample)) {
 	if !succeeded(r) {
-		record(sample{labels: ownLabels{string(r.Outcome)}, value: r.Elapsed.Seconds(), exemplar: true})
+		record(sample{labels: []string{string(r.Outcome)}, value: r.Elapsed.Seconds(), exemplar: true})
 		return
 	}
 	d, ok := r.E2EL()
@@ -103,6 +107,13 @@ func genAIAttributes(t probe.Description) []attribute.KeyValue {
 	return all
 }
 
+// sameGenAIAttributes reports whether the GenAI series of a target go on after a change of its description.
+func sameGenAIAttributes(a, b probe.Description) bool {
+	setA := attribute.NewSet(genAIAttributes(a)...)
+	setB := attribute.NewSet(genAIAttributes(b)...)
+	return setA.Equals(&setB)
+}
+
 // dialectOf returns the dialect of a target's API. As long as the API is not known, it is that of the most common one.
 func dialectOf(t probe.Description) *wire.Dialect {
 	dialect, err := wire.Lookup(t.API)
@@ -110,4 +121,18 @@ func dialectOf(t probe.Description) *wire.Dialect {
 		dialect, _ = wire.Lookup("openai-chat")
 	}
 	return dialect
+}
+
+// serverOf returns the host and the port of a URL; empty and 0 if it is not valid.
+func serverOf(raw string) (host string, port int) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", 0
+	}
+	defaultPort := "80"
+	if u.Scheme == "https" {
+		defaultPort = "443"
+	}
+	port, _ = strconv.Atoi(cmp.Or(u.Port(), defaultPort)) // [url.Parse] accepts only numbers
+	return u.Hostname(), port
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"runtime"
+	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -42,16 +43,28 @@ func delaysOfProber() []Instrument {
 }
 
 // stateOfProber returns what is known of the program, its configuration and its failures.
-func stateOfProber() []Instrument {
+func stateOfProber(build Build, externalURL string) []Instrument {
 	return []Instrument{
 		{
 			Name:  buildInfo,
 			Kind:  Gauge,
 			Scope: ScopeProber,
-			Labels: []Label{
-				{Name: "version", From: "version of the program"},
-				{Name: "revision", From: "commit it was built from"},
-				{Name: "goversion", From: "version of Go it was built with", infoValue: goVersion},
+			Info: []InfoLabel{
+				{
+					Name:  "version",
+					From:  "version of the program",
+					value: func(probe.Description) string { return build.Version },
+				},
+				{
+					Name:  "revision",
+					From:  "commit it was built from",
+					value: func(probe.Description) string { return build.Revision },
+				},
+				{
+					Name:  "goversion",
+					From:  "version of Go it was built with",
+					value: func(probe.Description) string { return runtime.Version() },
+				},
 			},
 			Help: "Labels that describe the program. The value is always 1.",
 		},
@@ -74,7 +87,8 @@ func stateOfProber() []Instrument {
 			Name:   targetRejected,
 			Kind:   Gauge,
 			Scope:  ScopeProber,
-			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}, externalURLLabel()},
+			Labels: []Label{{Name: "target", From: "name of a target of the configuration"}},
+			Info:   []InfoLabel{externalURLLabel(externalURL)},
 			Help: "Targets that are not probed because their settings are wrong or a file that they name is missing. The " +
 				"value is always 1, and other targets have no series.",
 		},
@@ -104,4 +118,12 @@ func stateOfProber() []Instrument {
 	}
 }
 
-func goVersion(probe.Description) string { return runtime.Version() }
+// scheduleDelay returns how late a probe started. It reports false if the probe was not scheduled.
+func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
+
+// readDelays observes how long the bytes of token frames lay unread.
+func readDelays(_ probe.Description, r *probe.Result, record func(sample)) {
+	for _, d := range r.Timeline.ReadDelays() {
+		record(sample{value: d.Seconds()})
+	}
+}

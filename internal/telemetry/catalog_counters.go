@@ -1,15 +1,18 @@
 package telemetry
 
 import (
+	"cmp"
+
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/timing"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // probeCounters returns the counts of probes, and of what the server reported with them.
 func probeCounters() []Instrument {
 	return []Instrument{
 		{
-			Name:       "llm.probe.probes",
+			Name:       Probes,
 			Unit:       "{probe}",
 			Kind:       Counter,
 			Scope:      ScopeTarget,
@@ -18,7 +21,7 @@ func probeCounters() []Instrument {
 			fromResult: countBy(outcomeOf),
 		},
 		{
-			Name:  "llm.probe.tokens",
+			Name:  Tokens,
 			Unit:  "{token}",
 			Kind:  Counter,
 			Scope: ScopeTarget,
@@ -73,7 +76,7 @@ func frameCounters() []Instrument {
 			fromResult: countOf(func(r *probe.Result) int { return r.Timeline.JoinedTokens() }),
 		},
 		{
-			Name:   "llm.probe.tainted",
+			Name:   Tainted,
 			Unit:   "{probe}",
 			Kind:   Counter,
 			Scope:  ScopeTarget,
@@ -90,7 +93,7 @@ func frameCounters() []Instrument {
 func eventCounters() []Instrument {
 	return []Instrument{
 		{
-			Name:   "llm.probe.objective_events",
+			Name:   ObjectiveEvents,
 			Unit:   "{probe}",
 			Kind:   Counter,
 			Scope:  ScopeTarget,
@@ -101,7 +104,7 @@ func eventCounters() []Instrument {
 			fromResult: objectiveEvents,
 		},
 		{
-			Name:   skippedProbes,
+			Name:   Skipped,
 			Unit:   "{probe}",
 			Kind:   Counter,
 			Scope:  ScopeTarget,
@@ -111,5 +114,79 @@ func eventCounters() []Instrument {
 				"asked for a pause (Retry-After), waiting if the server was not ready or the length of its prompts " +
 				"unknown, draining after a request to /-/drain.",
 		},
+	}
+}
+
+// countOf adds one number for each result.
+func countOf(number func(*probe.Result) int) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		record(sample{value: float64(number(r))})
+	}
+}
+
+// countBy counts results by the value of a label. It does not count a result for which the value is empty.
+func countBy[T ~string](label func(*probe.Result) T) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		value := label(r)
+		if value != "" {
+			record(sample{labels: []string{string(value)}, value: 1})
+		}
+	}
+}
+
+func outcomeOf(r *probe.Result) probe.Outcome { return r.Outcome }
+
+func taintOf(r *probe.Result) timing.Taint { return r.Timeline.Taint }
+
+func tokenFrames(r *probe.Result) int { return len(r.Timeline.Frames) }
+
+// cacheStateOf returns the cache state of a successful result; empty if the probe failed.
+func cacheStateOf(r *probe.Result) probe.CacheState {
+	if !succeeded(r) {
+		return ""
+	}
+	return cmp.Or(r.Cache, probe.CacheUnknown)
+}
+
+// The values of the label kind of tokens.
+const (
+	kindPrompt    = "prompt"
+	kindCached    = "cached"
+	kindOutput    = "output"
+	kindReasoning = "reasoning"
+)
+
+// tokenCounts adds the tokens that the server reported.
+func tokenCounts(_ probe.Description, r *probe.Result, record func(sample)) {
+	recordCount(kindPrompt, r.Usage.Prompt, record)
+	recordCount(kindCached, r.Usage.Cached, record)
+	recordCount(kindOutput, r.Usage.Generated(), record)
+	recordCount(kindReasoning, r.Usage.Reasoning, record)
+}
+
+// recordCount passes on a count by its label, if the server reported it.
+func recordCount(label string, c wire.Count, record func(sample)) {
+	if c.Known {
+		record(sample{labels: []string{label}, value: float64(c.N)})
+	}
+}
+
+// The values of the label verdict.
+const (
+	verdictGood = "good"
+	verdictBad  = "bad"
+)
+
+// objectiveEvents adds the events of a result for each objective of its target.
+func objectiveEvents(t probe.Description, r *probe.Result, record func(sample)) {
+	for _, o := range t.Objectives {
+		name := toValidUTF8(o.Name)
+		good, bad := o.Events(r)
+		if good > 0 {
+			record(sample{labels: []string{name, verdictGood}, value: float64(good)})
+		}
+		if bad > 0 {
+			record(sample{labels: []string{name, verdictBad}, value: float64(bad)})
+		}
 	}
 }

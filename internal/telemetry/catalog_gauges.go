@@ -1,31 +1,13 @@
 package telemetry
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/server"
 )
-
-// A targetSource passes on the current samples of a gauge about a target.
-type targetSource = func(s targetState, observe func(sample))
-
-// gaugeOf observes one number of each target.
-func gaugeOf(value func(targetState) float64) targetSource {
-	return func(s targetState, observe func(sample)) { observe(sample{value: value(s)}) }
-}
-
-// timestampOf observes a time of each target; no sample while it is zero.
-func timestampOf(timeOf func(targetState) time.Time) targetSource {
-	return func(s targetState, observe func(sample)) {
-		t := timeOf(s)
-		if !t.IsZero() {
-			observe(sample{value: unixSeconds(t)})
-		}
-	}
-}
-
-// unixSeconds returns seconds since 1970, to the millisecond.
-func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // activityGauges returns how often a target is probed, how long an answer may pause, and what is in flight.
 func activityGauges() []Instrument {
@@ -145,10 +127,10 @@ func timestampGauges() []Instrument {
 }
 
 // settingGauges returns what is configured for a target and what is known of its server.
-func settingGauges() []Instrument {
+func settingGauges(externalURL string) []Instrument {
 	return []Instrument{
 		{
-			Name:       "llm.probe.objective_goal",
+			Name:       ObjectiveGoal,
 			Unit:       "1",
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
@@ -157,7 +139,7 @@ func settingGauges() []Instrument {
 			fromTarget: objectiveGoals,
 		},
 		{
-			Name:       "llm.probe.objective_limit",
+			Name:       ObjectiveLimit,
 			Unit:       "s",
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
@@ -177,15 +159,48 @@ func settingGauges() []Instrument {
 			fromTarget: timestampOf(func(s targetState) time.Time { return s.certExpiry }),
 		},
 		{
-			Name:   "llm.probe.target_info",
-			Kind:   Gauge,
-			Scope:  ScopeTarget,
-			Labels: infoLabels(),
+			Name:  TargetInfo,
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Info:  infoLabels(externalURL),
 			Help: "Labels that describe the target and the capabilities of its server (yes, no, optional or unknown). " +
 				"The value is always 1.",
 			fromTarget: gaugeOf(func(targetState) float64 { return 1 }),
 		},
 	}
+}
+
+// gaugeOf observes one number of each target.
+func gaugeOf(value func(targetState) float64) targetSource {
+	return func(s targetState, observe func(sample)) { observe(sample{value: value(s)}) }
+}
+
+// timestampOf observes a time of each target; no sample while it is zero.
+func timestampOf(timeOf func(targetState) time.Time) targetSource {
+	return func(s targetState, observe func(sample)) {
+		t := timeOf(s)
+		if !t.IsZero() {
+			observe(sample{value: unixSeconds(t)})
+		}
+	}
+}
+
+// unixSeconds returns seconds since 1970, to the millisecond.
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// inFlight returns the number of probes in flight.
+func (s targetState) inFlight() float64 {
+	n, _ := s.target.InFlight()
+	return float64(n)
+}
+
+// oldestInFlight returns the age in seconds of the oldest probe in flight; 0 if there is none.
+func (s targetState) oldestInFlight() float64 {
+	n, oldest := s.target.InFlight()
+	if n == 0 {
+		return 0
+	}
+	return max(0, time.Since(oldest).Seconds())
 }
 
 // lastFailure observes when a target last failed, and how.
@@ -198,7 +213,7 @@ func lastFailure(s targetState, observe func(sample)) {
 // objectiveGoals observes the goal of each objective.
 func objectiveGoals(s targetState, observe func(sample)) {
 	for _, o := range s.target.Objectives {
-		observe(sample{labels: ownLabels{toValidUTF8(o.Name)}, value: o.Goal})
+		observe(sample{labels: []string{toValidUTF8(o.Name)}, value: o.Goal})
 	}
 }
 
@@ -206,7 +221,90 @@ func objectiveGoals(s targetState, observe func(sample)) {
 func objectiveLimits(s targetState, observe func(sample)) {
 	for _, o := range s.target.Objectives {
 		if o.Signal != probe.SignalAvailability {
-			observe(sample{labels: ownLabels{toValidUTF8(o.Name)}, value: o.Limit.Seconds()})
+			observe(sample{labels: []string{toValidUTF8(o.Name)}, value: o.Limit.Seconds()})
 		}
+	}
+}
+
+// objectiveNames returns the names of a target's objectives as label values.
+func objectiveNames(t probe.Description) []string {
+	var names []string
+	for _, o := range t.Objectives {
+		names = append(names, toValidUTF8(o.Name))
+	}
+	return names
+}
+
+// infoLabels returns the labels that describe a target: its configuration, and what is known of its server.
+func infoLabels(externalURL string) []InfoLabel {
+	all := []InfoLabel{
+		{
+			Name:  "group",
+			From:  "group of the target",
+			value: func(t probe.Description) string { return t.Group },
+		},
+		{
+			Name:  "workload",
+			From:  "name of the `dns+` target that this one stands for an address of; empty for others",
+			value: func(t probe.Description) string { return t.Workload },
+		},
+		{
+			Name:  "api",
+			From:  "API dialect; `unknown` until it is detected",
+			value: func(t probe.Description) string { return cmp.Or(t.API, unknown) },
+		},
+		{
+			Name:  "url",
+			From:  "URL without user, password and query",
+			value: func(t probe.Description) string { return t.URL },
+		},
+		{
+			Name:  "server",
+			From:  "server type, configured or detected; `unknown` if neither",
+			value: func(t probe.Description) string { return cmp.Or(t.Server, unknown) },
+		},
+		{
+			Name:  "version",
+			From:  "version of the server, as it reports it; empty if unknown",
+			value: func(t probe.Description) string { return t.Version },
+		},
+		{
+			Name:  "timestamps",
+			From:  "source of arrival timestamps: `kernel`, or `user` for the prober itself; empty before the first token",
+			value: func(t probe.Description) string { return string(t.Timestamps) },
+		},
+	}
+	for _, a := range (server.Knowledge{}).Abilities() {
+		all = append(all, abilityLabel(a))
+	}
+	return append(all, refusalsLabel(), externalURLLabel(externalURL))
+}
+
+// refusalsLabel returns the label that says what refused probes are for the objectives of a target.
+func refusalsLabel() InfoLabel {
+	return InfoLabel{
+		Name: "refusals",
+		From: "what refused probes are for its objectives: `ignore` (no events) or `bad`",
+		value: func(t probe.Description) string {
+			if t.RefusalsAreBad() {
+				return "bad"
+			}
+			return "ignore"
+		},
+	}
+}
+
+// abilityLabel returns the label that says whether a target's server has an ability.
+func abilityLabel(a server.Ability) InfoLabel {
+	return InfoLabel{
+		Name: a.Name,
+		From: a.Help,
+		value: func(t probe.Description) string {
+			n := slices.IndexFunc(t.Abilities, func(has server.Ability) bool { return has.Name == a.Name })
+			if n < 0 {
+				return unknown
+			}
+			return string(t.Abilities[n].Claim)
+		},
 	}
 }

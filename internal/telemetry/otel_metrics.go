@@ -2,13 +2,16 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -99,7 +102,7 @@ func (b *otelBackend) allMeters() []*meter {
 }
 
 // open implements [backend]. A counter shows at zero. A histogram of OpenTelemetry does not exist without a value.
-func (b *otelBackend) open(i *Instrument, t probe.Description, own ownLabels) series {
+func (b *otelBackend) open(i *Instrument, t probe.Description, own []string) series {
 	m := b.meter(meterKey{i.Scope, t.Name})
 	attributes := metric.WithAttributeSet(i.attributes(t, own))
 	if i.Kind == Counter {
@@ -144,6 +147,93 @@ func (b *otelBackend) release(scope Scope, t probe.Description) {
 	delete(b.meters, meterKey{scope, t.Name})
 }
 
+// observeGauges makes the SDK read all gauges of r whenever it collects the prober's own metrics.
+func (b *otelBackend) observeGauges(r *Recorder) {
+	m := b.meter(meterKey{scope: ScopeProber})
+	gauges := map[string]metric.Float64ObservableGauge{}
+	var all []metric.Observable
+	for _, i := range r.gauges {
+		gauge := must(m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+		gauges[i.Name] = gauge
+		all = append(all, gauge)
+	}
+	must(m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+		r.collectGauges(func(i Instrument, t probe.Description, s sample) {
+			to.ObserveFloat64(gauges[i.Name], s.value, metric.WithAttributeSet(i.attributes(t, s.labels)))
+		})
+		return nil
+	}, all...))
+}
+
+// Produce implements [sdkmetric.Producer]. It returns the series of all meters, with one metric for each instrument.
+func (b *otelBackend) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
+	var merged metricdata.ScopeMetrics
+	var errs []error
+	index := map[string]int{} // of each metric in merged, by name
+	for _, m := range b.allMeters() {
+		var all metricdata.ResourceMetrics
+		errs = append(errs, m.reader.Collect(ctx, &all))
+		for _, scope := range all.ScopeMetrics {
+			merged.Scope = scope.Scope
+			mergeMetrics(&merged, index, scope.Metrics)
+		}
+	}
+	for _, m := range merged.Metrics {
+		histogram, ok := m.Data.(metricdata.ExponentialHistogram[float64])
+		if !ok {
+			continue
+		}
+		for n := range histogram.DataPoints {
+			withZeroThreshold(&histogram.DataPoints[n], b.zero[m.Name])
+		}
+	}
+	return []metricdata.ScopeMetrics{merged}, errors.Join(errs...)
+}
+
+// mergeMetrics adds metrics to merged. The data points of a metric that is there already are appended to it.
+func mergeMetrics(merged *metricdata.ScopeMetrics, index map[string]int, metrics []metricdata.Metrics) {
+	for _, m := range metrics {
+		n, ok := index[m.Name]
+		if !ok {
+			index[m.Name] = len(merged.Metrics)
+			merged.Metrics = append(merged.Metrics, m)
+			continue
+		}
+		merged.Metrics[n].Data = appendPoints(merged.Metrics[n].Data, m.Data)
+	}
+}
+
+// appendPoints returns a with the data points of b, which has the same type.
+func appendPoints(a, b metricdata.Aggregation) metricdata.Aggregation {
+	switch a := a.(type) {
+	case metricdata.Sum[int64]:
+		a.DataPoints = append(a.DataPoints, b.(metricdata.Sum[int64]).DataPoints...)
+		return a
+	case metricdata.Histogram[float64]:
+		a.DataPoints = append(a.DataPoints, b.(metricdata.Histogram[float64]).DataPoints...)
+		return a
+	case metricdata.ExponentialHistogram[float64]:
+		a.DataPoints = append(a.DataPoints, b.(metricdata.ExponentialHistogram[float64]).DataPoints...)
+		return a
+	}
+	return a
+}
+
+// withZeroThreshold moves the buckets of values up to a threshold, a power of two, into the zero bucket. The SDK counts
+// only values of exactly 0 there and knows no threshold, which a native histogram has. The sum stays exact.
+func withZeroThreshold(p *metricdata.ExponentialHistogramDataPoint[float64], threshold float64) {
+	p.ZeroThreshold = threshold
+	// Bucket n holds the values above 2^(n/16) and up to 2^((n+1)/16), so this is the first one above the threshold.
+	first := int32(math.Ilogb(threshold)) << p.Scale
+	buckets := &p.PositiveBucket
+	moved := min(max(0, int(first-buckets.Offset)), len(buckets.Counts))
+	for _, count := range buckets.Counts[:moved] {
+		p.ZeroCount += count
+	}
+	buckets.Counts = buckets.Counts[moved:]
+	buckets.Offset += int32(moved)
+}
+
 // must returns an instrument. The SDK refuses to make one only if the catalog is wrong.
 func must[T any](made T, err error) T {
 	if err != nil {
@@ -153,7 +243,7 @@ func must[T any](made T, err error) T {
 }
 
 // attributes returns the labels of one series as attributes. It leaves out empty ones of the GenAI conventions.
-func (i Instrument) attributes(t probe.Description, own ownLabels) attribute.Set {
+func (i Instrument) attributes(t probe.Description, own []string) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {
 		all = genAIAttributes(t)
@@ -165,11 +255,4 @@ func (i Instrument) attributes(t probe.Description, own ownLabels) attribute.Set
 		}
 	}
 	return attribute.NewSet(all...)
-}
-
-// sameAttributes reports whether two descriptions of a target have the same attributes by the GenAI conventions.
-func sameAttributes(a, b probe.Description) bool {
-	setA := attribute.NewSet(genAIAttributes(a)...)
-	setB := attribute.NewSet(genAIAttributes(b)...)
-	return setA.Equals(&setB)
 }

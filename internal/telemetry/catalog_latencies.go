@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -133,5 +135,94 @@ func probeDurations() []Instrument {
 			fromResult: failureDurations,
 			createOn:   always,
 		},
+	}
+}
+
+// Whether [durationOf] keeps its samples as exemplars.
+const (
+	withExemplar = true
+	noExemplar   = false
+)
+
+// durationOf observes one duration of each result for which admit is true.
+func durationOf(
+	duration func(*probe.Result) (time.Duration, bool),
+	admit func(*probe.Result) bool,
+	exemplar bool,
+) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		d, ok := duration(r)
+		if ok && admit(r) {
+			record(sample{value: d.Seconds(), exemplar: exemplar})
+		}
+	}
+}
+
+// durationsOf observes all durations that a successful result has of a kind. The longest is an exemplar, the first one
+// if several are equal.
+func durationsOf(all func(*probe.Result) iter.Seq[time.Duration]) resultSource {
+	return func(_ probe.Description, r *probe.Result, record func(sample)) {
+		if !succeeded(r) {
+			return
+		}
+		longest := time.Duration(-1)
+		for d := range all(r) {
+			longest = max(longest, d)
+		}
+		marked := false
+		for d := range all(r) {
+			isExemplar := d == longest && !marked
+			marked = marked || isExemplar
+			record(sample{value: d.Seconds(), exemplar: isExemplar})
+		}
+	}
+}
+
+func always(*probe.Result) bool { return true }
+
+func succeeded(r *probe.Result) bool { return r.Outcome == probe.OK }
+
+// validTTFT admits successes, except after hidden reasoning or if a prompt that should be cold was cached.
+func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
+
+// uncached admits successes, except if a prompt that should be cold was cached.
+func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
+
+// reasoned reports whether the answer began with reasoning, shown or hidden.
+func reasoned(r *probe.Result) bool { return r.ReasoningShown || r.ReasoningHidden }
+
+// The values of the label phase.
+const (
+	phaseDNS     = "dns"
+	phaseConnect = "connect"
+	phaseTLS     = "tls"
+	phaseWrite   = "write"
+	phaseHeaders = "headers"
+)
+
+// phaseDurations observes the phases that a successful request went through.
+func phaseDurations(_ probe.Description, r *probe.Result, record func(sample)) {
+	if !succeeded(r) || r.OtherLength {
+		return
+	}
+	recordPhase := func(name string, d time.Duration, ok bool) {
+		if ok {
+			record(sample{labels: []string{name}, value: d.Seconds()})
+		}
+	}
+	p := r.Timeline.Phases
+	recordPhase(phaseDNS, p.DNS, p.DNS > 0)
+	recordPhase(phaseConnect, p.Connect, p.Connect > 0)
+	recordPhase(phaseTLS, p.TLS, p.TLS > 0)
+	write, ok := p.WriteTime()
+	recordPhase(phaseWrite, write, ok)
+	wait, ok := p.WaitTime()
+	recordPhase(phaseHeaders, wait, ok)
+}
+
+// failureDurations observes how long failed probes took, by outcome.
+func failureDurations(_ probe.Description, r *probe.Result, record func(sample)) {
+	if !succeeded(r) {
+		record(sample{labels: []string{string(r.Outcome)}, value: r.Elapsed.Seconds()})
 	}
 }

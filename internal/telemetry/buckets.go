@@ -1,19 +1,27 @@
 package telemetry
 
+import "time"
+
 // The resolution of native and exponential histograms: schema 4, 16 buckets to a power of two, each 4.4% wide.
 const (
 	// nativeFactor is what client_golang rounds down to schema 4. It would round exactly 2^(1/16) to schema 5.
 	nativeFactor = 1.0443
 
-	// nativeBuckets is how many buckets of a series may be populated. Between zeroThreshold and 128 s there are no more.
-	nativeBuckets = 320
-
 	// exponentialScale is the same resolution in OpenTelemetry.
 	exponentialScale = 4
 
-	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest. If it needs more
-	// it lowers the scale for ever, so this is enough for all durations from 1 ns to years. Buckets up to the zero
-	// threshold are not sent: see [withZeroThreshold].
+	// nativeBuckets is how many buckets of a series may be populated on /metrics: all of them from delayThreshold to nine
+	// hours, or from zeroThreshold to six days. No series comes near. Above the limit client_golang halves the resolution,
+	// which OTLP keeps.
+	nativeBuckets = 512
+
+	// nativeReset is how long after its start a series above nativeBuckets begins anew, with full resolution. Without it,
+	// the resolution would be halved for ever. A scraper takes a new beginning for a restart of the prober.
+	nativeReset = 24 * time.Hour
+
+	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest, populated or not.
+	// Above the limit it halves the resolution for ever, so this is enough for all durations from 1 ns to years. Buckets up
+	// to the zero threshold are not sent: see [withZeroThreshold].
 	exponentialSize = 1024
 
 	// zeroThreshold is 122 µs. Values up to it, such as gaps within one read, are in the zero bucket: otherwise they
