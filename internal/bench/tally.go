@@ -127,7 +127,7 @@ func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.
 	return list
 }
 
-// interim sums up a member of a step under way. It costs next to nothing of the CPUs that measure.
+// interim sums up a member of a step under way. It sorts a value of each request, no tokens.
 func (t *tally) interim(member int) report.Summary { return t.members[member].step.Interim() }
 
 // final sums up a member of a step that has ended.

@@ -23,8 +23,8 @@ type pairSide struct {
 // pairSideOf returns the side with these samples, of which there is at least one.
 func pairSideOf(samples []Sample) pairSide {
 	s := pairSide{name: format.Clean(samples[0].Target)}
-	s.sent, _ = partition(samples, notCanceled)
-	s.good, _ = partition(s.sent, succeeded)
+	s.sent = filter(samples, Sample.counts)
+	s.good = filter(s.sent, Sample.succeeded)
 	return s
 }
 
@@ -101,7 +101,8 @@ func exclusionsOf(a, b pairSide) (list []Exclusion) {
 	if burstsOf(a.good).frequent() || burstsOf(b.good).frequent() {
 		list = append(list, Exclusion{Metric: nameITL, Reason: "token frames arrive in bursts"})
 	}
-	cachedA, cachedB := countIf(a.good, contaminated), countIf(b.good, contaminated)
+	fromCache := func(s Sample) bool { return s.Contaminated }
+	cachedA, cachedB := countIf(a.good, fromCache), countIf(b.good, fromCache)
 	if cachedA+cachedB > 0 {
 		reason := fmt.Sprintf("a cache had %s of %s and %d of %d of %s",
 			nOfTotal(cachedA, len(a.good), "prompt"), a.name, cachedB, len(b.good), b.name)

@@ -26,7 +26,7 @@ func PairUp(a, b []Sample) []Pairs {
 // compared. If frames come in bursts, there is no ITL, because it would be a mean over each burst. If a cache had the
 // prompt, there is no E2EL, because it is shorter by the prefill that was saved.
 func comparableRequests(samples []Sample) (list []Latencies) {
-	good, _ := partition(samples, succeeded)
+	good := filter(samples, Sample.succeeded)
 	inBursts := burstsOf(good).frequent()
 	order := make([]int, len(good)) // sorting positions is cheaper than sorting samples
 	for i := range order {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -115,29 +114,23 @@ func secondsOrNoValue(d time.Duration, known bool) stats.Number {
 	return stats.Number(d.Seconds())
 }
 
-// notCanceled reports whether s counts: a request that the prober itself stopped does not.
-func notCanceled(s Sample) bool { return s.Outcome != probe.Canceled }
+// counts reports whether s counts: a request that the prober itself stopped does not.
+func (s Sample) counts() bool { return s.Outcome != probe.Canceled }
 
 // succeeded reports whether s has an answer that is complete and right.
-func succeeded(s Sample) bool { return s.Outcome == probe.OK }
+func (s Sample) succeeded() bool { return s.Outcome == probe.OK }
 
-// contaminated reports whether a cache had the prompt of s, which should be cold.
-func contaminated(s Sample) bool { return s.Contaminated }
+func (s Sample) failed() bool { return s.counts() && !s.succeeded() }
 
-// partition divides samples into those that match, and the others. Do not change the elements of either: if all samples
-// match, they share memory.
-func partition(samples []Sample, matches func(Sample) bool) (matching, others []Sample) {
-	if countIf(samples, matches) == len(samples) {
-		return slices.Clip(samples), nil
-	}
+// filter returns the samples that match, in their order.
+func filter(samples []Sample, matches func(Sample) bool) []Sample {
+	matching := make([]Sample, 0, len(samples))
 	for _, s := range samples {
 		if matches(s) {
 			matching = append(matching, s)
-		} else {
-			others = append(others, s)
 		}
 	}
-	return matching, others
+	return matching
 }
 
 // countIf returns how many samples match.

@@ -1,81 +1,32 @@
 package report
 
 import (
-	"maps"
+	"fmt"
+	"math/rand/v2"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/stats"
 )
 
-// maxExactITLs is the number of tokens of a [Step] up to which it keeps every ITL, in 8 MB. Of more tokens it keeps
-// only a [histogram].
-const maxExactITLs = 1_000_000
-
-// A Step collects the requests to one target in one step of a bench. Its memory grows with the requests, not with their
-// tokens. The zero value is empty. It is not safe for concurrent use.
+// A Step collects the requests to one target in one step of a bench, and sums them up. Its memory grows with the
+// requests, but not with their tokens: see [tokenITLs]. The zero value is empty. It is not safe for concurrent use.
 type Step struct {
-	samples []Sample // without ITLs, in the order in which they ended
-
-	itls       []float64                // of all tokens; nil if they are too many
-	histograms [quantityCount]histogram // in the order of quantities
-	counts     map[probe.Outcome]int    // without canceled requests
-	began      time.Time                // start of the first request; zero without any
-	ended      time.Time                // end of the last request
-	input      int                      // tokens of the requests that succeeded
-	output     int
+	samples []Sample // without their ITLs, in the order in which they ended
+	itls    tokenITLs
 }
 
 // Add adds a request. The step keeps the sample without its ITLs, which it counts for all requests together.
 func (s *Step) Add(sample Sample) {
-	itls := sample.TokenITLs
-	sample.Timed = len(itls)
-	sample.TokenITLs = nil
-	s.samples = append(s.samples, sample)
-	if !notCanceled(sample) {
-		return
-	}
-	s.count(sample)
-	if !succeeded(sample) {
-		return
-	}
-	s.input += sample.Prompt.N
-	s.output += sample.Output.N
-	for i, q := range quantities {
-		v := float64(*q.ofRequest(&sample.Latencies))
-		if q.Name != nameITL && stats.Finite(v) {
-			s.histograms[i].add(v)
+	if sample.succeeded() {
+		for _, itl := range sample.TokenITLs {
+			s.itls.add(itl)
 		}
 	}
-	s.addITLs(itls)
-}
-
-// count counts the outcome of a sample, and extends the time that the step has taken.
-func (s *Step) count(sample Sample) {
-	if s.counts == nil {
-		s.counts = map[probe.Outcome]int{}
-	}
-	s.counts[sample.Outcome]++
-	if s.began.IsZero() || sample.Start.Before(s.began) {
-		s.began = sample.Start
-	}
-	end := sample.Start.Add(sample.Elapsed)
-	if end.After(s.ended) {
-		s.ended = end
-	}
-}
-
-// addITLs adds the ITLs of one request.
-func (s *Step) addITLs(itls []float64) {
-	h := &s.histograms[indexITL]
-	for _, v := range itls {
-		h.add(v)
-	}
-	if h.count > maxExactITLs {
-		s.itls = nil
-		return
-	}
-	s.itls = append(s.itls, itls...)
+	sample.Timed = len(sample.TokenITLs)
+	sample.TokenITLs = nil
+	s.samples = append(s.samples, sample)
 }
 
 // Len returns the number of requests, canceled ones included.
@@ -84,34 +35,124 @@ func (s *Step) Len() int { return len(s.samples) }
 // Samples returns the requests, without their ITLs. The step owns them: do not change them.
 func (s *Step) Samples() []Sample { return s.samples }
 
-// itl returns how the ITL of all tokens is spread: exactly, unless there are too many of them.
-func (s *Step) itl() stats.Distribution {
-	if s.itls != nil {
-		return stats.DistributionOf(s.itls)
-	}
-	return s.histograms[indexITL].distribution()
-}
-
-// Interim sums up the requests so far. It takes a few milliseconds, however many they are: its quantiles come from
-// histograms, and it has no objectives, failures, warnings and single requests.
+// Interim sums up the requests so far: their outcomes, throughput and latencies but ITL. It only sorts a value of each
+// request, so a run can show it again and again.
 func (s *Step) Interim() Summary {
-	summary := s.totals()
-	for i, q := range quantities {
-		*q.InSummary(&summary) = s.histograms[i].distribution()
+	result := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
+	if len(s.samples) > 0 {
+		result.Target = s.samples[0].Target
 	}
-	return summary
+	counted := filter(s.samples, Sample.counts)
+	var ended time.Time // the last of them
+	for _, sample := range counted {
+		result.Outcomes[sample.Outcome]++
+		if result.Start.IsZero() || sample.Start.Before(result.Start) {
+			result.Start = sample.Start
+		}
+		end := sample.Start.Add(sample.Elapsed)
+		if end.After(ended) {
+			ended = end
+		}
+		if sample.succeeded() {
+			result.Input += sample.Prompt.N
+			result.Output += sample.Output.N
+		}
+	}
+	result.Duration = ended.Sub(result.Start)
+	good := filter(counted, Sample.succeeded)
+	for _, q := range quantities {
+		if q.Name != nameITL {
+			*q.InSummary(&result) = stats.DistributionOf(q.values(good))
+		}
+	}
+	return result
 }
 
-// totals returns a summary of what was counted, without latencies.
-func (s *Step) totals() Summary {
-	summary := Summary{
-		Outcomes: map[probe.Outcome]int{},
-		Skipped:  map[probe.Skip]int{},
-		Start:    s.began,
-		Duration: s.ended.Sub(s.began),
-		Input:    s.input,
-		Output:   s.output,
+// Summary sums up a step. Canceled requests do not count. The objectives must be those by which [SampleOf] judged.
+// Load, PromptTokens, AtOnce and Skipped are left to the caller.
+func (s *Step) Summary(objectives ...probe.Objective) Summary {
+	result := s.Interim()
+	counted := filter(s.samples, Sample.counts)
+	good := filter(counted, Sample.succeeded)
+	canceled := len(s.samples) - len(counted)
+	result.ITL = s.itls.distribution()
+	result.Failures = failuresOf(filter(counted, Sample.failed))
+	result.Excluded = exclusionWarnings(good)
+	result.Warnings = summaryWarnings(good, result.Excluded, canceled)
+	note := s.itls.note()
+	if note != "" {
+		result.Warnings = append(result.Warnings, note)
 	}
-	maps.Copy(summary.Outcomes, s.counts)
-	return summary
+	result.Requests = comparableRequests(good)
+	result.addObjectives(counted, objectives)
+	return result
+}
+
+// Summarize sums up samples of one target, which have their ITLs: see [Step.Summary].
+func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
+	var step Step
+	for _, s := range samples {
+		step.Add(s)
+	}
+	return step.Summary(objectives...)
+}
+
+// SummarizeResults sums up results of one target, judged by its objectives. Without any result nothing is judged. Hints
+// name settings as places do.
+func SummarizeResults(
+	target string, places Places, objectives []probe.Objective, results ...*probe.Result,
+) Summary {
+	var step Step
+	for _, r := range results {
+		step.Add(SampleOf(r, places, objectives...))
+	}
+	s := step.Summary(objectives...)
+	s.Target = target
+	return s
+}
+
+// maxKeptITLs is how many ITLs a step keeps, in 8 MB.
+const maxKeptITLs = 1_000_000
+
+// tokenITLs are the ITLs of all tokens of a step, in seconds. Up to [maxKeptITLs] are all kept. Of more, so many are
+// kept, drawn at random with the same chance for each (algorithm R of Vitter, Random Sampling with a Reservoir, 1985).
+// Their mean is exact in any case. The quantile P99 of a random million is between P98.98 and P99.02 of all, with 95%
+// confidence: its share has a standard error of √(0.99 · 0.01 / 10⁶) = 0.01%.
+type tokenITLs struct {
+	count  int // of all tokens
+	sum    float64
+	kept   []float64
+	random rand.PCG // the same in each run
+}
+
+func (t *tokenITLs) add(itl float64) {
+	t.count++
+	t.sum += itl
+	if len(t.kept) < maxKeptITLs {
+		t.kept = append(t.kept, itl)
+		return
+	}
+	place := t.random.Uint64() % uint64(t.count) //nolint:gosec // positive
+	if place < maxKeptITLs {
+		t.kept[place] = itl
+	}
+}
+
+// distribution returns how the ITLs of all tokens are spread.
+func (t *tokenITLs) distribution() stats.Distribution {
+	d := stats.DistributionOf(t.kept)
+	if t.count > len(t.kept) {
+		d.Count = t.count
+		d.Mean = stats.Number(t.sum / float64(t.count))
+	}
+	return d
+}
+
+// note says that the quantiles are those of a part of the tokens; empty if they are of all.
+func (t *tokenITLs) note() string {
+	if t.count == len(t.kept) {
+		return ""
+	}
+	return fmt.Sprintf("quantiles of ITL are those of %s tokens, drawn at random from %s",
+		format.Grouped(len(t.kept)), format.Grouped(t.count))
 }

@@ -58,50 +58,6 @@ type Failures struct {
 	Hint     string        `json:"hint,omitzero"`  // see [Hint]
 }
 
-// Summarize sums up samples of one target, which have their ITLs: see [Step.Summary].
-func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
-	var step Step
-	for _, s := range samples {
-		step.Add(s)
-	}
-	return step.Summary(objectives...)
-}
-
-// SummarizeResults sums up results of one target, judged by its objectives. Without any result nothing is judged. Hints
-// name settings as places do.
-func SummarizeResults(
-	target string, places Places, objectives []probe.Objective, results ...*probe.Result,
-) Summary {
-	var samples []Sample
-	for _, r := range results {
-		samples = append(samples, SampleOf(r, places, objectives...))
-	}
-	s := Summarize(samples, objectives...)
-	s.Target = target
-	return s
-}
-
-// Summary sums up a step. Canceled requests do not count. The objectives must be those by which [SampleOf] judged.
-// Load, PromptTokens, AtOnce and Skipped are left to the caller.
-func (s *Step) Summary(objectives ...probe.Objective) Summary {
-	result := s.totals()
-	counted, canceled := partition(s.samples, notCanceled)
-	good, failed := partition(counted, succeeded)
-	if len(s.samples) > 0 {
-		result.Target = s.samples[0].Target
-	}
-	for _, q := range quantities {
-		*q.InSummary(&result) = stats.DistributionOf(q.values(good))
-	}
-	result.ITL = s.itl()
-	result.Failures = failuresOf(failed)
-	result.Excluded = exclusionWarnings(good)
-	result.Warnings = summaryWarnings(good, result.Excluded, len(canceled))
-	result.Requests = comparableRequests(good)
-	result.addObjectives(counted, objectives)
-	return result
-}
-
 // failuresOf groups samples that failed by outcome and hint, the most frequent first.
 func failuresOf(failed []Sample) (list []Failures) {
 	for _, s := range failed {

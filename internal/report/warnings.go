@@ -21,7 +21,7 @@ const groupedTokensNote = "and chunk gaps show how the server groups tokens, not
 
 // exclusionRules are all rules by which a successful request is excluded from a number.
 var exclusionRules = []exclusionRule{
-	{contaminated, "had a prompt that was in the server's cache: excluded from TTFT"},
+	{func(s Sample) bool { return s.Contaminated }, "had a prompt that was in the server's cache: excluded from TTFT"},
 	{func(s Sample) bool { return s.Hidden }, "had hidden reasoning: excluded from TTFT"},
 	{
 		func(s Sample) bool { return !stats.Finite(s.Latencies.TTFT) && !s.Contaminated && !s.Hidden },
