@@ -95,6 +95,41 @@ func refused() *probe.Result {
 	return r
 }
 
+// readLate returns a success of which the prober knows little: its answer begins with reasoning, all its frames were read
+// late together, and the kernel's timestamps were not believed.
+func readLate() *probe.Result {
+	r := succeeded5()
+	r.Start = day().Add(30 * time.Second)
+	r.Due = r.Start
+	r.ReasoningShown = true
+	r.Usage.Reasoning = wire.Tokens(2)
+	for n := range r.Timeline.Frames {
+		r.Timeline.Frames[n].Delay = ms(60)
+	}
+	r.Timeline.Taint = timing.TaintLate
+	r.RejectedTimestamps = 3
+	r.TraceID = "cc02030405060708090a0b0c0d0e0f10"
+	return r
+}
+
+// everything records something for each metric of the catalog. The golden files show what becomes of it.
+func everything(r *Recorder) {
+	r.Reloaded(day(), true)
+	r.SetRejectedTargets([]probe.Description{{Name: "no key"}, {Name: "no name"}})
+	r.Add(ExportFailures, 1)
+	r.Add(LookupFailures, 2)
+	r.Add(InternalErrors, 3)
+	target := fixedTarget()
+	target.InFlight = func() (int, time.Time) { return 2, time.Now().Add(-3 * time.Second) }
+	target.Stuck = func() int { return 1 }
+	r.Set(target)
+	r.Record(succeeded5())
+	r.Record(stalled())
+	r.Record(refused())
+	r.Record(readLate())
+	r.Skipped("a", probe.SkipOverlap)
+}
+
 // random returns n results of two targets, with all outcomes and with gaps from nothing to seconds.
 func random(n int) []*probe.Result {
 	rnd := rand.New(rand.NewPCG(1, 2))

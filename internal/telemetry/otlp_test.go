@@ -43,7 +43,7 @@ func TestOTLPForm(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
 		"OTEL_RESOURCE_ATTRIBUTES":    "deployment.environment.name=test",
 	})
-	fill(r)
+	everything(r)
 	if err := r.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestOTLPForm(t *testing.T) {
 
 func TestGenAIMetricsCanBeOff(t *testing.T) {
 	otlp := newOTelBackend("")
-	fill(newRecorder(Options{GenAI: false}, otlp))
+	everything(newRecorder(Options{GenAI: false}, otlp))
 	scopes, err := otlp.Produce(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,8 @@ func TestFailedExportsShowNoHeader(t *testing.T) {
 			}))
 			defer echo.Close()
 			r, reported := newExporting(t, echo.URL, env)
-			fill(r)
+			r.Set(fixedTarget())
+			r.Record(succeeded5())
 			shut := r.Shutdown(t.Context())
 			errs := append(reported(), shut)
 			if len(errs) < 3 {
@@ -187,7 +188,8 @@ func TestFailedExports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, reported := newExporting(t, test.endpoint, test.env)
-			fill(r)
+			r.Set(fixedTarget())
+			r.Record(succeeded5())
 			if err := r.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), test.reason) {
 				t.Errorf("shut down: %v", err)
 			}
@@ -214,7 +216,8 @@ func TestOTELVariables(t *testing.T) {
 		"OTEL_RESOURCE_ATTRIBUTES":                          "service.instance.id=pod-0,service.version=other",
 		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta",
 	})
-	fill(r)
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
 	for range 2 {
 		if err := r.metrics.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
@@ -240,7 +243,7 @@ func TestOTELVariables(t *testing.T) {
 			frames = append(frames, v.Value)
 		}
 	}
-	if diff := cmp.Diff([]float64{6}, frames); diff != "" {
+	if diff := cmp.Diff([]float64{4}, frames); diff != "" {
 		t.Errorf("frames by export (-want +got):\n%s", diff)
 	}
 }

@@ -4,18 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
@@ -49,45 +50,102 @@ func expositionOf(t *testing.T, r *Recorder) string {
 	return b.String()
 }
 
-// fill records what the golden files show.
-func fill(r *Recorder) {
-	r.Reloaded(day(), true)
-	r.SetRejectedTargets([]probe.Description{{Name: "no key"}, {Name: "no name"}})
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	r.Record(stalled())
-	r.Record(refused())
-	r.Skipped("a", probe.SkipOverlap)
+// TestFamilies holds how a metric of each kind stands on /metrics: a counter, a gauge, and a histogram with its classic
+// buckets and exemplars.
+func TestFamilies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(Options{}, nil)
+		everything(r)
+		var b strings.Builder
+		for line := range strings.Lines(expositionOf(t, r)) {
+			if familiesShown.MatchString(line) {
+				b.WriteString(line)
+			}
+		}
+		golden.Equal(t, "testdata/families.txt", b.String())
+	})
 }
 
-// TestExposition holds all that a scrape of three results and of two probes in flight shows: every metric of the
-// catalog on /metrics with its help, its classic buckets and its exemplars.
-func TestExposition(t *testing.T) {
+var familiesShown = regexp.MustCompile(`\bllm_probe_(objective_events|objective_limit_seconds|max_gap_seconds)`)
+
+// TestFamiliesAreThoseOfTheCatalog holds that every other metric stands there as the catalog says: name, kind, unit, help,
+// labels and classic buckets.
+func TestFamiliesAreThoseOfTheCatalog(t *testing.T) {
+	r := newRecorder(Options{}, nil)
+	everything(r)
+	var want, got []string
+	for _, i := range Catalog() {
+		if i.Scope != ScopeGenAI {
+			labels := i.labelNames()
+			slices.Sort(labels)
+			want = append(want, fmt.Sprint(
+				i.PrometheusName(), " ", i.Kind, " ", i.prometheusUnit(), " ", labels, " ", i.Bounds, " ", i.Help))
+		}
+	}
+	for _, family := range gather(t, r) {
+		m := family.Metric[0]
+		var bounds []float64
+		for _, bucket := range m.GetHistogram().GetBucket() {
+			bounds = append(bounds, bucket.GetUpperBound())
+		}
+		got = append(got, fmt.Sprint(
+			family.GetName(), " ", strings.ToLower(family.GetType().String()), " ", family.GetUnit(), " ",
+			slices.Sorted(maps.Keys(labelsOf(m))), " ", bounds, " ", family.GetHelp()))
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("families (-catalog +/metrics):\n%s", diff)
+	}
+}
+
+// TestEveryMetricHasASample holds that each metric of the catalog on /metrics gets a value. One that is always zero is a
+// mistake in its instrument.
+func TestEveryMetricHasASample(t *testing.T) {
+	r := newRecorder(Options{}, nil)
+	everything(r)
+	hasSample := map[string]bool{}
+	for _, family := range gather(t, r) {
+		for _, m := range family.Metric {
+			if m.GetCounter().GetValue() != 0 || m.GetGauge().GetValue() != 0 || m.GetHistogram().GetSampleCount() != 0 {
+				hasSample[family.GetName()] = true
+			}
+		}
+	}
+	for _, i := range Catalog() {
+		if i.Scope != ScopeGenAI && !hasSample[i.PrometheusName()] {
+			t.Errorf("%s is 0 after everything(): record something there that it counts (fixtures_test.go), "+
+				"or correct the function that returns its samples", i.Name)
+		}
+	}
+}
+
+// TestSeries holds the value of each series after everything(), and of a histogram its count and sum.
+func TestSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(Options{
 			Build: Build{Version: "v1.2.3", Revision: "abc"}, ExternalURL: "https://prober.example.com",
 		}, nil)
-		fill(r)
-		target := fixedTarget()
-		started := time.Now().Add(-3 * time.Second)
-		target.InFlight = func() (int, time.Time) { return 2, started }
-		r.Set(target)
-		golden.Equal(t, "testdata/exposition.txt", expositionOf(t, r))
+		everything(r)
+		golden.Equal(t, "testdata/series.txt", seriesOf(expositionOf(t, r)))
 	})
 }
 
-// TestSeriesExistFromTheStart holds which series a target has before its first result. Their help and their buckets are
-// as in the exposition above.
+// TestSeriesExistFromTheStart holds which series a target has before its first result.
 func TestSeriesExistFromTheStart(t *testing.T) {
 	r := newRecorder(Options{}, nil)
 	r.Set(fixedTarget())
+	golden.Equal(t, "testdata/zero.txt", seriesOf(expositionOf(t, r)))
+}
+
+// seriesOf returns the lines of an exposition without help and buckets, of which each metric has the same.
+func seriesOf(exposition string) string {
 	var b strings.Builder
-	for line := range strings.Lines(expositionOf(t, r)) {
+	for line := range strings.Lines(exposition) {
 		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
 			b.WriteString(line)
 		}
 	}
-	golden.Equal(t, "testdata/zero.txt", b.String())
+	return b.String()
 }
 
 // TestMetricsOfTheProcess holds that those of Go, of the process and of scrapes are beside the catalog's.

@@ -33,7 +33,7 @@ func samplesOf(t *testing.T, name string, r *probe.Result) string {
 	return ""
 }
 
-// TestSamplesOfUnusualResults holds what the exposition of the fixed results does not show.
+// TestSamplesOfUnusualResults holds what the golden files do not show.
 func TestSamplesOfUnusualResults(t *testing.T) {
 	success := func(change func(*probe.Result)) *probe.Result { return with(succeeded5(), change) }
 	failure := func(change func(*probe.Result)) *probe.Result { return with(stalled(), change) }
