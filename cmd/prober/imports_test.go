@@ -41,7 +41,7 @@ var imports = map[string][]string{
 		"format", "usage",
 	},
 	"internal/check":     {"engine", "length", "prompt", "probe", "wire", "config", "report", "format", "usage"},
-	"internal/promquery": {"probe", "report", "stats", "format", "usage"},
+	"internal/promquery": {"probe", "report", "telemetry", "stats", "format", "usage"},
 	"internal/report":    {"length", "probe", "schedule", "server", "timing", "wire", "plot", "stats", "format", "usage"},
 	"internal/sim":       {},
 	"internal/plot":      {"format"},

@@ -93,7 +93,8 @@ func (s recordSet) addBadRefusals(infos model.Vector) {
 	}
 }
 
-// addEvents adds how many requests of each hour were good and bad.
+// addEvents adds how many requests of each hour were good and bad. They are whole numbers in each hour, though Prometheus
+// extrapolates increases (359.2 for 360): otherwise the hours that are shown would not add up to the window.
 func (s recordSet) addEvents(events []periodValue) {
 	for _, v := range events {
 		n := int(math.Round(v.value))
@@ -127,7 +128,7 @@ func (s recordSet) addFailures(outcomes []periodValue) {
 func (s recordSet) emptyHours() []report.BadHour {
 	hours := make([]report.BadHour, int(s.window.Hours()))
 	for i := range hours {
-		start := s.span.to.Add(time.Duration(i-len(hours)) * time.Hour)
+		start := s.selection.span.to.Add(time.Duration(i-len(hours)) * time.Hour)
 		hours[i] = report.BadHour{Start: start, Outcomes: map[probe.Outcome]int{}}
 	}
 	return hours

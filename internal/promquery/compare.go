@@ -28,21 +28,21 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 	result := report.Comparison{
 		A: a.summary.Target, B: b.summary.Target, Pair: "period", Columns: report.PeriodMeans,
 	}
-	if a.span != b.span {
-		result.A += ", " + a.span.String()
-		result.B += ", " + b.span.String()
+	if a.selection.span != b.selection.span {
+		result.A += ", " + a.selection.span.String()
+		result.B += ", " + b.selection.span.String()
 	}
-	if a.vantage != b.vantage {
+	if a.series.vantage != b.series.vantage {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("A was measured from %s, B from %s: "+
-			"their difference may be that of the places", a.place(), b.place()))
+			"their difference may be that of the places", a.series.place(), b.series.place()))
 	}
 	n := min(periodsOf(a), periodsOf(b))
 	if n < minPeriods() {
 		return report.Uncompared(result, tooLittleData(a, b))
 	}
-	result.Pair = "period of " + duration(a.span.length()/time.Duration(n))
-	if a.span.length() != b.span.length() {
-		result.Pair += " and " + duration(b.span.length()/time.Duration(n))
+	result.Pair = "period of " + duration(a.selection.span.length()/time.Duration(n))
+	if a.selection.span.length() != b.selection.span.length() {
+		result.Pair += " and " + duration(b.selection.span.length()/time.Duration(n))
 	}
 	var all []report.Pairs
 	mostEmpty := 0 // periods of a quantity without a sample on one side
@@ -50,7 +50,7 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 		if q.InSummary(&a.summary).Count == 0 || q.InSummary(&b.summary).Count == 0 {
 			continue
 		}
-		pairs := report.Pairs{Metric: q.Name, Values: pairMeans(r.means(ctx, a, q, n), r.means(ctx, b, q, n))}
+		pairs := report.Pairs{Metric: q.Name, Values: pairMeans(r.means(ctx, a.selection, q, n), r.means(ctx, b.selection, q, n))}
 		all = append(all, pairs)
 		mostEmpty = max(mostEmpty, n-len(pairs.Values))
 	}
@@ -73,13 +73,13 @@ func pairMeans(a, b []float64) (pairs []stats.Pair) {
 
 // periodsOf returns into how many periods the range of a record may be divided.
 func periodsOf(r *record) int {
-	return min(maxPeriods, r.summary.Succeeded()/requestsInPeriod, int(r.span.length()/minPeriod))
+	return min(maxPeriods, r.summary.Succeeded()/requestsInPeriod, int(r.selection.span.length()/minPeriod))
 }
 
 // tooLittleData says how much data is missing for a comparison.
 func tooLittleData(a, b *record) string {
 	has := func(r *record) string {
-		return fmt.Sprintf("%d of them in %s with %s", periodsOf(r), duration(r.span.length()),
+		return fmt.Sprintf("%d of them in %s with %s", periodsOf(r), duration(r.selection.span.length()),
 			format.Count(r.summary.Succeeded(), "successful request"))
 	}
 	both := "A has " + has(a) + ", B " + has(b)
@@ -90,17 +90,12 @@ func tooLittleData(a, b *record) string {
 		minPeriods(), duration(minPeriod), requestsInPeriod, both)
 }
 
-// means returns the mean of a latency in each of n periods of a record, in seconds. It is NaN in a period without a
-// sample.
-func (r reader) means(ctx context.Context, of *record, q report.Quantity, n int) []float64 {
-	width := (of.span.length() / time.Duration(n)).Truncate(time.Millisecond)
-	r.targets = []string{of.target}
-	r.matchers = slices.Concat([]string{
-		"model" + equals(of.model), "prompt" + equals(of.prompt), "vantage" + equals(of.vantage),
-	}, r.matchers)
-	r.span = of.span
+// means returns the mean of a latency in each of n periods of a selection of one series, in seconds. It is NaN in a period
+// without a sample.
+func (r reader) means(ctx context.Context, s selection, q report.Quantity, n int) []float64 {
+	width := (s.span.length() / time.Duration(n)).Truncate(time.Millisecond)
 	means := slices.Repeat([]float64{math.NaN()}, n)
-	for _, v := range r.atPeriods(ctx, r.mean(histogramOf(q), width), width, n) {
+	for _, v := range r.atPeriods(ctx, s, s.mean(histogramOf(q), width), width, n) {
 		if !math.IsInf(v.value, 0) {
 			means[v.period] = v.value
 		}

@@ -26,14 +26,14 @@ func (s recordSet) addLatency(q report.Quantity, stored storedLatency) {
 		q.InSummary(&one.summary).Count = int(math.Round(list.total()))
 	}
 	for _, mean := range stored.means {
-		d := q.InSummary(&s.of(mean.Metric).summary)
+		d := q.InSummary(&s.record(mean.Metric).summary)
 		if d.Count > 0 {
 			d.Mean = stats.Number(mean.Value)
 		}
 	}
 	for _, share := range stats.Shares() {
 		for _, quantile := range stored.quantiles[share] {
-			one := s.of(quantile.Metric)
+			one := s.record(quantile.Metric)
 			d := q.InSummary(&one.summary)
 			if d.Count > 0 {
 				d.Quantiles[share] = buckets[one].quantile(share, float64(quantile.Value))
@@ -52,7 +52,7 @@ type histogram []bucket
 func (s recordSet) bucketsOf(samples model.Vector) map[*record]histogram {
 	histograms := map[*record]histogram{}
 	for _, sample := range samples {
-		one := s.of(sample.Metric)
+		one := s.record(sample.Metric)
 		if sample.Histogram != nil {
 			histograms[one] = nativeHistogram(sample.Histogram)
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // A series is what is counted as one: a target, its model and its prompt, from however many probers at one vantage.
@@ -31,9 +32,8 @@ func seriesOf(labels model.Metric) series {
 
 // A record is what is stored of a series in a range of time.
 type record struct {
-	series
-
-	span       timeRange
+	series     series
+	selection  selection // of this series alone, in the range that was asked for
 	summary    report.Summary
 	objectives []*objectiveHours
 	tainted    int           // requests that were read late
@@ -47,26 +47,39 @@ func (r *record) warn(format string, args ...any) {
 
 // A recordSet gathers records by their series. Its methods add what Prometheus answered.
 type recordSet struct {
-	span     timeRange
-	window   time.Duration // of error budgets, whole hours
-	bySeries map[series]*record
+	selection selection     // that was asked for
+	window    time.Duration // of error budgets, whole hours
+	bySeries  map[series]*record
 }
 
 // newRecordSet returns a set without records.
-func newRecordSet(span timeRange, window time.Duration) recordSet {
-	return recordSet{span: span, window: window, bySeries: map[series]*record{}}
+func newRecordSet(s selection, window time.Duration) recordSet {
+	return recordSet{selection: s, window: window, bySeries: map[series]*record{}}
 }
 
-// of returns the record of the series that labels name. If there is none yet, it adds one without requests.
-func (s recordSet) of(labels model.Metric) *record {
+// record returns the record of the series that labels name. If there is none yet, it adds one without requests.
+func (s recordSet) record(labels model.Metric) *record {
 	id := seriesOf(labels)
-	if s.bySeries[id] == nil {
-		s.bySeries[id] = &record{series: id, span: s.span, summary: report.Summary{
-			Target: id.target, Model: id.model, Vantage: id.vantage, Start: s.span.from, Duration: s.span.length(),
-			Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
-		}}
+	one := s.bySeries[id]
+	if one != nil {
+		return one
 	}
-	return s.bySeries[id]
+	span := s.selection.span
+	own := []string{"model" + equals(id.model), "prompt" + equals(id.prompt), "vantage" + equals(id.vantage)}
+	one = &record{
+		series: id,
+		selection: selection{
+			targets:  []string{id.target},
+			matchers: slices.Concat(own, s.selection.matchers),
+			span:     span,
+		},
+		summary: report.Summary{
+			Target: id.target, Model: id.model, Vantage: id.vantage, Start: span.from, Duration: span.length(),
+			Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
+		},
+	}
+	s.bySeries[id] = one
+	return one
 }
 
 // targets returns the names of all targets, sorted.
@@ -102,7 +115,7 @@ func (s recordSet) reported() (records []*record) {
 		}
 	}
 	for _, one := range records {
-		one.summary.Target = one.nameAmong(records)
+		one.summary.Target = one.series.nameAmong(records)
 		one.addWarnings()
 		for _, o := range one.objectives {
 			one.summary.Budgets = append(one.summary.Budgets, newBudget(o.objective, o.hours))
@@ -113,25 +126,26 @@ func (s recordSet) reported() (records []*record) {
 }
 
 // nameAmong returns the name of the target, with what tells its records apart: model and prompt, the vantage, or all.
-func (r *record) nameAmong(records []*record) string {
+func (s series) nameAmong(records []*record) string {
 	otherModel, otherPlace := false, false
-	for _, other := range records {
-		if other.target == r.target {
-			otherModel = otherModel || other.model != r.model || other.prompt != r.prompt
-			otherPlace = otherPlace || other.vantage != r.vantage
+	for _, r := range records {
+		other := r.series
+		if other.target == s.target {
+			otherModel = otherModel || other.model != s.model || other.prompt != s.prompt
+			otherPlace = otherPlace || other.vantage != s.vantage
 		}
 	}
 	var differs []string
 	if otherModel {
-		differs = append(differs, "model "+r.model, "prompt "+r.prompt)
+		differs = append(differs, "model "+s.model, "prompt "+s.prompt)
 	}
 	if otherPlace {
-		differs = append(differs, r.place())
+		differs = append(differs, s.place())
 	}
 	if differs == nil {
-		return r.target
+		return s.target
 	}
-	return r.target + " (" + strings.Join(differs, ", ") + ")"
+	return s.target + " (" + strings.Join(differs, ", ") + ")"
 }
 
 // place returns the vantage in words.
@@ -142,18 +156,19 @@ func (s series) place() string {
 	return "vantage " + s.vantage
 }
 
-// A counterMetric is a counter that is read, by one of its labels.
-type counterMetric struct {
-	name, label string
-	add         func(one *record, value string, n int) // adds n of a value of the label
+// A counter is one that is read, by one of its labels.
+type counter struct {
+	metric string // OTLP name
+	label  string
+	add    func(one *record, value string, n int) // adds n of a value of the label
 }
 
-// counterMetrics are all counters that are read.
-var counterMetrics = []counterMetric{
-	{probesTotal, "outcome", func(one *record, value string, n int) { one.summary.Outcomes[probe.Outcome(value)] = n }},
-	{skippedTotal, "reason", func(one *record, value string, n int) { one.summary.Skipped[probe.Skip(value)] = n }},
-	{taintedTotal, "reason", func(one *record, _ string, n int) { one.tainted += n }},
-	{tokensTotal, "kind", func(one *record, value string, n int) {
+// counters are all counters that are read.
+var counters = []counter{
+	{telemetry.Probes, "outcome", func(one *record, value string, n int) { one.summary.Outcomes[probe.Outcome(value)] = n }},
+	{telemetry.Skipped, "reason", func(one *record, value string, n int) { one.summary.Skipped[probe.Skip(value)] = n }},
+	{telemetry.Tainted, "reason", func(one *record, _ string, n int) { one.tainted += n }},
+	{telemetry.Tokens, "kind", func(one *record, value string, n int) {
 		switch value {
 		case "prompt":
 			one.summary.Input = n
@@ -164,12 +179,12 @@ var counterMetrics = []counterMetric{
 }
 
 // addCounter adds the increases of a counter.
-func (s recordSet) addCounter(metric counterMetric, increases model.Vector) {
+func (s recordSet) addCounter(c counter, increases model.Vector) {
 	for _, sample := range increases {
-		one := s.of(sample.Metric)
+		one := s.record(sample.Metric)
 		n := int(math.Round(float64(sample.Value)))
 		if n != 0 {
-			metric.add(one, string(sample.Metric[model.LabelName(metric.label)]), n)
+			c.add(one, string(sample.Metric[model.LabelName(c.label)]), n)
 		}
 	}
 }
@@ -177,7 +192,7 @@ func (s recordSet) addCounter(metric counterMetric, increases model.Vector) {
 // addPresence adds in how many windows of the range there is data.
 func (s recordSet) addPresence(window time.Duration, windowsWithData model.Vector) {
 	for _, sample := range windowsWithData {
-		s.of(sample.Metric).present = window * time.Duration(sample.Value)
+		s.record(sample.Metric).present = window * time.Duration(sample.Value)
 	}
 }
 
@@ -185,7 +200,7 @@ func (s recordSet) addPresence(window time.Duration, windowsWithData model.Vecto
 func (s recordSet) addSources(sources model.Vector) {
 	for _, sample := range sources {
 		if sample.Value > 1 {
-			s.of(sample.Metric).warn("%.0f jobs or instances report this target and are added up: "+
+			s.record(sample.Metric).warn("%.0f jobs or instances report this target and are added up: "+
 				"if they are one prober that is scraped twice, select one with --match job=NAME",
 				math.Ceil(float64(sample.Value)))
 		}
@@ -194,7 +209,7 @@ func (s recordSet) addSources(sources model.Vector) {
 
 // addWarnings says what is missing in the data.
 func (r *record) addWarnings() {
-	length := r.span.length()
+	length := r.selection.span.length()
 	absent := length - r.present
 	if absent > max(length/10, minPresenceWindow) {
 		r.warn("there is no data for %s of the range's %s", duration(absent.Round(time.Minute)), duration(length))

@@ -16,8 +16,8 @@ import (
 
 // countedSet returns a set of records for six hours with these increases of llm_probe_probes_total.
 func countedSet(increases ...*model.Sample) recordSet {
-	s := newRecordSet(sixHours, 30*24*time.Hour)
-	s.addCounter(counterMetrics[0], increases)
+	s := newRecordSet(selection{span: sixHours}, 30*24*time.Hour)
+	s.addCounter(counters[0], increases)
 	return s
 }
 
@@ -33,7 +33,7 @@ func TestRecords(t *testing.T) {
 		{sample(4, "reason=late"), sample(3, "reason=batched")},
 		{sample(4000, "kind=prompt"), sample(400, "kind=output"), sample(99, "kind=cached")},
 	} {
-		s.addCounter(counterMetrics[1+i], increases)
+		s.addCounter(counters[1+i], increases)
 	}
 	native, unused := sample(0), sample(0, "model=unused")
 	native.Histogram = &model.SampleHistogram{Buckets: model.HistogramBuckets{
@@ -182,7 +182,7 @@ func TestWarningsOfMissingData(t *testing.T) {
 		s := countedSet(sample(40, "outcome=ok"))
 		s.addPresence(window, model.Vector{sample(test.windows)})
 		s.addSources(model.Vector{sample(test.sources)})
-		one := s.of(sample(0).Metric)
+		one := s.record(sample(0).Metric)
 		one.summary.E2EL.Count = test.latencies
 		one.tainted = test.tainted
 		got := strings.Join(s.reported()[0].summary.Warnings, "\n")

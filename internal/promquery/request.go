@@ -29,15 +29,20 @@ type Request struct {
 // Parse checks a request, and returns its query. The problems are all that is wrong with it.
 func (r Request) Parse(now time.Time) (*Query, usage.Problems) {
 	var problems usage.Problems
-	q := &Query{reader: reader{
-		client:    r.parseClient(&problems),
-		selection: selection{targets: r.Targets, matchers: r.parseMatch(&problems)},
-		window:    r.parseWindow(&problems),
-	}}
 	now = now.UTC().Truncate(time.Second)
-	q.reader.span = r.parseSpan(now, &problems)
+	q := &Query{
+		reader: reader{
+			client: r.parseClient(&problems),
+			window: r.parseWindow(&problems),
+		},
+		selection: selection{
+			targets:  r.Targets,
+			matchers: r.parseMatch(&problems),
+			span:     r.parseSpan(now, &problems),
+		},
+	}
 	if r.Versus != "" {
-		q.other = r.parseVersus(q.reader, now, &problems)
+		q.other = r.parseVersus(q.selection, now, &problems)
 	}
 	return q, problems
 }
@@ -129,14 +134,14 @@ func (r Request) parseSpan(now time.Time, problems *usage.Problems) timeRange {
 	return span
 }
 
-// parseVersus returns the reader of what to compare reference with. The flag says how much earlier, another range, or
-// else the name of another target.
-func (r Request) parseVersus(reference reader, now time.Time, problems *usage.Problems) *reader {
+// parseVersus returns what to compare a selection with. The flag says how much earlier, another range, or else the name of
+// another target.
+func (r Request) parseVersus(reference selection, now time.Time, problems *usage.Problems) *selection {
 	place := usage.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {
 		problems.Add(place, fmt.Sprintf("needs exactly one --target, not %d", len(r.Targets)), "say what to compare with it")
 	}
-	other := reference
+	other := selection{targets: reference.targets, matchers: reference.matchers, span: reference.span}
 	back, err := model.ParseDuration(r.Versus)
 	from, to, _ := strings.Cut(r.Versus, "/")
 	span, fromOK, toOK := parseRange(from, to, now)
@@ -156,4 +161,50 @@ func (r Request) parseVersus(reference reader, now time.Time, problems *usage.Pr
 			"want another target, how much earlier (24h, 7d), or a range, FROM/TO")
 	}
 	return &other
+}
+
+// A timeRange is a range of stored time. It begins after from and ends with to.
+type timeRange struct{ from, to time.Time }
+
+// length returns the length of r.
+func (r timeRange) length() time.Duration { return r.to.Sub(r.from) }
+
+// earlier returns r moved back by some time.
+func (r timeRange) earlier(by time.Duration) timeRange {
+	return timeRange{from: r.from.Add(-by), to: r.to.Add(-by)}
+}
+
+// String returns r as part of a sentence: "from 2026-11-01 00:00:00 UTC to 2026-11-02 00:00:00 UTC".
+func (r timeRange) String() string { return "from " + timestamp(r.from) + " to " + timestamp(r.to) }
+
+// timestamp writes a time in UTC.
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// duration writes a duration as Prometheus does: 7d, 1h12m.
+func duration(d time.Duration) string { return model.Duration(d.Round(time.Second)).String() }
+
+// timeFormats says in hints how a time may be written.
+const timeFormats = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), "now", ` +
+	`or how long ago (24h, 7d)`
+
+// parseTime reads a time in one of the formats of [timeFormats].
+func parseTime(text string, now time.Time) (t time.Time, ok bool) {
+	ago, err := model.ParseDuration(text)
+	if err == nil || text == "now" {
+		return now.Add(-time.Duration(ago)), true
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		t, err := time.Parse(layout, text)
+		if err == nil {
+			return t.UTC(), true
+		}
+	}
+	return t, false
+}
+
+// parseRange reads both ends of a range, and reports which of them are times.
+func parseRange(from, to string, now time.Time) (r timeRange, fromOK, toOK bool) {
+	r.from, fromOK = parseTime(from, now)
+	r.to, toOK = parseTime(to, now)
+	return r, fromOK, toOK
 }

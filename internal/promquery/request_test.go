@@ -11,7 +11,7 @@ import (
 func TestVersus(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) timeRange { return timeRange{now.Add(-d - 24*time.Hour), now.Add(-d)} }
-	for vs, want := range map[string]reader{
+	for vs, want := range map[string]selection{
 		"7d":                    sideOf("a", ago(7*24*time.Hour)),
 		"2026-11-01/2026-11-02": sideOf("a", ago((19*24+12)*time.Hour)),
 		"2d/24h":                sideOf("a", ago(24*time.Hour)),
@@ -26,17 +26,16 @@ func TestVersus(t *testing.T) {
 		if problems != nil {
 			t.Fatalf("%s: %v", vs, problems)
 		}
-		q.other.client, q.other.window = nil, 0 // as of the reader
-		unexported := cmp.AllowUnexported(reader{}, selection{}, timeRange{})
+		unexported := cmp.AllowUnexported(selection{}, timeRange{})
 		if diff := cmp.Diff(want, *q.other, unexported); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", vs, diff)
 		}
 	}
 }
 
-// sideOf returns a reader of one target.
-func sideOf(target string, span timeRange) reader {
-	return reader{selection: selection{targets: []string{target}}, span: span}
+// sideOf returns the selection of one target.
+func sideOf(target string, span timeRange) selection {
+	return selection{targets: []string{target}, span: span}
 }
 
 func TestParseTime(t *testing.T) {

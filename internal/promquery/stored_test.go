@@ -65,7 +65,7 @@ func (s *stored) query(t *testing.T, r Request) *Query {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	q.reader.api = s
+	q.reader.client.api = s
 	return q
 }
 
@@ -85,12 +85,13 @@ const counted = "sum by (target, model, prompt, vantage, outcome) (increase(llm_
 // TestQueries holds the texts of the queries. What Prometheus makes of them is tested with a real one.
 func TestQueries(t *testing.T) {
 	s := &stored{}
-	r := s.query(t, Request{Targets: []string{"a", "b.c"}, Match: []string{"job=prober"}}).reader
+	q := s.query(t, Request{Targets: []string{"a", "b.c"}, Match: []string{"job=prober"}})
 	ttft := report.Quantities()[0]
-	found := r.readCounters(t.Context())
-	r.readLatency(t.Context(), found, ttft)
-	r.readPresence(t.Context(), found)
-	r.readObjectives(t.Context(), found)
-	r.means(t.Context(), &record{series: series{"b.c", "m", "cold", "eu-1"}, span: sixHours}, ttft, 20)
+	found := q.reader.readCounters(t.Context(), q.selection)
+	q.reader.readLatency(t.Context(), q.selection, found, ttft)
+	q.reader.readPresence(t.Context(), q.selection, found)
+	q.reader.readObjectives(t.Context(), q.selection, found)
+	one := found.record(sample(0, "target=b.c", "vantage=eu-1").Metric)
+	q.reader.means(t.Context(), one.selection, ttft, 20)
 	golden.Equal(t, "testdata/queries.txt", strings.Join(s.asked, "\n\n")+"\n")
 }
