@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // TestDocumentedSidecarIsTheComponents holds that the block to paste in docs/sidecar.md is the sidecar of the Kustomize

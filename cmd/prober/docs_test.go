@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llm-prober/prober/alerts"
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
@@ -113,8 +114,10 @@ func TestPagesNameOnlyVariablesThatExist(t *testing.T) {
 		"PROBER_BINARY": true, "PROBER_TEST_KERNEL_TIMESTAMPS": true, // of tests
 		"PROBER_X": true, "PROBER_TARGETS_n_X": true, // any setting
 	}
-	for line := range strings.Lines(read(t, "internal/config/testdata/names.txt")) {
-		known[strings.Fields(line)[0]] = true
+	for _, k := range config.Reference() {
+		known[k.Variable] = true
+		ofTarget := strings.Replace(k.Variable, "PROBER_", "PROBER_TARGETS_n_", 1)
+		known[ofTarget] = k.Shared || strings.HasPrefix(k.Variable, "PROBER_OBJECTIVES_n_")
 	}
 	name := regexp.MustCompile(`PROBER_[A-Z0-9n]+(?:_[A-Z0-9n]+)*`)
 	index := regexp.MustCompile(`_[0-9]+_`)

@@ -2,18 +2,32 @@
 // It reports every problem at once, each with its place and a hint. It reads files that it is told to read and nothing
 // else: it opens no connection, asks no server and keeps no state. Secrets leave it only through [Secret.Reveal].
 //
-// The structs below are the settings. Each source (the variables, the targets file, the flags) is read as a [layer] of
-// texts. The layers are merged, and caarlos0/env parses what remains, once for each struct: see [Load]. The tags are
+// The structs below are the settings. In the order in which a configuration is loaded, the files of the package are:
+//
+//	config.go       the settings, and what is known of a loaded configuration
+//	setting.go      what a setting is: its tags, its help, what its values look like (kinds.go), its schema (schema.go)
+//	entry.go        what was written for one struct: texts with their places, and how they become its fields
+//	environment.go  reads variables, flags and arguments
+//	file.go         reads the targets file
+//	load.go         merges all of these, and takes the steps in order
+//	validate.go     the rules for settings that depend on each other; also objectives.go, cost.go, labels.go
+//	show.go         prints what was loaded
+//
+// The tags are
 //
 //	env         name of the variable, without PROBER_ and TARGETS_n_; in lower case, it is the key in the targets file
 //	envDefault  default
-//	oneof       the words that are allowed; API and SERVER have those of package wire, SIGNAL those of package probe
+//	oneof       the words that are allowed, unless the kind of the setting has them
 //	min, max    bounds of a number or a duration, which are allowed themselves
 //	optional    the word none is allowed, too, for the zero value; its text is an example, if there is no default
 //	format      what the text or number means: see [kinds]
+//	shared      may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X
+//	group       members of a group must agree in it, so that they get the same prompts
+//	file        a setting of the prober that may stand in the targets file: who writes it for one place knows it
+//	reload      a setting of the prober that a reload changes; the others need a restart
 //
-// What people read about a setting is in help.txt. To add a setting, add a field here, a line there, and its variable
-// to testdata/names.txt.
+// What people read about a setting is in help.txt. To add a setting, add a field here and a line there. Rules name a
+// setting by a pointer to its field, &t.QPS, so that a name which does not exist does not compile: see [entry.key].
 package config
 
 import (
@@ -29,59 +43,28 @@ import (
 
 // A Config is everything the prober was told. [Load] makes it; the caller owns it.
 type Config struct {
-	ListenAddress   string        `env:"LISTEN_ADDRESS" envDefault:":9464" format:"address"`
-	WebConfigFile   string        `env:"WEB_CONFIG_FILE" format:"file"`
-	LogLevel        string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error"`
-	LogFormat       string        `env:"LOG_FORMAT" oneof:"json console"`
-	TargetsFile     string        `env:"TARGETS_FILE" format:"file"`
-	ReloadInterval  time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" optional:""`
-	DNSInterval     time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms"`
-	Shard           Shard         `env:"SHARD"`
-	MaxTokensPerDay int           `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" optional:"" format:"tokens"`
-	DrainEndpoint   bool          `env:"DRAIN_ENDPOINT" envDefault:"off"`
-	GenAISemconv    GenAI         `env:"GENAI_SEMCONV" envDefault:"off"`
-	ExternalURL     string        `env:"EXTERNAL_URL" format:"website"` // never ends with a slash
-	GrafanaURL      string        `env:"GRAFANA_URL" format:"website"`  // never ends with a slash
-	Vantage         string        `env:"VANTAGE" format:"name"`         // where the prober stands; the file may say it
+	ListenAddress  string        `env:"LISTEN_ADDRESS" envDefault:":9464" format:"address"`
+	WebConfigFile  string        `env:"WEB_CONFIG_FILE" format:"file"`
+	LogLevel       string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error"`
+	LogFormat      string        `env:"LOG_FORMAT" oneof:"json console"`
+	TargetsFile    string        `env:"TARGETS_FILE" format:"file" reload:""`
+	ReloadInterval time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" optional:""`
+	DNSInterval    time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms"`
+
+	Shard           Shard `env:"SHARD" reload:""`
+	MaxTokensPerDay int   `env:"MAX_TOKENS_PER_DAY" envDefault:"1000000000" min:"1" optional:"" format:"tokens" reload:""`
+
+	DrainEndpoint bool   `env:"DRAIN_ENDPOINT" envDefault:"off"`
+	GenAISemconv  GenAI  `env:"GENAI_SEMCONV" envDefault:"off"`
+	ExternalURL   string `env:"EXTERNAL_URL" format:"website"` // never ends with a slash
+	GrafanaURL    string `env:"GRAFANA_URL" format:"website"`  // never ends with a slash
+	Vantage       string `env:"VANTAGE" format:"name" file:""` // where the prober stands
 
 	// Each target is filled by itself.
 	Targets    []Target   `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
 	Rejected   []Rejected `env:"-"` // targets that cannot be probed; never all of them: then Load fails
-	LabelNames []string   `env:"-"` // of the labels of all targets, also of rejected ones; sorted
+	LabelNames []string   `env:"-"` // of the labels of all targets, even of rejected ones; sorted
 	Warnings   []string   // what is legal but probably a mistake: a sentence each, no secrets
-}
-
-// Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
-type Settings struct {
-	QPS     float64 `env:"QPS" envDefault:"0.1" min:"0.00001" max:"1000" format:"rate"`
-	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant poisson"`
-
-	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset canary"`
-	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" format:"tokens"`
-	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" format:"tokens"`
-	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000"`
-	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000"`
-	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" format:"tokens"`
-	DatasetFile   string  `env:"DATASET_FILE" format:"file"`
-	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1"`
-
-	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" min:"1ms"`
-	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" min:"1ms"`
-	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000"`
-	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" optional:"50000000" format:"tokens"`
-	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse"`
-	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2"`
-	Timestamps        string        `env:"TIMESTAMPS" envDefault:"kernel" oneof:"kernel user"`
-	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" min:"1ms" optional:""`
-	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m"`
-	Refusals          string        `env:"REFUSALS" envDefault:"ignore" oneof:"ignore bad"`
-
-	APIKey        Secret `env:"API_KEY"`
-	APIKeyFile    string `env:"API_KEY_FILE" format:"file"`
-	Priority      *int   `env:"PRIORITY" min:"-2147483648" max:"2147483647" optional:"-10"`
-	SessionHeader string `env:"SESSION_HEADER" format:"header"`
-
-	Labels Labels `env:"LABELS"` // those of all targets and its own; nil for none
 }
 
 // A Target is one endpoint and how it is probed. Every field is filled in.
@@ -90,10 +73,10 @@ type Target struct {
 	Name               string  `env:"NAME" format:"name"`
 	Enabled            bool    `env:"ENABLED" envDefault:"on"`
 	Group              string  `env:"GROUP" format:"name"`
-	API                string  `env:"API" envDefault:"auto" oneof:"auto"`
+	API                string  `env:"API" envDefault:"auto" format:"api"`
 	Path               string  `env:"PATH" format:"path"`
 	APIVersion         string  `env:"API_VERSION"`
-	Server             string  `env:"SERVER" envDefault:"auto" oneof:"auto"`
+	Server             string  `env:"SERVER" envDefault:"auto" format:"server"`
 	Model              string  `env:"MODEL"`
 	Headers            Headers `env:"HEADERS"`
 	CAFile             string  `env:"CA_FILE" format:"file"`
@@ -102,7 +85,35 @@ type Target struct {
 	TLSServerName      string  `env:"TLS_SERVER_NAME" format:"host"`
 	InsecureSkipVerify bool    `env:"INSECURE_SKIP_VERIFY" envDefault:"off"`
 
-	Settings
+	QPS     float64 `env:"QPS" envDefault:"0.1" min:"0.00001" max:"1000" format:"rate" shared:"group"`
+	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant poisson" shared:"group"`
+
+	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset canary" shared:"group"`
+	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" format:"tokens" shared:"group"`
+	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" format:"tokens" shared:"group"`
+	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000" shared:"group"`
+	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000" shared:"group"`
+	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" format:"tokens" shared:"group"`
+	DatasetFile   string  `env:"DATASET_FILE" format:"file" shared:"group"`
+	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1" shared:"group"`
+
+	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" min:"1ms" shared:""`
+	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" min:"1ms" shared:""`
+	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000" shared:""`
+	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" min:"0" optional:"50000000" format:"tokens" shared:""`
+	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse" shared:""`
+	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2" shared:""`
+	Timestamps        string        `env:"TIMESTAMPS" envDefault:"kernel" oneof:"kernel user" shared:""`
+	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" min:"1ms" optional:"" shared:""`
+	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m" shared:""`
+	Refusals          string        `env:"REFUSALS" envDefault:"ignore" oneof:"ignore bad" shared:""`
+
+	APIKey        Secret `env:"API_KEY" shared:""`
+	APIKeyFile    string `env:"API_KEY_FILE" format:"file" shared:""`
+	Priority      *int   `env:"PRIORITY" min:"-2147483648" max:"2147483647" optional:"-10" shared:""`
+	SessionHeader string `env:"SESSION_HEADER" format:"header" shared:""`
+
+	Labels Labels `env:"LABELS" shared:""` // those of all targets and its own; nil for none
 
 	// Objectives are its own or, without any, those of all targets: at least one. GivenObjectives are the same, or nil if
 	// they are the default because nobody wrote any.
@@ -135,7 +146,7 @@ type objectiveSettings struct {
 	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
 	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
 
-	RefusalsAreBad bool // as its target says: see [Settings.Refusals]
+	RefusalsAreBad bool // as its target says: see [Target.Refusals]
 }
 
 // Sidecar reports whether the prober runs in the pod of its server: only there is it drained by a hook. It must not end
@@ -168,7 +179,7 @@ func (c *Config) Problems() usage.Problems {
 // NeedRestart returns the variables of settings that differ in next and take effect only with a restart.
 func (c *Config) NeedRestart(next *Config) []string {
 	var variables []string
-	for _, k := range settings().prober {
+	for _, k := range newSchema().prober.keys {
 		if k.Restart && k.text(c) != k.text(next) {
 			variables = append(variables, k.Variable)
 		}
@@ -208,9 +219,9 @@ func (t Target) Identity() Target {
 // secrets, settings that are not set, and those that identify the target.
 func (t Target) Values(command string) map[string]string {
 	values := map[string]string{}
-	for _, k := range settings().target {
-		identifies := slices.Contains([]string{"URL", "NAME", "GROUP", "MODEL"}, k.name)
+	for _, k := range newSchema().target.keys {
 		text := k.text(&t)
+		identifies := slices.Contains([]any{&t.URL, &t.Name, &t.Group, &t.Model}, k.pointer(&t))
 		if text != "" && k.usedBy(command) && !k.secret && !identifies {
 			values[k.fileKey()] = text
 		}

@@ -18,23 +18,22 @@ func TestNeedRestart(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	target := Target{
 		URL: "http://a", Name: "a", Address: "10.0.0.1", CAFile: "ca", Headers: Headers{"X-A": NewSecret("1")},
-		Settings: Settings{QPS: 1, APIKey: NewSecret("sk"), DatasetFile: "set"},
+		QPS: 1, APIKey: NewSecret("sk"), DatasetFile: "set",
 	}
 	want := target
-	want.Name = ""
-	want.Settings = Settings{APIKey: NewSecret("sk")}
+	want.Name, want.QPS, want.DatasetFile = "", 0, ""
 	if diff := cmp.Diff(want, target.Identity(), secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	target.APIKeyFile = "key"
-	want.Settings = Settings{APIKeyFile: "key"}
+	want.APIKey, want.APIKeyFile = Secret{}, "key"
 	if diff := cmp.Diff(want, target.Identity(), secrets); diff != "" {
 		t.Errorf("with a key from a file: -want +got\n%s", diff)
 	}
 }
 
-// TestLoadWithoutTargets holds that an invalid setting has its default and is named, that the others are as they were given, and
-// that neither targets nor the settings that a reload reads again are looked at.
+// TestLoadWithoutTargets holds that an invalid setting has its default and is named, that the others are as they were
+// given, and that neither targets nor the settings that a reload reads again are looked at.
 func TestLoadWithoutTargets(t *testing.T) {
 	got, invalid := LoadWithoutTargets(Options{
 		Environ: withTarget("LOG_LEVEL=loud\nLOG_FORMAT=console\nDNS_INTERVAL=2m\nQPS=fast",
@@ -63,8 +62,8 @@ func TestLoadWithoutTargets(t *testing.T) {
 func TestDestination(t *testing.T) {
 	target := Target{
 		URL: "http://a", Name: "a", Address: "10.0.0.1", CAFile: "ca", CertFile: "cert", KeyFile: "key", Model: "m",
-		Headers:  Headers{"X-Cluster": NewSecret("1"), "Authorization": NewSecret("Bearer sk"), "X-Api-Key": NewSecret("sk")},
-		Settings: Settings{QPS: 1, APIKey: NewSecret("sk"), APIKeyFile: "file"},
+		Headers: Headers{"X-Cluster": NewSecret("1"), "Authorization": NewSecret("Bearer sk"), "X-Api-Key": NewSecret("sk")},
+		QPS:     1, APIKey: NewSecret("sk"), APIKeyFile: "file",
 	}
 	want := Target{URL: "http://a", Address: "10.0.0.1", Model: "m", Headers: Headers{"X-Cluster": NewSecret("1")}}
 	if diff := cmp.Diff(want, target.Destination(), secrets); diff != "" {

@@ -44,7 +44,8 @@ func (t Target) cappedTokensPerDay() int {
 
 // costKnown reports whether all settings that the cost of t depends on are right.
 func (t *target) costKnown() bool {
-	return t.right("QPS", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_ROUNDS", "TOKEN_BUDGET_PER_DAY")
+	s := t.settings
+	return t.entry.right(&s.QPS, &s.PromptTokens, &s.MaxTokens, &s.SessionRounds, &s.TokenBudgetPerDay)
 }
 
 // BudgetEnd says when the budget of t is spent, counted from 00:00 UTC, and which rate would last, as "the budget ends
@@ -63,17 +64,18 @@ func (t Target) BudgetEnd(perDay, perProbe int) string {
 
 // warnOfBudget warns of a budget that does not last for a day. A probe that is too long for the rest of it is not sent.
 func (l *loader) warnOfBudget(t *target) {
-	if !t.costKnown() || !t.Enabled {
+	s := t.settings
+	if !t.costKnown() || !s.Enabled {
 		return
 	}
-	probe, perDay := t.PromptTokens+t.MaxTokens, t.TokensPerDay()
-	end := t.BudgetEnd(perDay, t.TokensPerProbe())
+	probe, perDay := s.PromptTokens+s.MaxTokens, s.TokensPerDay()
+	end := s.BudgetEnd(perDay, s.TokensPerProbe())
+	place := t.entry.label(&s.TokenBudgetPerDay)
 	switch {
-	case t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < probe:
-		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("is less than the %d tokens of one probe", probe))
-	case end != "" && !l.Finite:
-		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("target %s costs %s tokens a day; %s", quote(t.Name),
-			format.Grouped(perDay), end))
+	case s.TokenBudgetPerDay > 0 && s.TokenBudgetPerDay < probe:
+		l.warn(place, fmt.Sprintf("is less than the %d tokens of one probe", probe))
+	case end != "" && !l.options.Finite:
+		l.warn(place, fmt.Sprintf("target %s costs %s tokens a day; %s", quote(s.Name), format.Grouped(perDay), end))
 	}
 }
 
@@ -84,35 +86,36 @@ const smallCost = 200_000_000
 // limitCost reports a configuration that costs more tokens a day than the limit. The default limit does not count
 // targets with a small cost: a hundred targets with the default rate start, with a warning.
 func (l *loader) limitCost() {
-	limit := l.config.MaxTokensPerDay
-	if l.Finite || limit == 0 || !l.prober.right("MAX_TOKENS_PER_DAY") {
+	limit := &l.config.MaxTokensPerDay
+	if l.options.Finite || *limit == 0 || !l.prober.right(limit) {
 		return
 	}
 	sum, counted := 0, 0
 	largest, share := "", 0
 	for _, t := range l.targets {
-		if !t.costKnown() || !t.Enabled {
+		s := t.settings
+		if !t.costKnown() || !s.Enabled {
 			continue
 		}
-		cost := t.cappedTokensPerDay()
+		cost := s.cappedTokensPerDay()
 		sum += cost
-		if l.prober.given("MAX_TOKENS_PER_DAY") || cost > smallCost {
+		if l.prober.given(limit) || cost > smallCost {
 			counted += cost
 		}
 		if cost > share {
 			share = cost
-			largest = fmt.Sprintf("%s costs the most: %s (qps %v, %s tokens a probe)", quote(t.Name),
-				format.Grouped(cost), t.QPS, format.Grouped(t.TokensPerProbe()))
+			largest = fmt.Sprintf("%s costs the most: %s (qps %v, %s tokens a probe)", quote(s.Name),
+				format.Grouped(cost), s.QPS, format.Grouped(s.TokensPerProbe()))
 		}
 	}
 	costs := fmt.Sprintf("the targets cost %s tokens a day", format.Grouped(sum))
 	switch {
-	case sum <= limit:
-	case counted <= limit:
-		l.warn(l.prober.label("MAX_TOKENS_PER_DAY"), fmt.Sprintf("%s, and are probed: by default the limit does not "+
+	case sum <= *limit:
+	case counted <= *limit:
+		l.warn(l.prober.label(limit), fmt.Sprintf("%s, and are probed: by default the limit does not "+
 			"count targets of up to %s; set one of your own, or none", costs, format.Grouped(smallCost)))
 	default:
-		l.prober.problem("MAX_TOKENS_PER_DAY", costs+", of which "+largest, fmt.Sprintf("lower qps or prompt_tokens, "+
+		l.prober.problem(limit, costs+", of which "+largest, fmt.Sprintf("lower qps or prompt_tokens, "+
 			"set a token_budget_per_day, or set %sMAX_TOKENS_PER_DAY=%d (none: no limit) to allow this", prefix, sum))
 	}
 }

@@ -90,5 +90,5 @@ func TestBudgetEnd(t *testing.T) {
 }
 
 func budgeted(qps float64, budget int) Target {
-	return Target{Settings: Settings{QPS: qps, PromptTokens: 21000, MaxTokens: 100, TokenBudgetPerDay: budget}}
+	return Target{QPS: qps, PromptTokens: 21000, MaxTokens: 100, TokenBudgetPerDay: budget}
 }

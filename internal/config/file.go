@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,7 @@ import (
 	"regexp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -33,65 +34,40 @@ func ReadFile(path string) (data []byte, err error) {
 // maxTargets bounds the size of the targets file, in bytes: some 10,000 targets. Parsed, it takes many times as much.
 const maxTargets = 2 << 20
 
-// vantageKey is the key of the only setting of the prober itself that the targets file may have: who writes the file
-// for the probers of one place knows which place that is. It is the name of the label, too.
-const vantageKey = "vantage"
-
-// A targetsFile is what the targets file says.
-type targetsFile struct {
-	prober     *origin // the vantage
-	shared     *origin // the settings of all targets, and the problems of the file itself
-	targets    []*origin
-	objectives []*origin
+// readTargetsFile reads the targets file, if there is one, into two entries: what it says for all targets, with its
+// lists and all its problems, and what it says about the prober itself.
+func (l *loader) readTargetsFile() (shared, prober *entry) {
+	shared = newEntry(l.schema.shared, variableAt(prefix))
+	prober = newEntry(l.schema.prober, variableAt(prefix))
+	path := l.prober.values[l.prober.key(&l.config.TargetsFile).name].text
+	if path == "" || !printable(path) { // which parsing reports
+		return shared, prober
+	}
+	data, err := l.options.ReadFile(path)
+	switch {
+	case err != nil:
+		l.prober.problem(&l.config.TargetsFile, err.Error(), "")
+	case len(data) > maxTargets:
+		l.prober.problem(&l.config.TargetsFile, "has more than 2 MiB", "want a targets file")
+	default:
+		d := document{path: path, schema: l.schema, entry: shared, prober: prober}
+		root := d.parse(data)
+		d.read(pair{root, root})
+	}
+	return shared, prober
 }
 
 // A document is a mapping of the targets file: the whole file, a target or an objective. It takes its values as texts,
 // which are parsed as those of variables are. A YAML decoder would stop at the first mistake, quote secrets in errors,
 // and give on, none and 10s other meanings.
 type document struct {
-	path     string
-	settings schema
-	*origin  // what it says, and what is wrong with it
+	path   string
+	schema schema
+	entry  *entry // takes what the mapping says, and all problems
+	prober *entry // takes what the top of the file says about the prober; nil in the lists
 }
 
-// readTargetsFile reads the targets file, if there is one.
-func (l *loader) readTargetsFile() targetsFile {
-	path := l.config.TargetsFile
-	vantage, _ := l.settings.prober.find(strings.ToUpper(vantageKey))
-	file := targetsFile{
-		prober: newOrigin(keys{vantage}, variableAt(prefix)),
-		shared: newOrigin(l.settings.shared, nil),
-	}
-	if path == "" {
-		return file
-	}
-	data, err := l.ReadFile(path)
-	switch {
-	case err != nil:
-		l.prober.problem("TARGETS_FILE", err.Error(), "")
-		return file
-	case len(data) > maxTargets:
-		l.prober.problem("TARGETS_FILE", "has more than 2 MiB", "want a targets file")
-		return file
-	}
-	d := document{path, l.settings, file.shared}
-	ofProber := document{path, l.settings, file.prober}
-	root := d.parse(data)
-	d.read(pair{root, root}, map[string]func(pair){
-		vantageKey:   func(p pair) { ofProber.setting(vantage, p) },
-		"targets":    func(list pair) { file.targets = d.entries(list, true) },
-		"objectives": func(list pair) { file.objectives = d.entries(list, false) },
-	})
-	return file
-}
-
-var (
-	yamlError     = regexp.MustCompile(`(?s)^yaml: (?:line ([0-9]+): )?(.*)$`)
-	yamlQuotation = regexp.MustCompile("(?s)['\"`]..+['\"`]") // a single character is no secret
-)
-
-// parse returns the root of the only document in data; an empty node if data is not YAML. It reports errors of the
-// parser without their quotations: what looks like an anchor may be somebody's key.
+// parse returns the root of the only document in data; an empty node if data is not YAML.
 func (d document) parse(data []byte) *yaml.Node {
 	var root, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -103,9 +79,14 @@ func (d document) parse(data []byte) *yaml.Node {
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		found := yamlError.FindStringSubmatch(err.Error())
-		text := strings.Join(strings.Fields(yamlQuotation.ReplaceAllString(found[2], "'…'")), " ")
-		d.problems.Add(strings.TrimSuffix(d.path+":"+found[1], ":"), "not YAML: "+text, "")
+		line, text := syntaxError(err, data)
+		hint := ""
+		for mistake, advice := range syntaxHints {
+			if strings.HasPrefix(text, mistake) {
+				hint = advice
+			}
+		}
+		d.problemAt(&yaml.Node{Line: line}, "not YAML: "+text, hint)
 	}
 	if root.Kind == yaml.DocumentNode {
 		return root.Content[0]
@@ -113,9 +94,49 @@ func (d document) parse(data []byte) *yaml.Node {
 	return &yaml.Node{}
 }
 
+// syntaxHints are what to do about errors of the YAML parser, by the beginning of their texts.
+var syntaxHints = map[string]string{
+	"block sequence entries are not allowed": "check the indentation of this line and the one before",
+	"could not find expected ':'":            "want key: value",
+	"did not find expected ','":              "want a comma, or the end of the list or mapping",
+	"did not find expected '-' indicator":    "check the indentation and the quotes of this line and the one before",
+	"did not find expected key":              "check the indentation and the quotes of this line and the one before",
+	"found a tab character":                  "indent with spaces",
+	"found character that cannot start any":  "indent with spaces, and put texts that begin with @, % or ` into quotes",
+	"found unexpected end of stream":         "close the quote",
+	"mapping values are not allowed":         "check the indentation, and put a text that has a colon into quotes",
+	"unknown anchor":                         "put a text that begins with * into quotes",
+}
+
+// syntaxError returns the line and the text of an error of the YAML parser. The text quotes single characters only: what
+// looks like an anchor may be somebody's key.
+func syntaxError(err error, data []byte) (line int, text string) {
+	failure, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		return 1, "the parser failed"
+	}
+	line, text = failure.Mark.Line, failure.Message
+	context := failure.ContextMark.Line
+	lastLine := 1 + bytes.Count(bytes.TrimSpace(data), []byte("\n"))
+	switch {
+	case failure.Stage == yaml.ComposerStage:
+		before, _, _ := strings.Cut(text, "'")
+		text = strings.TrimSpace(before)
+	case failure.Mark.Line == 0: // bytes that are no text: the parser has counted no lines yet
+		line = 1 + bytes.Count(data[:min(failure.Mark.Index, len(data))], []byte("\n"))
+	case text == "found unexpected end of stream", text == "could not find expected ':'":
+		line = context // where it begins; the parser gives up at the next line, or at the end of the file
+	case strings.Contains(failure.ContextMsg, "flow") && context != line:
+		text += fmt.Sprintf(" of what begins on line %d", context)
+	}
+	return min(line, lastLine), text
+}
+
 func (d document) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", d.path, n.Line) }
 
-func (d document) problemAt(n *yaml.Node, text, hint string) { d.problems.Add(d.place(n), text, hint) }
+func (d document) problemAt(n *yaml.Node, text, hint string) {
+	d.entry.problems.Add(d.place(n), text, hint)
+}
 
 // A pair is a key of a mapping and its value. Problems with the value are reported on the line of the key.
 type pair struct{ key, value *yaml.Node }
@@ -152,82 +173,101 @@ func (d document) pairs(p pair) (all []pair, ok bool) {
 	return all, ok
 }
 
-// entries returns the entries of a list of targets, with their own objectives, or of a list of objectives.
-func (d document) entries(list pair, isOfTargets bool) (entries []*origin) {
-	known := d.settings.objective
-	if isOfTargets {
-		known = d.settings.target
-	}
-	n, _ := d.shaped(list, yaml.SequenceNode)
+// entries returns the entries of a list, with the lists in them.
+func (d document) entries(list *section, p pair) (entries []*entry) {
+	n, _ := d.shaped(p, yaml.SequenceNode)
 	for _, node := range n.Content {
-		place := d.place(node)
-		entry := document{d.path, d.settings, newOrigin(known, func(name string) string {
-			return place + ": " + strings.ToLower(name)
-		})}
-		entry.entry = place
-		entry.naming = "give it a name of its own (name: …)"
-		lists := map[string]func(list pair){}
-		if isOfTargets {
-			lists["objectives"] = func(list pair) { entry.objectives = entry.entries(list, false) }
-		}
-		entry.read(pair{node, node}, lists)
-		entries = append(entries, entry.origin)
+		at := d.place(node)
+		next := newEntry(list, func(k Key) place { return place{at: at, key: k.fileKey()} })
+		next.place = at
+		next.nameHint = "give it a name of its own (name: …)"
+		inner := document{path: d.path, schema: d.schema, entry: next}
+		inner.read(pair{node, node})
+		entries = append(entries, next)
 	}
 	return entries
 }
 
-// read reads a mapping of settings. A key in others is no setting: its function reads the value.
-func (d document) read(mapping pair, others map[string]func(pair)) {
+// read reads a mapping: its settings, and the lists that can stand in it.
+func (d document) read(mapping pair) {
 	lines := map[string]int{} // of the keys so far
 	pairs, ok := d.pairs(mapping)
 	if !ok {
-		d.wrong["URL"] = true // so that it is not reported as missing as well
-	}
-	for _, p := range pairs {
-		name := p.key.Value
-		k, isSetting := d.keys.find(strings.ToUpper(name))
-		isSetting = isSetting && name == k.fileKey() // which is in lower case
-		other, isOther := others[name]
-		line, twice := lines[name]
-		lines[name] = p.key.Line
-		switch {
-		case isOther && !twice:
-			other(p)
-		case !isOther && !isSetting:
-			d.unknownKey(p.key, others)
-		case twice:
-			d.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", name, line), "keep one of them")
-			d.wrong[k.name] = true
-		default:
-			d.setting(k, p)
+		for _, k := range d.entry.section.keys {
+			d.entry.wrong[k.name] = true // so that nothing is reported as missing as well
 		}
 	}
+	for _, p := range pairs {
+		key := p.key.Value
+		line, twice := lines[key]
+		lines[key] = p.key.Line
+		list := d.list(key)
+		owner, k := d.setting(key)
+		switch {
+		case owner == nil && list == nil:
+			d.unknownKey(p.key)
+		case twice:
+			d.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", key, line), "keep one of them")
+			if owner != nil {
+				owner.wrong[k.name] = true
+			}
+		case list != nil:
+			d.entry.entries[list] = d.entries(list, p)
+		default:
+			d.readSetting(owner, k, p)
+		}
+	}
+}
+
+// list returns the list that a key names; nil if it names none.
+func (d document) list(key string) *section {
+	for _, list := range d.entry.section.lists {
+		if key == strings.ToLower(list.list) {
+			return list
+		}
+	}
+	return nil
+}
+
+// setting returns the setting that a key names, and the entry that it belongs to; nil if it names none.
+func (d document) setting(key string) (owner *entry, k Key) {
+	for _, k := range d.entry.section.keys {
+		if key == k.fileKey() {
+			return d.entry, k
+		}
+	}
+	if d.prober == nil {
+		return nil, Key{}
+	}
+	for _, k := range d.prober.section.keys {
+		if key == k.fileKey() && k.has("file") {
+			return d.prober, k
+		}
+	}
+	return nil, Key{}
 }
 
 // isNull reports whether a node is missing or null.
 func isNull(n *yaml.Node) bool { return n.Kind == 0 || n.ShortTag() == "!!null" }
 
-// setting reads the value of a setting.
-func (d document) setting(k Key, p pair) {
+// readSetting reads the value of a setting of owner.
+func (d document) readSetting(owner *entry, k Key, p pair) {
 	if isNull(p.value) {
 		return
 	}
 	read := d.single
-	switch k.name {
-	case "HEADERS":
-		read = d.headers
-	case labelsName:
-		read = d.labels
+	if k.kind.newMapping != nil {
+		read = func(p pair) (string, bool) { return d.mapping(k.kind, p) }
 	}
 	text, ok := read(p)
 	if !ok {
-		d.wrong[k.name] = true
+		owner.wrong[k.name] = true
 		return
 	}
 	if k.Type == "file" && text != "" && !filepath.IsAbs(text) {
 		text = filepath.Join(filepath.Dir(d.path), text)
 	}
-	d.says[k.name] = value{text: text, place: d.place(p.key) + ": " + k.fileKey()}
+	owner.values[k.name] = value{text: text, place: place{at: d.place(p.key), key: k.fileKey()}}
 }
 
 // single returns a single value as a text.
@@ -236,34 +276,17 @@ func (d document) single(p pair) (text string, ok bool) {
 	return strings.TrimSpace(n.Value), ok
 }
 
-// headers returns a mapping of headers as lines of NAME=value.
-func (d document) headers(p pair) (lines string, ok bool) {
-	pairs, ok := d.pairs(p)
-	found := Headers{}
-	for _, header := range pairs {
-		name := header.key.Value
-		text, single := d.single(header)
-		wrong := found.add(name, text)
-		if wrong != "" {
-			d.problemAt(header.key, wrong, "want each header once, as name: value")
-		}
-		ok = ok && single && wrong == ""
-		lines += name + "=" + text + "\n"
-	}
-	return lines, ok
-}
-
-// labels returns a mapping of labels as lines of NAME=value.
-func (d document) labels(p pair) (lines string, ok bool) {
-	pairs, ok := d.pairs(p)
-	found := Labels{}
-	for _, label := range pairs {
-		name := label.key.Value
-		text, single := d.single(label)
+// mapping returns the pairs of a mapping, as headers and labels are, as lines of NAME=value.
+func (d document) mapping(of kind, p pair) (lines string, ok bool) {
+	all, ok := d.pairs(p)
+	found := of.newMapping()
+	for _, p := range all {
+		name := p.key.Value
+		text, single := d.single(p)
 		err := found.add(name, text)
 		wrong, isWrong := errors.AsType[usage.Problem](err)
 		if isWrong {
-			d.problemAt(label.key, wrong.Text, wrong.Hint)
+			d.problemAt(p.key, wrong.Text, cmp.Or(wrong.Hint, of.wantInFile))
 		}
 		ok = ok && single && !isWrong
 		lines += name + "=" + text + "\n"
@@ -278,36 +301,37 @@ var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
 // unknownKey reports a key that does not exist here, and where it belongs. It quotes only what may be a key, because
 // the rest may be a secret.
-func (d document) unknownKey(key *yaml.Node, others map[string]func(pair)) {
+func (d document) unknownKey(key *yaml.Node) {
 	name := key.Value
 	word := keyStart.FindString(name)
 	if word != name {
 		word += "…"
 	}
 	var words []string
-	for other := range others {
-		words = append(words, other)
-	}
-	for _, k := range d.keys {
+	for _, k := range d.entry.section.keys {
 		words = append(words, k.fileKey())
 	}
+	for _, list := range d.entry.section.lists {
+		words = append(words, strings.ToLower(list.list))
+	}
+	for _, k := range d.schema.prober.keys {
+		if d.prober != nil && k.has("file") {
+			words = append(words, k.fileKey())
+		}
+	}
 	text, hint := "unknown key "+quote(word)+usage.Suggestion(name, words), ""
-	ofProber, isProber := d.settings.prober.find(strings.ToUpper(name))
-	_, isTarget := d.settings.own.find(strings.ToUpper(name))
-	newName, isRenamed := renamed[strings.ToUpper(name)]
+	ofProber, isOfProber := d.schema.prober.find(strings.ToUpper(name))
+	ofTarget, isOfTarget := d.schema.target.find(strings.ToUpper(name))
 	switch {
-	case isRenamed:
-		text = "key " + quote(name) + " was renamed"
-		hint = "write " + strings.ToLower(newName)
 	case name == "interval":
 		hint = intervalHint
 	case name == "<<":
 		text, hint = "YAML merge keys are not supported", "write shared settings at the top of the file"
-	case name == vantageKey:
+	case isOfProber && ofProber.has("file"):
 		hint = "move it to the top of the file"
-	case isProber:
+	case isOfProber:
 		hint = "set " + ofProber.Variable
-	case isTarget:
+	case isOfTarget && !ofTarget.Shared:
 		hint = "move it into an entry of targets"
 	}
 	d.problemAt(key, text, hint)

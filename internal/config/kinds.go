@@ -14,7 +14,9 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A kind describes what the values of a setting look like.
@@ -23,7 +25,21 @@ type kind struct {
 	want   string                  // a right value, for hints; %s is replaced by an example; "" if any text is right
 	schema node                    // in the JSON Schema, without bounds
 	check  func(text string) error // finds what is wrong with a text; nil if parsing has found that, or if any is right
+
+	words    func() []string          // the words that are allowed; nil if the tag oneof has them, or if any text is
+	mistaken map[string]usage.Problem // words that are none, and what the users who write them look for
+
+	newMapping func() pairs // an empty value, if it is a mapping in the targets file; nil for a single value
+	wantInFile string       // the hint for a wrong entry of a mapping in the targets file
+	addsUp     bool         // values of several sources are added together; otherwise the last one counts alone
 }
+
+// Pairs are the names and values of a mapping.
+type pairs interface {
+	add(name, value string) error // a [usage.Problem] if a pair is wrong
+}
+
+const wantPairs = "NAME=value,NAME=value (write a value that has a comma into the targets file)"
 
 var (
 	headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$") // token of RFC 9110, section 5.6.2
@@ -49,55 +65,84 @@ var (
 
 // kinds are the kinds of values by the tag format or, without it, by the type of the field.
 var kinds = map[string]kind{
-	"bool":          {"on|off", "on or off", toggle, nil},
-	"int":           {"number", "a number, for example %s", whole, nil},
-	"float64":       {"number", "a number, for example %s", number, nil},
-	"time.Duration": {"duration", "a duration with its unit, for example %s", duration, nil},
-	"string":        {"text", "", anyText, nil},
-	"config.Secret": {"text", "", anyText, nil},
+	"bool":          {name: "on|off", want: "on or off", schema: toggle},
+	"int":           {name: "number", want: "a number, for example %s", schema: whole},
+	"float64":       {name: "number", want: "a number, for example %s", schema: number},
+	"time.Duration": {name: "duration", want: "a duration with its unit, for example %s", schema: duration},
+	"string":        {name: "text", schema: anyText},
+
+	"config.Secret": {name: "text", schema: anyText},
 	"config.Headers": {
-		"text", "NAME=value,NAME=value (write a value that has a comma into the targets file)", mapping, nil,
+		name: "text", want: wantPairs, schema: mapping,
+		newMapping: func() pairs { return Headers{} },
+		wantInFile: "want each header once, as name: value",
 	},
 	"config.Labels": {
-		"text", "NAME=value,NAME=value (write a value that has a comma into the targets file)", labelMapping, nil,
+		name: "text", want: wantPairs, schema: labelMapping,
+		newMapping: func() pairs { return Labels{} },
+		addsUp:     true,
 	},
 	"config.GenAI": {
-		"off|v1.41", "off, v1.41, or on for the newest version",
-		node{"enum": []any{true, false, "on", "off", "v1.41"}}, nil,
+		name: "off|v1.41", want: "off, v1.41, or on for the newest version",
+		schema: node{"enum": []any{true, false, "on", "off", "v1.41"}},
 	},
 	"config.Shard": {
-		"text", "INDEX/COUNT with indexes from 0, for example 0/3 or, by the name of a StatefulSet's pod, prober-0/3",
-		anyText, nil,
+		name:   "text",
+		want:   "INDEX/COUNT with indexes from 0, for example 0/3 or, by the name of a StatefulSet's pod, prober-0/3",
+		schema: anyText,
 	},
 
-	"rate":   {"number", "probes per second, for example %s", number, nil},
-	"tokens": {"number", "a number of tokens, for example %s", whole, nil},
-	"limit":  {"duration", "a duration with its unit, for example 2s", duration, nil},
-	"ratio":  {"number", "a ratio between 0 and 1: 99.9% is 0.999", number, nil},
+	"rate":   {name: "number", want: "probes per second, for example %s", schema: number},
+	"tokens": {name: "number", want: "a number of tokens, for example %s", schema: whole},
+	"limit":  {name: "duration", want: "a duration with its unit, for example 2s", schema: duration},
+	"ratio":  {name: "number", want: "a ratio between 0 and 1: 99.9% is 0.999", schema: number},
 
-	"address": {"host:port", "host:port, for example %s", anyText, checkAddress},
-	"file":    {"file", "", anyText, nil},
+	"api": {
+		name: "word", schema: anyText,
+		words: func() []string { return append([]string{wire.Auto}, wire.APIs()...) },
+		mistaken: map[string]usage.Problem{"sglang": {
+			Text: "SGLang's own API is not among the dialects",
+			Hint: "use openai-chat, which SGLang serves as well and which is as exact",
+		}},
+	},
+	"server": {
+		name: "word", schema: anyText,
+		words: func() []string { return append([]string{wire.Auto}, wire.Servers()...) },
+	},
+	"probe.Signal": {
+		name: "word", schema: anyText, words: signals,
+		mistaken: map[string]usage.Problem{"itl": perToken("itl"), "chunk_gap": perToken("chunk_gap")},
+	},
+
+	"address": {name: "host:port", want: "host:port, for example %s", schema: anyText, check: checkAddress},
+	"file":    {name: "file", schema: anyText},
 	"header": {
-		"header", "the name of a header, for example x-user-id", pattern(headerName),
-		matching(headerName, "not a valid name of an HTTP header"),
+		name: "header", want: "the name of a header, for example x-user-id", schema: pattern(headerName),
+		check: matching(headerName, "not a valid name of an HTTP header"),
 	},
 	"host": {
-		"host", "a host name without port, for example chat.example.com", pattern(hostName),
-		matching(hostName, "not a host name"),
+		name: "host", want: "a host name without port, for example chat.example.com", schema: pattern(hostName),
+		check: matching(hostName, "not a host name"),
 	},
-	"identifier": {"text", "a-z, 0-9 and _ only", pattern(identifier), matching(identifier, "not an identifier")},
+	"identifier": {
+		name: "text", want: "a-z, 0-9 and _ only", schema: pattern(identifier),
+		check: matching(identifier, "not an identifier"),
+	},
 	"name": {
-		"name", "1 to 100 printable characters", pattern(shortName), matching(shortName, "has more than 100 characters"),
+		name: "name", want: "1 to 100 printable characters", schema: pattern(shortName),
+		check: matching(shortName, "has more than 100 characters"),
 	},
 	"path": {
-		"path", "an absolute path without query, for example /v1/chat/completions", pattern(urlPath),
-		matching(urlPath, "not the path of a URL"),
+		name: "path", want: "an absolute path without query, for example /v1/chat/completions", schema: pattern(urlPath),
+		check: matching(urlPath, "not the path of a URL"),
 	},
 	"website": {
-		"text", "http(s)://HOST[:PORT][/PATH], for example https://grafana.example.com", anyText, checkWebsite,
+		name: "text", want: "http(s)://HOST[:PORT][/PATH], for example https://grafana.example.com", schema: anyText,
+		check: checkWebsite,
 	},
 	"url": {
-		"text", "http(s)://HOST[:PORT][/PATH], for example http://localhost:8000", anyText, checkURL,
+		name: "text", want: "http(s)://HOST[:PORT][/PATH], for example http://localhost:8000", schema: anyText,
+		check: checkURL,
 	},
 }
 
@@ -108,6 +153,19 @@ func kindOf(f reflect.StructField) kind {
 		return k
 	}
 	return kinds[f.Type.Kind().String()] // of a named text
+}
+
+// signals returns the words of the signals that an objective can judge.
+func signals() (words []string) {
+	for _, signal := range probe.Signals() {
+		words = append(words, string(signal))
+	}
+	return words
+}
+
+// perToken is the problem of a quantity that has a value for each token, and so none for a probe.
+func perToken(quantity string) usage.Problem {
+	return usage.Problem{Text: quantity + " is per token, and objectives judge probes", Hint: "use tpot"}
 }
 
 func pattern(e *regexp.Regexp) node { return node{"type": "string", "pattern": e.String()} }

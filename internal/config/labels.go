@@ -21,9 +21,8 @@ import (
 type Labels map[string]string
 
 const (
-	labelsName    = "LABELS" // of the setting
-	maxLabelNames = 10       // of all targets together: each is on every series
-	maxLabelValue = 200      // bytes
+	maxLabelNames = 10  // of all targets together: each is on every series
+	maxLabelValue = 200 // bytes
 )
 
 // labelName matches the names that a label can have without quotes, see
@@ -34,7 +33,7 @@ var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 // Prometheus and Alertmanager set themselves.
 func isReservedLabel(name string) bool {
 	own := []string{
-		"target", "model", "prompt", vantageKey, "group", "api", "url", "server", "timestamps", "workload", // of targets
+		"target", "model", "prompt", "vantage", "group", "api", "url", "server", "timestamps", "workload", // of targets
 		"external_url", "refusals",
 		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
 		"version", "revision", "goversion", // of the program
@@ -77,7 +76,7 @@ func (l Labels) add(name, value string) error {
 			Text: fmt.Sprintf("%s is a label that the metrics or Prometheus have already", quote(name)),
 			Hint: "choose another name",
 		}
-		if name == vantageKey {
+		if name == "vantage" {
 			wrong.Hint = "set PROBER_VANTAGE, or vantage at the top of the targets file, to say where the prober stands"
 		}
 		return wrong
@@ -102,23 +101,23 @@ func parseLabels(text string) (Labels, error) {
 	return all, err
 }
 
-// mergeLabels sets the labels of a struct: those of all sources together. Of two labels with the same name, that of the
-// source which counts more is set.
-func (o *origin) mergeLabels(into any, k Key) {
-	v := o.says[k.name]
+// addLabels sets the labels of a struct: those of all sources together. Of two labels with the same name, that of the
+// source which counts more is set. A source with a wrong label adds none.
+func (e *entry) addLabels(k Key) {
 	var all Labels // nil without any, as in a target that nobody gave one
-	for from := &v; from != nil && from.text != ""; from = from.below {
-		labels, err := parseLabels(from.text)
+	written := e.values[k.name]
+	for v := &written; v != nil && v.text != ""; v = v.below {
+		labels, err := parseLabels(v.text)
 		if err != nil {
 			wrong, _ := errors.AsType[usage.Problem](err)
-			o.problems.Add(k.label(*from), wrong.Text, cmp.Or(wrong.Hint, k.hint()))
-			o.wrong[k.name] = true
+			e.problems.Add(k.label(*v), wrong.Text, cmp.Or(wrong.Hint, k.hint()))
+			e.wrong[k.name] = true
 			continue
 		}
 		maps.Copy(labels, all)
 		all = labels
 	}
-	k.set(into, all)
+	*k.pointer(e.settings).(*Labels) = all
 }
 
 // nameLabels collects the names of all labels. A target with which they become too many is wrong.
@@ -126,12 +125,12 @@ func (l *loader) nameLabels() {
 	named := map[string]bool{}
 	for _, t := range l.targets {
 		all := maps.Clone(named)
-		for name := range t.Labels {
+		for name := range t.settings.Labels {
 			all[name] = true
 		}
 		names := slices.Sorted(maps.Keys(all))
 		if len(names) > maxLabelNames {
-			t.problems.Add(t.says[labelsName].place,
+			t.entry.problems.Add(t.entry.values[t.entry.key(&t.settings.Labels).name].place.String(),
 				fmt.Sprintf("the targets have labels of %d names by now: %s", len(names), format.List(names)),
 				fmt.Sprintf("want at most %d names: all of them are on every series", maxLabelNames))
 			continue

@@ -27,23 +27,23 @@ type Options struct {
 
 // A target is one entry of the targets while it is read.
 type target struct {
-	Target
-	*origin
+	settings   *Target
+	entry      *entry
 	objectives []*objective // its own; nil: it has those of all targets
 }
 
 // An objective is one entry of the objectives while it is read.
 type objective struct {
-	objectiveSettings
-	*origin
+	settings *objectiveSettings
+	entry    *entry
 }
 
 // A loader merges the sources into a configuration and collects what is wrong with it.
 type loader struct {
-	Options
-	settings   schema
+	options    Options
+	schema     schema
 	config     *Config
-	prober     *origin // of config
+	prober     *entry // of config
 	targets    []*target
 	objectives []*objective    // of the targets that have none of their own
 	problems   usage.Problems  // that belong to none of these
@@ -61,28 +61,50 @@ func Load(o Options) (*Config, error) {
 	return l.config, nil
 }
 
+// load does what [Load] does. The loader that it returns also knows the source of every value.
+func (o Options) load() (*loader, error) {
+	l := o.loader()
+	shared, ofProber := l.readTargetsFile()
+	l.prober.values = merge(ofProber.values, l.prober.values)
+	l.parseProber()
+	variables := newEntry(l.schema.shared, variableAt(prefix))
+	l.readVariables(variables, prefix)
+	shared.values = merge(shared.values, variables.values)
+	for _, list := range l.schema.shared.lists {
+		shared.entries[list] = slices.Concat(variables.entries[list], shared.entries[list])
+	}
+	l.loadTargets(shared)
+	l.loadObjectives(shared)
+	l.unknownVariables()
+	l.validate()
+	return l, l.finish()
+}
+
 // LoadWithoutTargets returns the settings of the prober itself, without targets. Of these it knows only the names of
 // the labels in variables and flags. A setting that is invalid has its default, and its name, without PROBER_, is one
 // of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no
 // targets file and no key: who drains a server must not wait for one.
 func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
 	given := o.loader()
-	given.loadOwn()
-	own := Options{ReadFile: given.ReadFile}.loader()
-	for name, v := range given.prober.says {
-		if given.prober.wrong[name] {
-			invalid = append(invalid, name)
-		} else if !slices.Contains(reloaded, name) {
-			own.prober.says[name] = v
+	given.parseProber()
+	valid := Options{ReadFile: given.options.ReadFile}.loader()
+	for _, k := range given.schema.prober.keys {
+		v, isGiven := given.prober.values[k.name]
+		switch {
+		case !isGiven:
+		case given.prober.wrong[k.name]:
+			invalid = append(invalid, k.name)
+		case k.Restart:
+			valid.prober.values[k.name] = v
 		}
 	}
-	own.loadOwn()
-	shared := newOrigin(given.settings.shared, nil)
-	shared.says = given.variables(prefix, given.settings.shared)
-	given.loadTargets(targetsFile{shared: shared}, given.flags(given.settings.target))
+	valid.parseProber()
+	variables := newEntry(given.schema.shared, variableAt(prefix))
+	given.readVariables(variables, prefix)
+	given.loadTargets(variables)
 	given.nameLabels()
-	own.config.LabelNames = given.config.LabelNames
-	return own.config, invalid
+	valid.config.LabelNames = given.config.LabelNames
+	return valid.config, invalid
 }
 
 // loader returns a loader that knows what variables and flags say about the prober itself, and has parsed nothing.
@@ -90,112 +112,89 @@ func (o Options) loader() *loader {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	l := &loader{Options: o, settings: settings(), config: &Config{}, known: map[string]bool{}}
-	l.prober = newOrigin(l.settings.prober, variableAt(prefix))
-	l.prober.says = merge(l.variables(prefix, l.settings.prober), l.flags(l.settings.prober))
+	l := &loader{options: o, schema: newSchema(), known: map[string]bool{}}
+	l.prober = newEntry(l.schema.prober, variableAt(prefix))
+	l.config = l.prober.settings.(*Config)
+	l.readVariables(l.prober, prefix)
+	l.prober.values = merge(l.prober.values, l.flags(l.schema.prober))
 	return l
 }
 
-// loadOwn parses the settings of the prober itself.
-func (l *loader) loadOwn() {
-	l.prober.parse(l.config)
+// parseProber parses the settings of the prober itself.
+func (l *loader) parseProber() {
+	l.prober.parse()
 	l.config.ExternalURL = strings.TrimRight(l.config.ExternalURL, "/")
 	l.config.GrafanaURL = strings.TrimRight(l.config.GrafanaURL, "/")
-	l.checkFile(l.prober, "WEB_CONFIG_FILE", l.config.WebConfigFile)
-}
-
-// load does what [Load] does. The loader that it returns also knows the source of every value.
-func (o Options) load() (*loader, error) {
-	l := o.loader()
-	l.loadOwn()
-	file := l.readTargetsFile()
-	l.loadVantage(file.prober)
-	file.shared.says = merge(file.shared.says, l.variables(prefix, l.settings.shared))
-	l.loadTargets(file, l.flags(l.settings.target))
-	l.loadObjectives(file)
-	l.unknownVariables()
-	l.validate()
-	return l, l.finish()
-}
-
-// loadVantage parses what the targets file says of the vantage. It counts if neither variable nor flag says anything.
-func (l *loader) loadVantage(file *origin) {
-	const name = "VANTAGE"
-	if file.given(name) && !l.prober.given(name) {
-		var ofFile Config
-		file.parse(&ofFile)
-		l.config.Vantage = ofFile.Vantage
-		l.prober.says[name] = file.says[name]
-	}
-	l.problems = append(l.problems, file.problems...)
+	l.checkFile(l.prober, &l.config.WebConfigFile)
 }
 
 // loadTargets parses the targets. What one target says replaces what all share, and flags replace both.
-func (l *loader) loadTargets(file targetsFile, flags layer) {
-	shared := file.shared
-	entries := slices.Concat(l.numbered(targetList, l.settings.target), file.targets)
-	if len(l.URLs) > 0 {
+func (l *loader) loadTargets(shared *entry) {
+	flags := l.flags(l.schema.target)
+	entries := shared.entries[l.schema.target]
+	if len(l.options.URLs) > 0 {
 		entries = l.arguments()
 	}
-	for _, from := range entries {
-		from.says = merge(shared.says, from.says, flags)
-		maps.Copy(from.wrong, shared.wrong)
-		t := &target{origin: from}
-		t.parse(&t.Target)
-		t.Places = from.places()
+	for _, e := range entries {
+		e.values = merge(shared.values, e.values, flags)
+		maps.Copy(e.wrong, shared.wrong)
+		e.parse()
+		t := &target{settings: e.settings.(*Target), entry: e}
+		t.settings.Places = e.places()
 		l.targets = append(l.targets, t)
 	}
-	if len(entries) == 0 && len(shared.problems) == 0 && l.prober.right("TARGETS_FILE") {
-		place := cmp.Or(l.config.TargetsFile, prefix+targetList+"_0_URL")
+	if len(entries) == 0 && len(shared.problems) == 0 && l.prober.right(&l.config.TargetsFile) {
+		place := cmp.Or(l.config.TargetsFile, prefix+l.schema.target.list+"_0_URL")
 		l.problems.Add(place, "no targets", "want at least one target, or a URL as an argument")
 	}
-	shared.says = merge(shared.says, flags)
-	shared.parse(new(Settings)) // a wrong value is a problem, even if each target has a value of its own
+	shared.values = merge(shared.values, flags)
+	shared.parse() // a wrong value is a problem, even if each target has a value of its own
 	l.problems = append(l.problems, shared.problems...)
 }
 
 // loadObjectives parses the objectives: those of all targets, and those that targets have themselves. Without any for
 // all, it adds one that has only defaults. Those of flags replace all others.
-func (l *loader) loadObjectives(file targetsFile) {
-	entries := slices.Concat(l.numbered(objectiveList, l.settings.objective), file.objectives)
-	areFlags := len(l.Objectives) > 0
+func (l *loader) loadObjectives(shared *entry) {
+	entries := shared.entries[l.schema.objective]
+	areFlags := len(l.options.Objectives) > 0
 	if areFlags {
 		entries = l.flagObjectives()
 	}
 	areGiven := len(entries) > 0
 	if !areGiven {
-		entries = []*origin{newOrigin(l.settings.objective, variableAt(prefix+objectiveList+"_0_"))}
+		entries = []*entry{newEntry(l.schema.objective, variableAt(prefix+l.schema.objective.list+"_0_"))}
 	}
 	var ofAll []Objective
 	l.objectives, ofAll = parseObjectives(entries)
 	for _, t := range l.targets {
-		t.Objectives = ofAll
-		hasOwn := len(t.origin.objectives) > 0 && !areFlags
+		t.settings.Objectives = ofAll
+		own := t.entry.entries[l.schema.objective]
+		hasOwn := len(own) > 0 && !areFlags
 		if hasOwn {
-			t.objectives, t.Objectives = parseObjectives(t.origin.objectives)
+			t.objectives, t.settings.Objectives = parseObjectives(own)
 		}
-		if t.Refusals == "bad" {
-			t.Objectives = slices.Clone(t.Objectives) // other targets have the same list
-			for i := range t.Objectives {
-				t.Objectives[i].RefusalsAreBad = true
+		if t.settings.Refusals == "bad" {
+			t.settings.Objectives = slices.Clone(t.settings.Objectives) // other targets have the same list
+			for i := range t.settings.Objectives {
+				t.settings.Objectives[i].RefusalsAreBad = true
 			}
 		}
 		if areGiven || hasOwn {
-			t.GivenObjectives = t.Objectives
+			t.settings.GivenObjectives = t.settings.Objectives
 		}
 	}
 }
 
 // parseObjectives parses a list of objectives. Without a name, an objective has that of its signal.
-func parseObjectives(entries []*origin) (parsed []*objective, values []Objective) {
-	for _, from := range entries {
-		o := &objective{origin: from}
-		o.parse(&o.objectiveSettings)
-		if o.Name == "" && o.right("NAME") {
-			o.Name = string(o.Signal)
+func parseObjectives(entries []*entry) (parsed []*objective, values []Objective) {
+	for _, e := range entries {
+		e.parse()
+		s := e.settings.(*objectiveSettings)
+		if s.Name == "" && e.right(&s.Name) {
+			s.Name = string(s.Signal)
 		}
-		parsed = append(parsed, o)
-		values = append(values, Objective(o.objectiveSettings))
+		parsed = append(parsed, &objective{settings: s, entry: e})
+		values = append(values, Objective(*s))
 	}
 	return parsed, values
 }
@@ -206,20 +205,20 @@ func (l *loader) finish() error {
 	c := l.config
 	problems := slices.Concat(l.problems, l.prober.problems)
 	for _, o := range l.objectives {
-		problems = append(problems, o.problems...)
+		problems = append(problems, o.entry.problems...)
 	}
 	isRefused := len(problems) > 0 // for a problem that belongs to no target
 	for _, t := range l.targets {
-		problems = append(problems, t.problems...)
-		if len(t.problems) == 0 {
-			c.Targets = append(c.Targets, t.Target)
+		problems = append(problems, t.entry.problems...)
+		if len(t.entry.problems) == 0 {
+			c.Targets = append(c.Targets, *t.settings)
 		}
 	}
 	l.reject()
-	if l.Finite {
+	if l.options.Finite {
 		problems = append(problems, l.leaveOutDisabled()...)
 	}
-	if isRefused || c.MustRefuse(l.Finite) {
+	if isRefused || c.MustRefuse(l.options.Finite) {
 		return problems.Sorted()
 	}
 	return nil
@@ -230,9 +229,9 @@ func (l *loader) finish() error {
 func (l *loader) leaveOutDisabled() (problems usage.Problems) {
 	place := ""
 	for _, t := range l.targets {
-		if len(t.problems) == 0 && !t.Enabled {
-			place = t.label("ENABLED")
-			l.warn(place, fmt.Sprintf("target %s is disabled, and left out", quote(t.Name)))
+		if len(t.entry.problems) == 0 && !t.settings.Enabled {
+			place = t.entry.label(&t.settings.Enabled)
+			l.warn(place, fmt.Sprintf("target %s is disabled, and left out", quote(t.settings.Name)))
 		}
 	}
 	l.config.Targets = slices.DeleteFunc(l.config.Targets, func(t Target) bool { return !t.Enabled })
@@ -249,16 +248,18 @@ func (l *loader) reject() {
 		names[t.Name] = true
 	}
 	for _, t := range l.targets {
-		if len(t.problems) == 0 {
+		if len(t.entry.problems) == 0 {
 			continue
 		}
-		name := cmp.Or(t.Name, t.entry)
+		wanted := cmp.Or(t.settings.Name, t.entry.place)
+		name := wanted
 		for n := 2; names[name]; n++ {
-			name = fmt.Sprintf("%s (%d)", cmp.Or(t.Name, t.entry), n)
+			name = fmt.Sprintf("%s (%d)", wanted, n)
 		}
 		names[name] = true
-		rejected := Rejected{Name: name, Labels: t.Labels, Problems: t.problems.Sorted()}
-		l.config.Rejected = append(l.config.Rejected, rejected)
+		l.config.Rejected = append(l.config.Rejected, Rejected{
+			Name: name, Labels: t.settings.Labels, Problems: t.entry.problems.Sorted(),
+		})
 	}
 }
 

@@ -50,14 +50,12 @@ func TestSourcesAgree(t *testing.T) {
 		APIVersion: "2024-10-21", Server: "sglang", CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
 		TLSServerName: "chat.example.com",
 		Headers:       Headers{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
-		Settings: Settings{
-			SessionUsers: 320, SessionRounds: 10, DatasetFile: "set.jsonl", CanaryDepth: 1,
-			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute, Refusals: "bad",
-			Prompt: "dataset", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
-			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
-			Connection: "reuse", HTTPVersion: "2", Timestamps: "user", APIKey: NewSecret("sk"),
-			Labels: Labels{"team": "a=b", "_tier": "1"},
-		},
+		SessionUsers:  320, SessionRounds: 10, DatasetFile: "set.jsonl", CanaryDepth: 1,
+		Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute, Refusals: "bad",
+		Prompt: "dataset", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
+		Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
+		Connection: "reuse", HTTPVersion: "2", Timestamps: "user", APIKey: NewSecret("sk"),
+		Labels:     Labels{"team": "a=b", "_tier": "1"},
 		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99, RefusalsAreBad: true}},
 	}
 	variables := environ("TARGETS_0_HEADERS=X-A=1=2, X-B = 3", "TARGETS_0_LABELS=team=a=b, _tier = 1")
@@ -69,7 +67,7 @@ func TestSourcesAgree(t *testing.T) {
 		flags[name] = text
 		file += "  " + strings.ToLower(name) + ": " + text + "\n"
 	}
-	for _, k := range settings().target {
+	for _, k := range newSchema().target.keys {
 		if _, ok := flags[k.name]; !ok && k.name != "API_KEY_FILE" {
 			t.Errorf("%s is not given", k.name)
 		}

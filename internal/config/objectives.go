@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,26 +15,27 @@ import (
 var flagForm = regexp.MustCompile(`^([a-z0-9_]+)(?:[<=]([^@]*))?(?:@(.*))?$`)
 
 // flagObjectives returns an entry for each objective that was given as a flag.
-func (l *loader) flagObjectives() (entries []*origin) {
-	var signals []string
-	for i, text := range l.Objectives {
-		place := usage.FlagPlace("objective", text)
+func (l *loader) flagObjectives() (entries []*entry) {
+	isThere := map[string]bool{} // signals
+	for i, text := range l.options.Objectives {
+		at := usage.FlagPlace("objective", text)
 		parts := flagForm.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
 		if parts == nil {
-			l.problems.Add(place, "not an objective",
+			l.problems.Add(at, "not an objective",
 				"want a signal, its limit and the goal, for example ttft=2s@95% or availability@99%")
 			continue
 		}
-		at := func(name string) string { return place + ": " + strings.ToLower(name) }
-		from := newOrigin(l.settings.objective, at)
-		from.says["SIGNAL"] = value{text: parts[1], place: at("SIGNAL")}
-		from.says["LIMIT"] = value{text: parts[2], place: at("LIMIT")}
-		from.says["GOAL"] = value{text: ratio(parts[3]), place: at("GOAL")}
-		if slices.Contains(signals, parts[1]) {
-			from.says["NAME"] = value{text: fmt.Sprintf("%s_%d", parts[1], i+1), place: at("NAME")}
+		signal := parts[1]
+		e := newEntry(l.schema.objective, func(k Key) place { return place{at: at, key: k.fileKey()} })
+		s := e.settings.(*objectiveSettings)
+		e.write(&s.Signal, signal)
+		e.write(&s.Limit, parts[2])
+		e.write(&s.Goal, ratio(parts[3]))
+		if isThere[signal] {
+			e.write(&s.Name, fmt.Sprintf("%s_%d", signal, i+1))
 		}
-		signals = append(signals, parts[1])
-		entries = append(entries, from)
+		isThere[signal] = true
+		entries = append(entries, e)
 	}
 	return entries
 }
@@ -59,9 +59,9 @@ func (l *loader) validateObjectives() {
 		case t.objectives != nil:
 			l.validateList(t.objectives, t)
 			for _, o := range t.objectives {
-				t.problems = append(t.problems, o.problems...)
+				t.entry.problems = append(t.entry.problems, o.entry.problems...)
 			}
-		case t.right("QPS") && (slowest == nil || t.QPS < slowest.QPS):
+		case t.entry.right(&t.settings.QPS) && (slowest == nil || t.settings.QPS < slowest.settings.QPS):
 			slowest = t
 		}
 	}
@@ -73,44 +73,54 @@ func (l *loader) validateObjectives() {
 func (l *loader) validateList(list []*objective, slowest *target) {
 	named := map[string]*objective{}
 	for _, o := range list {
-		other, taken := named[o.Name]
-		if taken && o.Name != "" {
-			o.nameTaken(o.Name, other.origin, "SIGNAL")
+		s, e := o.settings, o.entry
+		other, isTaken := named[s.Name]
+		if isTaken && s.Name != "" {
+			e.nameTaken(s.Name, o.nameLabel(), other.nameLabel())
 		}
-		named[o.Name] = o
-		isAvailability := o.Signal == probe.SignalAvailability
+		named[s.Name] = o
+		isAvailability := s.Signal == probe.SignalAvailability
 		switch {
-		case !o.right("SIGNAL", "LIMIT"):
-		case isAvailability && o.given("LIMIT"):
-			o.problem("LIMIT", "availability has no limit", "leave it out, or set the signal that it limits")
-		case !isAvailability && !o.given("LIMIT"):
-			o.problem("LIMIT", "not given", string(o.Signal)+" needs a limit, for example 2s")
+		case !e.right(&s.Signal, &s.Limit):
+		case isAvailability && e.given(&s.Limit):
+			e.problem(&s.Limit, "availability has no limit", "leave it out, or set the signal that it limits")
+		case !isAvailability && !e.given(&s.Limit):
+			e.problem(&s.Limit, "not given", string(s.Signal)+" needs a limit, for example 2s")
 		}
-		isJudged := !l.Finite && len(l.Objectives) == 0 && slowest != nil && slowest.right("QPS")
-		if isJudged {
-			l.validateGoal(o, slowest)
+		isJudged := !l.options.Finite && len(l.options.Objectives) == 0
+		if isJudged && slowest != nil && slowest.entry.right(&slowest.settings.QPS) {
+			l.validateGoal(o, slowest.settings)
 		}
 	}
 }
 
+// nameLabel returns the place where the name of o is from: its own or, without one, its signal.
+func (o *objective) nameLabel() string {
+	if o.entry.given(&o.settings.Name) {
+		return o.entry.label(&o.settings.Name)
+	}
+	return o.entry.label(&o.settings.Signal)
+}
+
 // validateGoal reports a goal that is too high for the rate of the slowest target. It is a problem if a user wrote the
 // goal, and a warning otherwise: a default must not keep the prober from starting.
-func (l *loader) validateGoal(o *objective, slowest *target) {
-	if !o.right("GOAL") || canPage(slowest.QPS, o.Goal) {
+func (l *loader) validateGoal(o *objective, slowest *Target) {
+	s, e := o.settings, o.entry
+	if !e.right(&s.Goal) || canPage(slowest.QPS, s.Goal) {
 		return
 	}
 	text := fmt.Sprintf("too high for target %s at %v probes per second: fewer than %v bad probes an hour burn the "+
 		"error budget too fast, and the alert needs %[3]v", quote(slowest.Name), slowest.QPS, pageProbes)
-	hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(o.Goal))
+	hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(s.Goal))
 	if goal, ok := bestGoal(slowest.QPS); ok {
-		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(o.Goal))
+		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(s.Goal))
 	}
-	if o.given("GOAL") {
-		o.problem("GOAL", text, hint)
+	if e.given(&s.Goal) {
+		e.problem(&s.Goal, text, hint)
 		return
 	}
-	place := fmt.Sprintf("objective %s (%s)", quote(o.Name), o.at("GOAL"))
-	l.warn(place, fmt.Sprintf("the default goal of %v is %s; %s", o.Goal, text, hint))
+	place := fmt.Sprintf("objective %s (%s)", quote(s.Name), e.placeOf(e.key(&s.Goal)))
+	l.warn(place, fmt.Sprintf("the default goal of %v is %s; %s", s.Goal, text, hint))
 }
 
 // The alert on an error budget pages when the budget burned 14.4 times as fast as it may, over one hour (SRE workbook,

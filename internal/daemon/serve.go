@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.uber.org/zap"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/llm-prober/prober/internal/telemetry"
 )

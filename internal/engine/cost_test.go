@@ -26,9 +26,7 @@ func TestTokensPerDay(t *testing.T) {
 		{100, 8, 20 * time.Millisecond, 182_304_000_000},
 		{1000, 1, 5 * time.Millisecond, 364_608_000_000},
 	} {
-		target := config.Target{Settings: config.Settings{
-			QPS: test.qps, MaxInFlight: test.atOnce, PromptTokens: 21000, MaxTokens: 100,
-		}}
+		target := config.Target{QPS: test.qps, MaxInFlight: test.atOnce, PromptTokens: 21000, MaxTokens: 100}
 		j := Job{meanPrompt: 21000}
 		if got := j.TokensPerDay(target, test.took); got != test.want {
 			t.Errorf("%v at %v: %d tokens a day, want %d", test.took, test.qps, got, test.want)
@@ -39,9 +37,9 @@ func TestTokensPerDay(t *testing.T) {
 // TestTokensPerDayOfTheConfiguration holds that the cost which the configuration limits is the one that is shown.
 func TestTokensPerDayOfTheConfiguration(t *testing.T) {
 	for _, workload := range []string{"cold", "warm", "sessions", "canary"} {
-		target := config.Target{Settings: config.Settings{
+		target := config.Target{
 			QPS: 0.1, Prompt: workload, PromptTokens: 21000, MaxTokens: 100, SessionRounds: 20, MaxInFlight: 1,
-		}}
+		}
 		asks := prompt.Options{Workload: prompt.Workload(workload), Tokens: 21000, Answer: 100, Rounds: 20}
 		j := Job{meanPrompt: asks.Mean()}
 		if shown, limited := j.TokensPerDay(target, 0), target.TokensPerDay(); shown != limited {

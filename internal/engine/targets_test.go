@@ -59,10 +59,9 @@ func TestAShardLogsWhatItOwns(t *testing.T) {
 
 // TestExpand holds which targets stand for one whose host has several addresses.
 func TestExpand(t *testing.T) {
-	fast := config.Settings{QPS: 2}
 	got := expand([]config.Target{
 		{Name: "plain", Group: "plain", URL: "http://plain"},
-		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, Settings: fast},
+		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, QPS: 2},
 		{Name: "b", Group: "g", URL: "https://two", EachAddress: true},
 		{Name: "c", URL: "http://none", EachAddress: true},
 		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
@@ -74,11 +73,11 @@ func TestExpand(t *testing.T) {
 		{Name: "plain", Group: "plain", URL: "http://plain"},
 		{
 			Name: "a/10.0.0.1", Workload: "a", Group: "a/10.0.0.1",
-			URL: url, EachAddress: true, Address: "10.0.0.1", Settings: fast,
+			URL: url, EachAddress: true, Address: "10.0.0.1", QPS: 2,
 		},
 		{
 			Name: "a/fd00::1", Workload: "a", Group: "a/fd00::1",
-			URL: url, EachAddress: true, Address: "fd00::1", Settings: fast,
+			URL: url, EachAddress: true, Address: "fd00::1", QPS: 2,
 		},
 		{Name: "b/10.0.0.1", Workload: "b", Group: "g", URL: "https://two", EachAddress: true, Address: "10.0.0.1"},
 		{Name: "b/fd00::1", Workload: "b", Group: "g", URL: "https://two", EachAddress: true, Address: "fd00::1"},

@@ -125,7 +125,7 @@ func TestChanged(t *testing.T) {
 // names any more is forgotten.
 func TestWhatIsParsedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set")
-	target := config.Target{Settings: config.Settings{Prompt: "dataset", DatasetFile: path}}
+	target := config.Target{Prompt: "dataset", DatasetFile: path}
 	parse := func(f *Files) *wire.Turn {
 		t.Helper()
 		set, err := f.DataSet(target)

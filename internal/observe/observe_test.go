@@ -104,7 +104,7 @@ func TestLiveLog(t *testing.T) {
 // answered there. Results of a target that is asked something else by now are dropped.
 func TestWhatIsRecorded(t *testing.T) {
 	o := newObservers(t)
-	target := newTarget(config.Target{Name: "a", Settings: config.Settings{Prompt: "cold"}}, probe.Target{}, "")
+	target := newTarget(config.Target{Name: "a", Prompt: "cold"}, probe.Target{}, "")
 	recorder := o.NewRecorder([]Target{target}, PanicLog{Log: zap.NewNop()})
 	record := func(outcome probe.Outcome) {
 		recorder.Record(&probe.Result{Target: "a", Prompt: "cold", Outcome: outcome, Err: errors.New("it failed")})

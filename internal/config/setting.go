@@ -12,16 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 const (
-	prefix        = "PROBER_" // of every variable
-	targetList    = "TARGETS" // the two lists as variables spell them
-	objectiveList = "OBJECTIVES"
-	none          = "none" // the word for an optional value that is not there
+	prefix = "PROBER_" // of every variable
+	none   = "none"    // the word for an optional value that is not there
 )
 
 // A Key is one setting, as the tags of its field and its help define it. All reflection is in its methods.
@@ -34,6 +30,7 @@ type Key struct {
 	Topic    string   // heading of its settings in help
 	Switch   bool     // takes on or off; its flag alone means on
 	Restart  bool     // a change takes effect only with a restart
+	Shared   bool     // may be given for all targets together, and for one
 	For      []string // commands that use it; empty: all
 
 	name     string // without PROBER_ and TARGETS_n_, in upper case
@@ -45,39 +42,46 @@ type Key struct {
 	secret   bool     // its value must not be shown
 }
 
-type keys []Key
-
-// A schema is all settings, in the order of the documentation.
-type schema struct {
-	prober    keys
-	shared    keys // of all targets, and of each
-	own       keys // of each target only
-	objective keys
-	target    keys // shared and own
+// A section is a struct of settings, and the lists of entries that can stand in it: a target has a list of objectives.
+type section struct {
+	list  string // name of the list that has such entries: TARGETS, OBJECTIVES; "" if none has
+	of    reflect.Type
+	keys  []Key
+	lists []*section
 }
 
-// reloaded are the settings of the prober that a reload changes. The others need a restart.
-var reloaded = []string{"TARGETS_FILE", "SHARD", "MAX_TOKENS_PER_DAY"}
+// A schema is all settings. What a user can write is a tree: shared is its top, in the targets file and as variables.
+type schema struct {
+	prober    *section
+	shared    *section // what holds for all targets, and the lists of targets and objectives
+	target    *section // with the settings that are shared
+	objective *section
+}
 
-func settings() schema {
+func newSchema() schema {
 	help := helpTexts()
-	s := schema{
-		prober:    keysOf[Config](prefix, "", help),
-		shared:    keysOf[Settings](prefix, "", help),
-		own:       keysOf[Target](prefix+targetList+"_n_", "", help),
-		objective: keysOf[objectiveSettings](prefix+objectiveList+"_n_", objectiveList+"_", help),
+	prober := newSection[Config]("", prefix, "", help)
+	objective := newSection[objectiveSettings]("OBJECTIVES", prefix+"OBJECTIVES_n_", "OBJECTIVES_", help)
+	target := newSection[Target]("TARGETS", prefix+"TARGETS_n_", "", help)
+	target.lists = []*section{objective}
+	shared := &section{of: target.of, lists: []*section{target, objective}}
+	for _, k := range target.keys {
+		if k.Shared {
+			shared.keys = append(shared.keys, k)
+		}
 	}
-	for i := range s.prober {
-		s.prober[i].Restart = !slices.Contains(reloaded, s.prober[i].name)
-	}
-	s.target = slices.Concat(s.shared, s.own)
-	return s
+	return schema{prober: prober, shared: shared, target: target, objective: objective}
+}
+
+// own returns the settings that only a target has.
+func (s schema) own() []Key {
+	return slices.DeleteFunc(slices.Clone(s.target.keys), func(k Key) bool { return k.Shared })
 }
 
 // Reference returns every setting in the order of the documentation.
 func Reference() []Key {
-	s := settings()
-	return slices.Concat(s.prober, s.target, s.objective)
+	s := newSchema()
+	return slices.Concat(s.prober.keys, s.shared.keys, s.own(), s.objective.keys)
 }
 
 //go:embed help.txt
@@ -99,50 +103,62 @@ func helpTexts() map[string]Key {
 	return texts
 }
 
-// keysOf returns the settings that are fields of T. The names of their variables begin with before, and their names in
-// help with list.
-func keysOf[T any](before, list string, help map[string]Key) keys {
-	var all keys
-	for f := range reflect.TypeFor[T]().Fields() {
+// newSection returns the settings that are fields of T. The names of their variables begin with before, and their names
+// in help with listInHelp, which is empty if they have flags: an entry of a list in a target has none.
+func newSection[T any](list, before, listInHelp string, help map[string]Key) *section {
+	s := &section{list: list, of: reflect.TypeFor[T]()}
+	for f := range s.of.Fields() {
 		name := f.Tag.Get("env")
 		if name == "" || name == "-" {
 			continue
 		}
-		k := help[list+name]
-		k.Variable, k.name, k.field, k.tag = before+name, name, f.Name, f.Tag
-		k.Default, k.kind, k.words = f.Tag.Get("envDefault"), kindOf(f), wordsOf(f)
+		k := help[listInHelp+name]
+		k.name, k.field, k.tag, k.kind = name, f.Name, f.Tag, kindOf(f)
+		k.Variable = before + name
+		k.Shared = k.has("shared")
+		if k.Shared {
+			k.Variable = prefix + name
+		}
+		k.Default = f.Tag.Get("envDefault")
 		k.Switch = f.Type.Kind() == reflect.Bool
+		k.Restart = !k.has("reload")
+		k.optional = k.has("optional")
 		k.secret = f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers]()
-		_, k.optional = f.Tag.Lookup("optional")
+		k.words = strings.Fields(f.Tag.Get("oneof"))
+		if k.kind.words != nil {
+			k.words = k.kind.words()
+		}
 		k.Type = k.kind.name
 		if len(k.words) > 0 {
 			k.Type = "word"
 		}
 		// URLs are arguments, and other users of the machine can see flags.
-		if list == "" && name != "URL" && !k.secret {
+		if listInHelp == "" && name != "URL" && !k.secret {
 			k.Flag = flagName(name)
 		}
 		k.Help += k.allowed()
-		all = append(all, k)
+		s.keys = append(s.keys, k)
 	}
-	return all
+	return s
 }
 
-// wordsOf returns the words that a field allows; nil for any.
-func wordsOf(f reflect.StructField) []string {
-	words := strings.Fields(f.Tag.Get("oneof"))
-	switch f.Tag.Get("env") {
-	case "API":
-		words = append(words, wire.APIs()...)
-	case "SERVER":
-		words = append(words, wire.Servers()...)
-	case "SIGNAL":
-		for _, signal := range probe.Signals() {
-			words = append(words, string(signal))
-		}
+// find returns the setting called name.
+func (s *section) find(name string) (Key, bool) {
+	at := slices.IndexFunc(s.keys, func(k Key) bool { return k.name == name })
+	if at < 0 {
+		return Key{}, false
 	}
-	return words
+	return s.keys[at], true
 }
+
+// has reports whether the field of the setting has a tag.
+func (k Key) has(tag string) bool {
+	_, ok := k.tag.Lookup(tag)
+	return ok
+}
+
+// isOfGroup reports whether members of a group must agree in the setting.
+func (k Key) isOfGroup() bool { return k.tag.Get("shared") == "group" }
 
 // allowed returns the end of a setting's help: the words or the bounds that are allowed.
 func (k Key) allowed() string {
@@ -191,19 +207,15 @@ func (k Key) bound(tag string, without float64) float64 {
 // The problem that it returns has no place yet and never quotes text.
 func (k Key) check(owner any, text string, err error) (wrong usage.Problem, isWrong bool) {
 	v := reflect.Indirect(k.value(owner))
+	mistaken, isMistaken := k.kind.mistaken[text]
 	switch {
-	case v.Type() != reflect.TypeFor[Headers]() && !printable(text):
+	case k.kind.newMapping == nil && !printable(text):
 		err = usage.Problem{Text: "has unprintable characters"}
 	case err != nil:
 	case v.CanInt() && !k.within(float64(v.Int())), v.CanFloat() && !k.within(v.Float()):
 		err = usage.Problem{Text: "must be " + k.bounds()}
-	case k.name == "SIGNAL" && (text == "itl" || text == "chunk_gap"):
-		err = usage.Problem{Text: text + " is per token, and objectives judge probes", Hint: "use tpot"}
-	case k.name == "API" && text == "sglang":
-		err = usage.Problem{
-			Text: "SGLang's own API is not among the dialects",
-			Hint: "use openai-chat, which SGLang serves as well and which is as exact",
-		}
+	case isMistaken:
+		err = mistaken
 	case len(k.words) > 0 && !slices.Contains(k.words, text):
 		err = usage.Problem{Text: "unknown" + usage.Suggestion(text, k.words)}
 	case k.kind.check != nil:
@@ -235,8 +247,8 @@ func (k Key) value(owner any) reflect.Value {
 	return reflect.ValueOf(owner).Elem().FieldByName(k.field)
 }
 
-// set sets the field of the setting, which has the type of value. owner is a pointer to the struct.
-func (k Key) set(owner, value any) { k.value(owner).Set(reflect.ValueOf(value)) }
+// pointer returns a pointer to the field of the setting. owner is a pointer to the struct.
+func (k Key) pointer(owner any) any { return k.value(owner).Addr().Interface() }
 
 // clear sets the field of the setting to zero. owner is a pointer to the struct.
 func (k Key) clear(owner any) { k.value(owner).SetZero() }
@@ -246,6 +258,8 @@ func (k Key) text(owner any) string {
 	v := k.value(owner)
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil(), v.Kind() == reflect.Map && v.Len() == 0:
+		return ""
+	case v.IsZero() && k.Default == "" && !k.optional: // the limit of availability
 		return ""
 	case v.Kind() != reflect.Pointer && k.optional && v.IsZero():
 		return none
@@ -261,15 +275,6 @@ func (k Key) fileKey() string { return strings.ToLower(k.name) }
 
 // isNone reports whether a text is the word none, and the setting allows it.
 func (k Key) isNone(text string) bool { return k.optional && text == none }
-
-// find returns the setting called name.
-func (ks keys) find(name string) (Key, bool) {
-	at := slices.IndexFunc(ks, func(k Key) bool { return k.name == name })
-	if at < 0 {
-		return Key{}, false
-	}
-	return ks[at], true
-}
 
 // flagName spells a name as a flag: PROMPT_TOKENS is prompt-tokens.
 func flagName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }

@@ -1,0 +1,247 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/usage"
+)
+
+// A place is where a value is written, or would be.
+type place struct {
+	at  string // PROBER_TARGETS_3_QPS, --qps or targets.yaml:5
+	key string // in the targets file: qps; "" where at names the setting itself
+}
+
+// String returns the place as problems begin: targets.yaml:5: qps.
+func (p place) String() string {
+	if p.key == "" {
+		return p.at
+	}
+	return p.at + ": " + p.key
+}
+
+// phrase returns the place as a part of a sentence: qps in targets.yaml:5.
+func (p place) phrase() string {
+	if p.key == "" {
+		return p.at
+	}
+	return p.key + " in " + p.at
+}
+
+// A value is what one source says about a setting, and where. A source is the variables, the targets file or the flags.
+type value struct {
+	text  string // "" stands for the default
+	place place
+	below *value // what a source that counts less says of the same setting; nil: nothing
+}
+
+// A layer is what one source says, by the names of settings.
+type layer map[string]value
+
+// merge returns what several layers say together: a later one counts more. A secret and the file that has it, as API_KEY
+// and API_KEY_FILE, count as one setting: either replaces both.
+func merge(layers ...layer) layer {
+	all := layer{}
+	for _, over := range layers {
+		for name := range over {
+			secret, isFile := strings.CutSuffix(name, "_FILE")
+			if isFile {
+				delete(all, secret)
+			} else {
+				delete(all, name+"_FILE")
+			}
+		}
+		for name, v := range over {
+			earlier, isThere := all[name]
+			if isThere {
+				v.below = &earlier
+			}
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// An entry is one struct of settings while it is read: what was written for it, and what is wrong with that. Most
+// methods take a setting as a pointer to its field: see [entry.key].
+type entry struct {
+	section  *section
+	settings any                   // pointer to the struct, which parse fills
+	values   layer                 // what all sources say together
+	entries  map[*section][]*entry // of the lists in it
+
+	placeOf  func(Key) place // where a user would write a setting
+	place    string          // of the whole: PROBER_TARGETS_3, targets.yaml:5
+	nameHint string          // how a user gives it a name
+
+	wrong    map[string]bool // names of settings with a problem
+	problems usage.Problems
+}
+
+func newEntry(s *section, placeOf func(Key) place) *entry {
+	return &entry{
+		section: s, settings: reflect.New(s.of).Interface(), values: layer{}, entries: map[*section][]*entry{},
+		placeOf: placeOf, wrong: map[string]bool{},
+	}
+}
+
+// key returns the setting of a field of e.settings, which is given by a pointer: &t.QPS. So the name of a setting that
+// does not exist does not compile. A pointer to anything else is a mistake of ours, and panics.
+func (e *entry) key(field any) Key {
+	for _, k := range e.section.keys {
+		if k.pointer(e.settings) == field {
+			return k
+		}
+	}
+	panic(fmt.Sprintf("config: a %T that is no setting of this %T", field, e.settings))
+}
+
+// write sets what is written for a setting.
+func (e *entry) write(field any, text string) { e.writeAt(e.placeOf(e.key(field)), field, text) }
+
+// writeAt does what write does for a setting that is written in another place than usual.
+func (e *entry) writeAt(at place, field any, text string) {
+	e.values[e.key(field).name] = value{text: text, place: at}
+}
+
+// parse fills the struct with what is written, and with defaults for the rest. It reports wrong values and leaves them
+// zero.
+func (e *entry) parse() {
+	environment := map[string]string{}
+	for _, k := range e.section.keys {
+		text := e.values[k.name].text
+		if !k.isNone(text) && !k.kind.addsUp {
+			environment[k.name] = text
+		}
+	}
+	failed := map[string]error{} // by name of the field
+	err := env.ParseWithOptions(e.settings, env.Options{Environment: environment, FuncMap: parsers()})
+	aggregate, _ := errors.AsType[env.AggregateError](err)
+	for _, err := range aggregate.Errors {
+		failure, ok := errors.AsType[env.ParseError](err)
+		if !ok {
+			panic(err) // a tag or a type that env does not know
+		}
+		failed[failure.Name] = failure.Err
+	}
+	for _, k := range e.section.keys {
+		text := e.values[k.name].text
+		switch {
+		case k.kind.addsUp:
+			e.addLabels(k)
+		case k.isNone(text):
+			k.clear(e.settings)
+		case text != "":
+			wrong, isWrong := k.check(e.settings, text, failed[k.field])
+			if isWrong {
+				e.problem(k.pointer(e.settings), wrong.Text, e.fill(wrong.Hint))
+				k.clear(e.settings)
+			}
+		}
+	}
+}
+
+// given reports whether a user wrote a value for the setting, right or wrong.
+func (e *entry) given(field any) bool { return e.values[e.key(field).name].text != "" }
+
+// right reports whether the settings, which may have their defaults, have no problem so far.
+func (e *entry) right(fields ...any) bool {
+	for _, field := range fields {
+		if e.wrong[e.key(field).name] {
+			return false
+		}
+	}
+	return true
+}
+
+// written returns the value of a setting as it is written, or its default.
+func (e *entry) written(field any) string {
+	k := e.key(field)
+	if e.given(field) {
+		return e.values[k.name].text
+	}
+	return k.Default + " (default)"
+}
+
+// nameOf returns the name of a setting in the words of the user of its source: qps, PROBER_TARGETS_3_QPS, --qps.
+func (e *entry) nameOf(field any) string {
+	p := e.placeOf(e.key(field))
+	if p.key != "" {
+		return p.key
+	}
+	return p.at
+}
+
+// fill returns a hint in which each setting that stands in braces has the name that its user writes: {api_key_file}.
+func (e *entry) fill(hint string) string {
+	for _, k := range e.section.keys {
+		hint = strings.ReplaceAll(hint, "{"+k.fileKey()+"}", e.nameOf(k.pointer(e.settings)))
+	}
+	return hint
+}
+
+// label returns the place for a problem with a setting: where it is written, and what.
+func (e *entry) label(field any) string {
+	k := e.key(field)
+	switch {
+	case e.given(field):
+		return k.label(e.values[k.name])
+	case k.Default != "":
+		return fmt.Sprintf("%s=%q (default)", e.placeOf(k), k.Default)
+	}
+	return e.placeOf(k).String()
+}
+
+// problem reports what is wrong with a setting, at its place.
+func (e *entry) problem(field any, text, hint string) {
+	e.problems.Add(e.label(field), text, hint)
+	e.wrong[e.key(field).name] = true
+}
+
+// places returns where each setting is written, or would be, by its key in the targets file. Settings that a user of
+// this source cannot write are left out.
+func (e *entry) places() map[string]string {
+	places := map[string]string{}
+	for _, k := range e.section.keys {
+		at := e.placeOf(k)
+		if e.given(k.pointer(e.settings)) {
+			at = e.values[k.name].place
+		}
+		hasNone := k.Flag == "" && strings.HasPrefix(at.at, "--")
+		if !hasNone {
+			places[k.fileKey()] = at.phrase()
+		}
+	}
+	for _, k := range e.section.keys {
+		ofFile, hasFile := places[k.fileKey()+"_file"]
+		if k.secret && hasFile && !e.given(k.pointer(e.settings)) { // secrets belong in a file
+			places[k.fileKey()] = ofFile
+		}
+	}
+	return places
+}
+
+var webScheme = regexp.MustCompile(`^https?://`)
+
+// label returns where a value is written, and what: place="text", or place alone if the text may be secret.
+func (k Key) label(v value) string {
+	if k.secret {
+		return v.place.String()
+	}
+	text := v.text
+	if strings.HasSuffix(k.name, "URL") && strings.ContainsAny(text, "@?#") { // it may hold credentials
+		text = webScheme.FindString(text) + "***"
+	}
+	return v.place.String() + "=" + quote(text)
+}
+
+// quote returns s in quotes, without anything that would break the line, and of at most 80 characters.
+func quote(s string) string { return strconv.Quote(format.Shorten(s, 80)) }
