@@ -67,6 +67,7 @@ func TestANameWithoutAddresses(t *testing.T) {
 		dir := t.TempDir()
 		set := writeFile(t, dir, "set", `{"prompt": "It was the best of times, it was the worst of times."}`)
 		prober := startReplicas(t, simnet.New(t, "10.0.0.1"), names, "PROBER_PROMPT", "dataset", "PROBER_DATASET_FILE", set,
+			"PROBER_DNS_INTERVAL", "20s",
 			"PROBER_TARGETS_0_CA_FILE", newPair(t).write(t, dir, "ca"))
 		time.Sleep(time.Minute)
 		prober.expectTargets("vllm")
@@ -81,9 +82,9 @@ func TestANameWithoutAddresses(t *testing.T) {
 		time.Sleep(time.Minute)
 		prober.expectTargets("vllm/10.0.0.1")
 		names.Set()
-		time.Sleep(time.Minute)
+		time.Sleep(50 * time.Second) // two lookups
 		prober.expectTargets("vllm/10.0.0.1")
-		time.Sleep(31 * time.Second)
+		time.Sleep(10 * time.Second)
 		prober.expectTargets("vllm")
 	})
 }

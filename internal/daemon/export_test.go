@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,8 @@ func TestTheLastExportHasEveryProbe(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		d := &Daemon{Grace: 5 * time.Second, Flush: 5 * time.Second}
-		prober := start(t, simnet.New(t, "a"), d, "PROBER_MAX_TOKENS", "4000") // four seconds
+		prober := start(t, simnet.New(t, "a"), d, "PROBER_MAX_TOKENS", "4000", // four seconds
+			"PROBER_GENAI_SEMCONV", "v1.41")
 		for range 3 {
 			prober.awaitProbe("a:80")
 			time.Sleep(5 * time.Second)
@@ -54,13 +56,18 @@ func TestTheLastExportHasEveryProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	probes := int64(0)
+	hasGenAI := false
 	for _, m := range export.ResourceMetrics[0].ScopeMetrics[0].Metrics {
+		hasGenAI = hasGenAI || strings.HasPrefix(m.Name, "gen_ai.")
 		if m.Name != "llm.probe.probes" {
 			continue
 		}
 		for _, point := range m.GetSum().DataPoints {
 			probes += point.GetAsInt()
 		}
+	}
+	if !hasGenAI {
+		t.Error("no metric of the GenAI conventions is exported")
 	}
 	if probes != 4 {
 		t.Errorf("%d probes are exported, want 4", probes)

@@ -103,7 +103,8 @@ func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 }
 
 // TestCertificatesForTargetsAreRotated: a server that demands a client's certificate gets the one that is in the files
-// by then, and is trusted by the authority that is.
+// by then, and is trusted by the authority that is. Without an authority it is trusted only if it
+// need not be.
 func TestCertificatesForTargetsAreRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		profile, err := sim.ParseProfile("fast")
@@ -147,10 +148,17 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 		time.Sleep(time.Minute)
 		prober.expectSlots("a", "ok=13 tls=7")
 		mu.Lock()
-		defer mu.Unlock()
-		if !second.Leaf.Equal(shown) {
+		isShown := second.Leaf.Equal(shown)
+		mu.Unlock()
+		if !isShown {
 			t.Error("the new certificate is not shown")
 		}
+
+		prober.mustReload(nil, "PROBER_TARGETS_0_NAME", "a", "PROBER_TARGETS_0_URL", "https://127.0.0.1",
+			"PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", "on", "PROBER_TARGETS_0_CERT_FILE", path,
+			"PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key"))
+		time.Sleep(time.Minute)
+		prober.expectSlots("a", "ok=19 tls=7")
 	})
 }
 

@@ -58,16 +58,19 @@ func TestReloadOfLabels(t *testing.T) {
 	})
 }
 
-// TestVantage holds that the vantage is on /metrics, the page and the API, and that another one
-// needs a restart, which the log says.
+// TestVantage holds that the vantage is on /metrics, the page and the API, as where people find the page and Grafana
+// are, and that another one needs a restart, which the log says.
 func TestVantage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hosts := simnet.New(t, "a")
-		prober := start(t, hosts, &Daemon{}, "PROBER_VANTAGE", "eu-1")
+		prober := start(t, hosts, &Daemon{}, "PROBER_VANTAGE", "eu-1",
+			"PROBER_EXTERNAL_URL", "https://prober.example", "PROBER_GRAFANA_URL", "https://grafana.example")
 		time.Sleep(time.Minute)
 		const probed = `llm_probe_probes_total{target="a:80",outcome="ok",vantage="eu-1"}`
 		prober.expectMetrics(map[string]float64{probed: 6})
 		prober.expectShown("/", "vantage <bdi>eu-1</bdi>")
+		prober.expectShown("/", "https://grafana.example")
+		prober.expectShown("/metrics", `external_url="https://prober.example"`)
 		prober.expectShown("/api/v1/targets", `"vantage":"eu-1"`)
 		prober.mustReload([]string{"a"}, "PROBER_VANTAGE", "us-1")
 		prober.expectLogged(1, "changed settings that take effect only with a restart")

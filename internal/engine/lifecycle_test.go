@@ -211,6 +211,21 @@ func TestLookupsRestDuringADrain(t *testing.T) {
 	})
 }
 
+// TestProbesAtOnce holds how many probes of a target are in flight while its server hangs.
+func TestProbesAtOnce(t *testing.T) {
+	for _, want := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDiary(t)
+			d.servers.Answer("a/v1/chat/completions", hang)
+			d.apply("", "TARGETS_0_URL=http://a", fmt.Sprint("MAX_IN_FLIGHT=", want))
+			time.Sleep(time.Minute)
+			if got, _ := d.runner.jobs[0].Members[0].InFlight(); got != want {
+				t.Errorf("%d probes are in flight, want %d", got, want)
+			}
+		})
+	}
+}
+
 // TestAReplicaThatLeavesIsNoOutage holds that probes of an address which the last lookup lacked do not count once its
 // server has ended, and that the next lookup then drops it. If lookups have it again, its failures count.
 func TestAReplicaThatLeavesIsNoOutage(t *testing.T) {
