@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -12,30 +13,40 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
+// streamsOfServers is where the streams are.
+const streamsOfServers = "../wire/testdata/"
+
 // A fixture is what a stream of wire's testdata must decode to: see README.md there.
 type fixture struct {
-	Dialect, Framing             string
-	Frames, First, Tokens        int
-	N, Prompt, Cached, Reasoning *int
-	Finish, Error                string
+	Dialect   string `json:"dialect"`
+	Framing   string `json:"framing"`
+	Frames    int    `json:"frames"`
+	First     int    `json:"first"`
+	Tokens    int    `json:"tokens"`
+	N         *int   `json:"n,omitempty"`
+	Prompt    *int   `json:"prompt,omitempty"`
+	Cached    *int   `json:"cached,omitempty"`
+	Reasoning *int   `json:"reasoning,omitempty"`
+	Finish    string `json:"finish"`
+	Error     string `json:"error"`
 }
 
 // TestFixtures reads every stream that was written from a server's grammar as a probe does: whole, byte by byte, and
-// cut at every position. Every dialect and every type of server has one.
+// cut at every position. With -update, a stream that has no file of what it must decode to gets one.
 func TestFixtures(t *testing.T) {
-	const testdata = "../wire/testdata/"
-	missing := append(wire.Servers(), wire.APIs()...)
-	for _, path := range must(filepath.Glob(testdata + "*/*.want")) {
-		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), testdata), ".want")
+	if golden.Updating() {
+		writeMissingFixtures(t)
+	}
+	for _, path := range must(filepath.Glob(streamsOfServers + "*/*.want")) {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), streamsOfServers), ".want")
 		want := readFixture(t, path)
-		folder, _, _ := strings.Cut(name, "/")
-		missing = slices.DeleteFunc(missing, func(name string) bool { return name == folder || name == want.Dialect })
 		t.Run(name, func(t *testing.T) {
 			body := must(os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt"))
 			equal(t, "whole", want, decode(t, want, bytes.NewReader(body)))
@@ -44,13 +55,34 @@ func TestFixtures(t *testing.T) {
 			for at := 1; at < len(body); at++ {
 				cut := framesOf(want.Framing, io.MultiReader(bytes.NewReader(body[:at]), bytes.NewReader(body[at:])))
 				if !slices.Equal(whole, cut) {
-					t.Fatalf("cut at byte %d of %q (-whole +cut):\n%s", at, body, cmp.Diff(whole, cut))
+					t.Fatalf("cut at byte %d of %q (-whole +cut):\n%s", at, body, gocmp.Diff(whole, cut))
 				}
 			}
 		})
 	}
-	if len(missing) > 0 {
-		t.Errorf("no fixture of %q", missing)
+}
+
+// writeMissingFixtures writes down what streams decode to, if nobody has: read it before you commit it.
+func writeMissingFixtures(t *testing.T) {
+	t.Helper()
+	for _, path := range must(filepath.Glob(streamsOfServers + "*/*.txt")) {
+		wanted := strings.TrimSuffix(path, ".txt") + ".want"
+		_, err := os.Stat(wanted)
+		isStream := !slices.Contains([]string{"frames.txt", "rejections.txt"}, filepath.Base(path))
+		if err == nil || !isStream {
+			continue
+		}
+		body := must(os.ReadFile(path))
+		folder := filepath.Base(filepath.Dir(path))
+		dialect, err := wire.Lookup(folder)
+		if err != nil {
+			dialect = cmp.Or(must(wire.LookupServer(folder)).Dialect, assumedDialect)
+		}
+		found := fixture{Dialect: dialect.Name, Framing: "sse"}
+		if bytes.HasPrefix(body, []byte("{")) {
+			found.Framing = "ndjson"
+		}
+		golden.Equal(t, wanted, string(must(json.Marshal(decode(t, found, bytes.NewReader(body)))))+"\n")
 	}
 }
 

@@ -1,77 +1,120 @@
 package wire
 
 import (
+	"cmp"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestTheTableOfServers holds the table of docs/servers.md to servers.yaml: the same types in the order of
-// recognition, and what can be measured of each.
+// TestTheTableOfServers holds the table of docs/servers.md: the server types of servers.yaml in the order of
+// recognition, and what each column says of them.
 func TestTheTableOfServers(t *testing.T) {
 	page, err := os.ReadFile("../../docs/servers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	table, _, _ := strings.Cut(string(page), "\n## ")
-	rows := 0
+	var rows [][]string
 	for line := range strings.Lines(table) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if !strings.HasPrefix(line, "| `") {
-			continue
+		if strings.HasPrefix(line, "| `") {
+			rows = append(rows, strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | "))
 		}
-		rows++
-		if rows > len(servers) {
-			t.Fatalf("no such row in servers.yaml: %s", line)
-		}
-		if len(cells) != 7 {
-			t.Fatalf("%d columns, want 7: %s", len(cells), line)
-		}
-		checkRow(t, servers[rows-1], cells)
 	}
-	if rows != len(servers) {
-		t.Errorf("%d rows, want %d, the next is %s", rows, len(servers), servers[rows].Name)
+	for i, s := range servers {
+		if i >= len(rows) || !strings.Contains(rows[i][0], "`"+s.Name+"`") {
+			t.Fatalf("row %d of the page is not %s, as in servers.yaml", i+1, s.Name)
+		}
+		checkRow(t, s, rows[i])
+	}
+	if len(rows) > len(servers) {
+		t.Errorf("no such row in servers.yaml: %s", rows[len(servers)])
 	}
 }
 
-// checkRow compares a row of the page with what is known of the server type.
+// checkRow compares a row of the page with what the code knows of the server type.
 func checkRow(t *testing.T, s Server, cells []string) {
 	t.Helper()
-	says := func(column int, name, want string) {
-		if !strings.Contains(cells[column], want) {
-			t.Errorf("%s: %s is %q, want %q in it", s.Name, name, strings.TrimSpace(cells[column]), want)
-		}
-	}
-	says(0, "the server type", "`"+s.Name+"`")
-	dialect := s.Dialect
-	if dialect == nil {
-		dialect = chat
-	}
-	says(1, "the API", "`"+dialect.Name+"`")
-	counts, ok := dialect.Tokenizer(s)
+	dialect := cmp.Or(s.Dialect, chat)
+	counts := "usage"
+	tokenizer, ok := dialect.Tokenizer(s)
 	if ok {
-		says(2, "the prompt", counts.Path)
-	} else {
-		says(2, "the prompt", "usage")
+		counts = tokenizer.Path
 	}
-	says(2, "the prompt", s.tokenizers.prompt.Path)
-	claim := func(f Field) string {
-		if !slices.Contains(dialect.Fields, f) {
-			return string(Never)
+	exact := Never
+	if slices.Contains(dialect.Fields, FieldIgnoreEOS) {
+		exact = s.Claim(FieldIgnoreEOS)
+	}
+	columns := []struct{ name, want string }{
+		{"server type", "`" + regexp.QuoteMeta(s.Name) + "`"},
+		{"API", "^`" + dialect.Name + "`$"},
+		{"prompt", "^(`" + counts + "`|" + counts + ")"},
+		{"tokens of a frame", "^" + tokensOfAFrame(t, s, dialect) + `\b`},
+		{"exact answer", "^" + string(exact) + "$"},
+		{"cache", "^" + string(s.ReportsCached) + "$"},
+		{"evidence", "^(run: .*|recorded.*|documentation)$"},
+	}
+	if len(cells) != len(columns) {
+		t.Fatalf("%s: %d columns, want %d", s.Name, len(cells), len(columns))
+	}
+	for i, column := range columns {
+		cell := strings.TrimSpace(cells[i])
+		if !regexp.MustCompile(column.want).MatchString(cell) {
+			t.Errorf("%s: the column %q is %q, want %s", s.Name, column.name, cell, column.want)
 		}
-		return string(s.Claim(f))
 	}
-	if claim(FieldContinuousUsage) == string(Always) {
-		says(3, "what tells the tokens of a frame", "usage")
+	if completions := s.tokenizers.prompt.Path; !strings.Contains(cells[2], completions) {
+		t.Errorf("%s: the column %q is %q, want %s for completions", s.Name, columns[2].name, cells[2], completions)
 	}
-	for column, want := range map[int]string{4: claim(FieldIgnoreEOS), 5: string(s.ReportsCached)} {
-		if got := strings.TrimSpace(cells[column]); got != want {
-			t.Errorf("%s: column %d is %q, want %q", s.Name, column, got, want)
+}
+
+// tokensOfAFrame returns by what the tokens of a frame are known: usage that a request asks for, or else what the
+// streams of testdata have.
+func tokensOfAFrame(t *testing.T, s Server, d *Dialect) string {
+	t.Helper()
+	if slices.Contains(d.Fields, FieldContinuousUsage) && s.Claim(FieldContinuousUsage) == Always {
+		return "usage"
+	}
+	withIDs, usages, withUsage := 0, 0, 0 // frames
+	for _, path := range files(t, s.Name+"/*.want") {
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _ := parseJSON(want)
+		if member(object, "dialect").Str != d.Name {
+			continue
+		}
+		stream, err := os.ReadFile(strings.TrimSuffix(path, filepath.Ext(path)) + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, frame := range regexp.MustCompile(`(?m)\{.*$`).FindAll(stream, -1) {
+			delta, err := d.Decode(frame)
+			if err != nil {
+				continue
+			}
+			if delta.Tokens > 0 {
+				withIDs++
+			}
+			if delta.Usage.Output.Known {
+				usages++
+				if len(delta.Text) > 0 {
+					withUsage++
+				}
+			}
 		}
 	}
-	evidence, _, _ := strings.Cut(strings.TrimSpace(cells[6]), ":")
-	if !slices.Contains([]string{"run", "recorded", "documentation"}, evidence) {
-		t.Errorf("%s: the evidence is %q", s.Name, evidence)
+	switch {
+	case withIDs > 0 || s.TokenFrames:
+		return "ids"
+	case withUsage > 0:
+		return "usage"
+	case usages > 0:
+		return "total"
 	}
+	return "none"
 }

@@ -2,9 +2,7 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +40,8 @@ func (r recognition) evidence() Evidence {
 	return e
 }
 
-// TestRecognize holds by what each server type is recognized, and by what none is.
+// TestRecognize holds by what server types are recognized, and by what none is. TestEveryServerOverHTTP of package probe
+// has each of them.
 func TestRecognize(t *testing.T) {
 	file, err := os.ReadFile("testdata/recognized.yaml")
 	if err != nil {
@@ -55,7 +54,6 @@ func TestRecognize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := Servers()
 	for _, row := range rows {
 		s, ok := Recognize(row.evidence())
 		got := "none"
@@ -64,39 +62,6 @@ func TestRecognize(t *testing.T) {
 		}
 		if got != row.Type {
 			t.Errorf("%s: recognized %s, want %s", row.Case, got, row.Type)
-		}
-		missing = slices.DeleteFunc(missing, func(name string) bool { return name == got })
-	}
-	if len(missing) > 0 {
-		t.Errorf("no row of recognized.yaml is a server of type %q", missing)
-	}
-}
-
-// TestEveryServerHasAStream holds that testdata has a stream of each row of servers.yaml, by the API that auto takes,
-// and of each dialect.
-func TestEveryServerHasAStream(t *testing.T) {
-	type stream struct{ server, dialect string }
-	streams := map[stream]bool{}
-	dialectsWith := map[string]bool{}
-	for _, path := range files(t, "*/*.want") {
-		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, _ := parseJSON(file)
-		dialect := member(want, "dialect").Str
-		streams[stream{filepath.Base(filepath.Dir(path)), dialect}] = true
-		dialectsWith[dialect] = true
-	}
-	for _, s := range servers {
-		dialect := cmp.Or(s.Dialect, chat).Name
-		if !streams[stream{s.Name, dialect}] {
-			t.Errorf("testdata/%s has no stream of %s", s.Name, dialect)
-		}
-	}
-	for _, d := range dialects {
-		if !dialectsWith[d.Name] {
-			t.Errorf("testdata has no stream of %s", d.Name)
 		}
 	}
 }

