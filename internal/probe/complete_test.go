@@ -8,12 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // TestANewDialectIsComplete prints what a dialect or a type of server still lacks, all at once. What the parts say is
-// held by their own tests.
+// held by their own tests. With -update, a stream that has no file of what it must decode to gets one.
 func TestANewDialectIsComplete(t *testing.T) {
+	if golden.Updating() {
+		writeMissingFixtures(t)
+	}
 	page := string(must(os.ReadFile("../../docs/servers.md")))
 	type stream struct{ folder, api string }
 	streams := map[stream]bool{}
@@ -46,7 +50,7 @@ func TestANewDialectIsComplete(t *testing.T) {
 			need(slices.ContainsFunc(wire.Servers(), func(server string) bool {
 				return must(wire.LookupServer(server)).Dialect == dialect
 			}) || strings.Contains(page, "`"+name+"`"),
-				"an entry of internal/wire/servers.yaml, or a place under APIs in docs/servers.md")
+				"an entry of internal/wire/servers.yaml and a row of docs/servers.md, or a place under APIs there")
 			need(hasStream(func(s stream) bool { return s.api == name }), "a stream in internal/wire/testdata/"+name)
 			need(isServed(func(s served) bool { return s.api == name }),
 				"a row of servedTypes in internal/probe/servers_test.go for the API")

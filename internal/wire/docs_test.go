@@ -111,7 +111,7 @@ func tokensOfAFrame(t *testing.T, s Server, d *Dialect) string {
 	switch {
 	case withIDs > 0 || s.TokenFrames:
 		return "ids"
-	case withUsage > 0:
+	case withUsage > 1:
 		return "usage"
 	case usages > 0:
 		return "total"
