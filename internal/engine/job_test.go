@@ -134,4 +134,3 @@ func TestNamesForTLS(t *testing.T) {
 		}
 	}
 }
-
