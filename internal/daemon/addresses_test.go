@@ -79,7 +79,7 @@ func TestANameWithoutAddresses(t *testing.T) {
 		time.Sleep(time.Minute)
 		prober.expectLastReload(false)
 		names.Set("10.0.0.1")
-		time.Sleep(time.Minute)
+		time.Sleep(61 * time.Second)
 		prober.expectTargets("vllm/10.0.0.1")
 		names.Set()
 		time.Sleep(50 * time.Second) // two lookups
