@@ -46,8 +46,12 @@ func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.
 	}
 	var err error
 	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
-		Build: build, GenAI: c.GenAISemconv == config.GenAI141, Labels: c.LabelNames, Vantage: c.Vantage, ExternalURL: c.ExternalURL,
-		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
+		Build:       build,
+		GenAI:       c.GenAISemconv == config.GenAI141,
+		Labels:      c.LabelNames,
+		Vantage:     c.Vantage,
+		ExternalURL: c.ExternalURL,
+		OnError:     func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
 	if err != nil {
 		if !c.Sidecar() {

@@ -50,7 +50,9 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 		if q.InSummary(&a.summary).Count == 0 || q.InSummary(&b.summary).Count == 0 {
 			continue
 		}
-		pairs := report.Pairs{Metric: q.Name, Values: pairMeans(r.means(ctx, a.selection, q, n), r.means(ctx, b.selection, q, n))}
+		meansOfA := r.means(ctx, a.selection, q, n)
+		meansOfB := r.means(ctx, b.selection, q, n)
+		pairs := report.Pairs{Metric: q.Name, Values: pairMeans(meansOfA, meansOfB)}
 		all = append(all, pairs)
 		mostEmpty = max(mostEmpty, n-len(pairs.Values))
 	}
@@ -90,8 +92,8 @@ func tooLittleData(a, b *record) string {
 		minPeriods(), duration(minPeriod), requestsInPeriod, both)
 }
 
-// means returns the mean of a latency in each of n periods of a selection of one series, in seconds. It is NaN in a period
-// without a sample.
+// means returns the mean of a latency in each of n periods of a selection, in seconds. The selection must be of one
+// series. The mean is NaN in a period without a sample.
 func (r reader) means(ctx context.Context, s selection, q report.Quantity, n int) []float64 {
 	width := (s.span.length() / time.Duration(n)).Truncate(time.Millisecond)
 	means := slices.Repeat([]float64{math.NaN()}, n)

@@ -7,8 +7,8 @@
 //
 // A record is what is stored of one series: a target with its model and prompt, from one vantage. Start with Query.Run,
 // then reader.records in read.go, which asks for the counters, latencies and error budgets of all records in PromQL.
-// client.go has the HTTP and its errors. What the answers mean is in record.go, latency.go and budget.go, whose functions
-// need no Prometheus. compare.go compares two records by periods.
+// client.go has the HTTP and its errors. What the answers mean is in record.go, latency.go and budget.go, whose
+// functions need no Prometheus. compare.go compares two records by periods.
 package promquery
 
 import (

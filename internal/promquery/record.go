@@ -160,20 +160,20 @@ func (s series) place() string {
 type counter struct {
 	metric string // OTLP name
 	label  string
-	add    func(one *record, value string, n int) // adds n of a value of the label
+	add    func(r *record, value string, n int) // adds n of a value of the label
 }
 
 // counters are all counters that are read.
 var counters = []counter{
-	{telemetry.Probes, "outcome", func(one *record, value string, n int) { one.summary.Outcomes[probe.Outcome(value)] = n }},
-	{telemetry.Skipped, "reason", func(one *record, value string, n int) { one.summary.Skipped[probe.Skip(value)] = n }},
-	{telemetry.Tainted, "reason", func(one *record, _ string, n int) { one.tainted += n }},
-	{telemetry.Tokens, "kind", func(one *record, value string, n int) {
+	{telemetry.Probes, "outcome", func(r *record, value string, n int) { r.summary.Outcomes[probe.Outcome(value)] = n }},
+	{telemetry.Skipped, "reason", func(r *record, value string, n int) { r.summary.Skipped[probe.Skip(value)] = n }},
+	{telemetry.Tainted, "reason", func(r *record, _ string, n int) { r.tainted += n }},
+	{telemetry.Tokens, "kind", func(r *record, value string, n int) {
 		switch value {
 		case "prompt":
-			one.summary.Input = n
+			r.summary.Input = n
 		case "output":
-			one.summary.Output = n
+			r.summary.Output = n
 		}
 	}},
 }

@@ -134,8 +134,8 @@ func (r Request) parseSpan(now time.Time, problems *usage.Problems) timeRange {
 	return span
 }
 
-// parseVersus returns what to compare a selection with. The flag says how much earlier, another range, or else the name of
-// another target.
+// parseVersus returns what to compare a selection with. The flag says how much earlier, or another range, or else the
+// name of another target.
 func (r Request) parseVersus(reference selection, now time.Time, problems *usage.Problems) *selection {
 	place := usage.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {

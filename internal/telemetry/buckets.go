@@ -20,8 +20,8 @@ const (
 	nativeReset = 24 * time.Hour
 
 	// exponentialSize is how many buckets the SDK may have between the smallest value and the largest, populated or not.
-	// Above the limit it halves the resolution for ever, so this is enough for all durations from 1 ns to years. Buckets up
-	// to the zero threshold are not sent: see [withZeroThreshold].
+	// Above the limit it halves the resolution for ever, so this is enough for all durations from 1 ns to years. Buckets
+	// up to the zero threshold are not sent: see [withZeroThreshold].
 	exponentialSize = 1024
 
 	// zeroThreshold is 122 µs. Values up to it, such as gaps within one read, are in the zero bucket: otherwise they

@@ -248,8 +248,8 @@ func objectiveLabel() Label {
 	}
 }
 
-// externalURLLabel returns the label by which alerts and dashboards find the prober's page. It is on the metrics that say
-// which targets there are, and on that of rejected ones.
+// externalURLLabel returns the label by which alerts and dashboards find the prober's page. It is on the metrics that
+// say which targets there are: those that are probed, and those that are rejected.
 func externalURLLabel(url string) InfoLabel {
 	return InfoLabel{
 		Name:  "external_url",

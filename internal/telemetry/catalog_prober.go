@@ -49,24 +49,8 @@ func stateOfProber(build Build, externalURL string) []Instrument {
 			Name:  buildInfo,
 			Kind:  Gauge,
 			Scope: ScopeProber,
-			Info: []InfoLabel{
-				{
-					Name:  "version",
-					From:  "version of the program",
-					value: func(probe.Description) string { return build.Version },
-				},
-				{
-					Name:  "revision",
-					From:  "commit it was built from",
-					value: func(probe.Description) string { return build.Revision },
-				},
-				{
-					Name:  "goversion",
-					From:  "version of Go it was built with",
-					value: func(probe.Description) string { return runtime.Version() },
-				},
-			},
-			Help: "Labels that describe the program. The value is always 1.",
+			Info:  buildLabels(build),
+			Help:  "Labels that describe the program. The value is always 1.",
 		},
 		{
 			Name:  reloadOK,
@@ -125,5 +109,26 @@ func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDel
 func readDelays(_ probe.Description, r *probe.Result, record func(sample)) {
 	for _, d := range r.Timeline.ReadDelays() {
 		record(sample{value: d.Seconds()})
+	}
+}
+
+// buildLabels returns the labels that describe the program.
+func buildLabels(build Build) []InfoLabel {
+	return []InfoLabel{
+		{
+			Name:  "version",
+			From:  "version of the program",
+			value: func(probe.Description) string { return build.Version },
+		},
+		{
+			Name:  "revision",
+			From:  "commit it was built from",
+			value: func(probe.Description) string { return build.Revision },
+		},
+		{
+			Name:  "goversion",
+			From:  "version of Go it was built with",
+			value: func(probe.Description) string { return runtime.Version() },
+		},
 	}
 }

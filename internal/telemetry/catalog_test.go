@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,12 +34,24 @@ func TestMetricsPage(t *testing.T) {
 	err := parsed.Execute(&page, map[string]any{
 		"Histograms": ofTarget[Histogram], "Counters": ofTarget[Counter], "Gauges": gauges, "Info": gauges[info].Info,
 		"Reasons": probe.Reasons(), "Prober": inScope[ScopeProber], "GenAI": inScope[ScopeGenAI],
-		"Scale": exponentialScale, "Size": nativeBuckets,
+		"Scale": exponentialScale, "Size": nativeBuckets, "Bounds": classicBounds(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden.Equal(t, "../../docs/metrics.md", page.String())
+}
+
+// classicBounds returns, for each list of classic bounds, the metrics that have it and the list as text.
+func classicBounds() map[string][]string {
+	metrics := map[string][]string{}
+	for _, i := range Catalog() {
+		if i.Scope != ScopeGenAI && len(i.Bounds) > 0 {
+			bounds := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(i.Bounds), "[]")), ", ")
+			metrics[bounds] = append(metrics[bounds], i.PrometheusName())
+		}
+	}
+	return metrics
 }
 
 // brief returns the first sentence of a help text up to a colon, without the unit, which is in the metric's name. Other

@@ -30,9 +30,8 @@ func EnvironmentWarnings() []string {
 	if name == "" {
 		return nil
 	}
-	return []string{
-		name + " has no effect: OpenTelemetry's Go SDK does not read such a file. Set the OTEL_* variables that docs/otlp.md names",
-	}
+	return []string{name + " has no effect: OpenTelemetry's Go SDK does not read such a file; " +
+		"set the other OTEL_* variables, which docs/otlp.md names"}
 }
 
 // newExporters returns the exporters that the OTEL_* variables ask for; nil for a signal that is off.

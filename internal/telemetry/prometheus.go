@@ -17,8 +17,8 @@ const maxScrapes = 10
 // OpenMetrics, or protobuf, which alone carries native histograms. A metric that cannot be collected is left out of
 // the scrape, counted in promhttp_metric_handler_errors_total and reported to log.
 //
-// Scrapes at the same time do not share one snapshot (HandlerOpts.CoalesceGather): as of client_golang 1.25 a snapshot is
-// handed out until the last of its readers has ended. One client that does not read would freeze /metrics for all.
+// Scrapes at the same time do not share one snapshot (CoalesceGather). In client_golang 1.25 a snapshot is handed out
+// until its last reader has ended: one client that does not read would freeze /metrics for all.
 func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
 	handler := promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
 		ErrorLog:            log,

@@ -7,10 +7,12 @@
 // OTLP. The package never logs and never listens: it returns an [http.Handler], and passes its failures to
 // [Options.OnError].
 //
-// Begin reading at [Instrument] in catalog.go, then at [Recorder.Record]. The catalog_*.go files have the instruments,
-// targets.go what happens when targets come, change and go, prometheus.go and the otel_*.go files what the two libraries
-// need. To add a metric, add an instrument to one of the functions that [Catalog] calls, with a function that returns its
-// samples.
+// Begin reading at [Instrument] in catalog.go, then at [Recorder.Record]. The instruments are in catalog_*.go. What
+// happens when a target comes, changes and goes is in targets.go. What the two libraries need is in prometheus.go and
+// otel_*.go.
+//
+// To add a metric, add an instrument to one of the functions that [Catalog] calls, with a function that returns its
+// samples. Then let everything() in fixtures_test.go record a value of it.
 package telemetry
 
 import (

@@ -55,9 +55,9 @@ type Dialect struct {
 	FinishOptional bool               // an answer may be whole without a finish reason, if its body ends cleanly
 
 	// Operation and Provider are gen_ai.operation.name and gen_ai.provider.name of its requests by the OpenTelemetry GenAI
-	// conventions: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/. The provider is whose API it is,
-	// not which engine answers: vLLM, SGLang and all others with OpenAI's API are "openai". An API that the list of providers
-	// lacks has its own name there.
+	// conventions: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/. The provider is whose API it
+	// is, not which engine answers: vLLM, SGLang and all others with OpenAI's API are "openai". An API whose provider the
+	// conventions do not list has its own name there.
 	Operation string
 	Provider  string
 

@@ -31,22 +31,29 @@ func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram 
 	if !classic {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, NativeHistogramBucketFactor: 1.0443, NativeHistogramZeroThreshold: 0x1p-13})
 	}
-	exposed, err := os.ReadFile("../../internal/telemetry/testdata/exposition.txt")
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Buckets: classicBounds(t, name)})
+}
+
+// classicBounds returns the bounds of a histogram's classic buckets as docs/metrics.md lists them.
+func classicBounds(t *testing.T, name string) []float64 {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	line := regexp.MustCompile("(?m)^- .*`" + name + "`.*: ([0-9.e, -]+)$").FindSubmatch(page)
+	if line == nil {
+		t.Fatalf("docs/metrics.md has no bounds of %s", name)
+	}
 	var bounds []float64
-	for _, bucket := range regexp.MustCompile(`(?m)^`+name+`_bucket{.*le="([0-9.e-]+)"}`).FindAllStringSubmatch(string(exposed), -1) {
-		bound, err := strconv.ParseFloat(bucket[1], 64)
+	for text := range strings.SplitSeq(string(line[1]), ", ") {
+		bound, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		bounds = append(bounds, bound)
 	}
-	if len(bounds) == 0 {
-		t.Fatalf("exposition.txt has no buckets of %s", name)
-	}
-	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Buckets: bounds})
+	return bounds
 }
 
 // A watched is the target of a scenario with the state of its metrics.
