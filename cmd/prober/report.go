@@ -18,10 +18,11 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report --prometheus URL | report A.json B.json",
 		Short: "Tables from Prometheus, or a comparison of two JSON files",
-		Long: `Report reads the metrics that probers exported from a Prometheus, and prints for
-each target the block that "prober bench" prints, what is left of the error
-budget of each objective, and the hours with the most bad requests. With --vs it
-compares a target with another one, or with itself in another time range.
+		Long: `Report reads the metrics that probers exported from a Prometheus. It prints a
+table with a line for each target. For one or two targets it prints the block of
+"prober bench" instead, what is left of the error budget of each objective, and
+the hours with the most bad requests. With --vs it compares a target with
+another one, or with itself in another time range.
 
 Two files that bench wrote with --format json are compared: the steps that both
 have, request by request in their order, and in what their settings differ.

@@ -34,7 +34,7 @@ func Block(s Summary) string {
 		b.wrap("", note)
 	}
 	for _, budget := range s.Budgets {
-		b.WriteString(budget.text())
+		b.WriteString(strings.Join(budget.lines(), "\n  ") + "\n")
 	}
 	for _, text := range s.Warnings {
 		b.wrap("", "warning: "+format.Clean(text))
@@ -59,8 +59,9 @@ func (s Summary) shownFailures() []Failures {
 
 // failureText says how many requests of s failed in one way, and how the first of them did.
 func (s Summary) failureText(f Failures) string {
-	const maxError = 300 // columns
-	text := nOfTotal(f.Requests, s.Sent(), "request") + " failed (" + string(f.Outcome) + ")"
+	const maxError = 300               // columns
+	total := max(s.Sent(), f.Requests) // a warm-up that failed is not among those sent
+	text := nOfTotal(f.Requests, total, "request") + " failed (" + string(f.Outcome) + ")"
 	if f.Error != "" {
 		text += ": " + format.Shorten(format.Clean(f.Error), maxError)
 	}
@@ -152,7 +153,6 @@ func twoDecimals(v stats.Number) string { return strings.ToLower(fmt.Sprintf("%.
 
 // bucketNote says how exact the quantiles are that come from histograms. It is empty if all are exact.
 func bucketNote(s Summary) string {
-	const wide = 0.1 // classic buckets; native ones are ±4.4%
 	var parts []string
 	var widest stats.Number
 	for _, quantity := range quantities {
@@ -175,7 +175,7 @@ func bucketNote(s Summary) string {
 		return ""
 	}
 	note := "Quantiles come from histogram buckets: " + strings.Join(parts, ", ")
-	if widest > wide {
+	if widest > wideBucket {
 		note += "; scrape native histograms for ±4.4%"
 	}
 	return note

@@ -67,7 +67,7 @@ func readDocument(path string) (Document, usage.Problems) {
 		problem.Hint = fmt.Sprintf("this prober reads schemas %d to %d: use one of the version that wrote the file",
 			oldestSchema, currentSchema)
 	case err == nil && j.Schema >= oldestSchema:
-		return j.Document, nil
+		return j.document(), nil
 	}
 	return Document{}, usage.Problems{problem}
 }

@@ -1,38 +1,34 @@
-// Package report turns the results of probes into what people and scripts read: summaries, comparisons, tables, JSON
-// and charts. It never measures, and sends nothing.
+// Package report turns the results of probes into what people and scripts read: summaries, comparisons, tables, JSON,
+// pages, and sentences about a target. It never measures, and sends nothing. Its numbers come from internal/stats.
 //
 // What comes in are [probe.Result] values. One of them becomes a [ResultJSON], the form in which a [Waterfall], the
 // page and the JSON API show it. Many of them become [Sample] values, which a [Step] collects and sums up.
 // internal/promquery fills the same summaries from a Prometheus.
 //
 // What goes out is a [Document]: a [Summary] for each target and load, a [Comparison] for each pair of targets, and
-// warnings. [Document.Write] writes it as text, Markdown or JSON, [WritePageFile] as a page with
-// charts.
+// warnings. [Document.Write] writes it as text, Markdown or JSON, [WritePageFile] as a page with charts.
 //
-// Start with [Sample] (what counts of a request), then [Step.Summary], then [Compare]. The numbers come from
-// internal/stats. Each output has a file of its own: block.go, comparison_text.go, markdown.go, json.go, page.go,
-// waterfall.go.
+// Start with [Sample] (what counts of a request), then [Step.Summary], then [Compare]. Each output has a file of its
+// own: text.go with block.go, markdown.go, json.go, page.go with charts.go, and waterfall.go for a single probe. The
+// sentences are in hint.go (what to do about a failure), warnings.go, result_warnings.go and notes.go.
 package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
 
 // A Document is everything that one run, or one query of stored data, reports.
 type Document struct {
-	Source string `json:"source"` // what was asked: "prober bench", or a Prometheus
-
-	Version string `json:"version"` // of the prober
-
-	// Settings by their names, without secrets. Several values have commas between them.
-	Settings map[string]string `json:"settings"`
-
-	Started     time.Time    `json:"started,omitzero"` // of the first request, or of the range of time
-	Summaries   []Summary    `json:"summaries"`
-	Comparisons []Comparison `json:"comparisons"`
-	Warnings    Texts        `json:"warnings"` // sentences about the whole document
+	Source      string            // what was asked: "prober bench", or a Prometheus
+	Version     string            // of the prober
+	Settings    map[string]string // by their names, without secrets; several values have commas between them
+	Started     time.Time         // of the first request, or of the range of time
+	Summaries   []Summary
+	Comparisons []Comparison
+	Warnings    Texts // sentences about the whole document
 }
 
 // Write writes d as text, json or markdown. Lines of text have at most width columns, unless a single word is longer.
@@ -46,20 +42,25 @@ func (d Document) Write(w io.Writer, format string, width int) error {
 	return write(w, d.text(width))
 }
 
-// text returns d for a terminal.
-func (d Document) text(width int) string {
-	p := &printer{width: width}
-	for part := range strings.SplitSeq(d.Source, "; ") {
-		p.wrap("", part)
-	}
-	for _, text := range d.Warnings {
-		p.wrap("", "warning: "+text)
-	}
+// allWarnings returns the warnings of d, and those of each of its summaries with what failed and was skipped.
+func (d Document) allWarnings() []string {
+	list := slices.Clone([]string(d.Warnings))
 	for _, s := range d.Summaries {
-		p.WriteString("\n" + Block(s))
+		prefix := headline(s) + ": "
+		for _, f := range s.shownFailures() {
+			list = append(list, prefix+strings.Join(nonEmpty(s.failureText(f), f.Hint), "; "))
+		}
+		skipped := sumOf(s.Skipped)
+		if skipped > 0 {
+			list = append(list, prefix+nOfTotal(skipped, s.Slots(), "request")+" skipped: "+countsText(s.Skipped))
+		}
+		note := bucketNote(s)
+		if note != "" {
+			list = append(list, prefix+note)
+		}
+		for _, warning := range s.Warnings {
+			list = append(list, prefix+warning)
+		}
 	}
-	for _, c := range d.Comparisons {
-		p.WriteString("\n" + c.Text(width))
-	}
-	return p.String()
+	return list
 }

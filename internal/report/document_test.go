@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/testing/golden"
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -156,5 +158,50 @@ func TestFilesThatCannotBeCompared(t *testing.T) {
 	problems, ok := errors.AsType[usage.Problems](err)
 	if !ok || len(problems) != 2 || !strings.Contains(err.Error(), "none: no such file") {
 		t.Errorf("%v, want a problem with each file", err)
+	}
+}
+
+// twelve returns stored data of twelve targets: names of any length, buckets of three kinds, failures, budgets that are
+// left, overspent, of no data or missing.
+func twelve() []Summary {
+	var list []Summary
+	for i := range 12 {
+		s := stored()
+		s.Target = fmt.Sprintf("llama-%d", i)
+		s.Outcomes[probe.Timeout] = 2 * i
+		s.ITL = stats.DistributionOf([]float64{0.020, 0.021, 0.022})
+		s.TTFT = stats.DistributionOf([]float64{0.5, 1.25, 2.5})
+		s.E2EL = stored().TTFT
+		s.Budgets = budgets()[:1]
+		list = append(list, s)
+	}
+	list[1].Target = "gateway-of-the-second-region (model meta-llama/Llama-3.1-8B-Instruct, prompt cold)"
+	list[1].Warnings = []string{"two probers send the same series"}
+	list[2].Budgets[0].Left = -0.25
+	list[3].Budgets = budgets()
+	list[3].Budgets[0].Left, list[3].Budgets[1].Left = -1, -2
+	list[4].Budgets = budgets()[1:]
+	list[5].Budgets = nil
+	list[6].E2EL = stored().E2EL
+	list[6].E2EL.Quantiles[stats.P50].High = stats.Number(math.Inf(1))
+	list[7].TTFT = stored().E2EL
+	list[8] = Summary{Target: "silent"}
+	return list
+}
+
+// TestTwelveTargets holds that more than two targets have a table with a line for each, in at most 120 columns, and one
+// or two have blocks.
+func TestTwelveTargets(t *testing.T) {
+	d := Document{Source: "Prometheus at http://prometheus:9090", Summaries: twelve()}
+	golden.Equal(t, "testdata/targets.txt", d.text(120))
+	golden.Equal(t, "testdata/targets.md", targetsTable(d.Summaries[:3]).markdown())
+	for line := range strings.Lines(d.text(120)) {
+		if columnsOf(line) > 121 {
+			t.Errorf("%d columns: %s", columnsOf(line), line)
+		}
+	}
+	d.Summaries = d.Summaries[:2]
+	if n := strings.Count(d.text(120), "Serving Benchmark Result"); n != 2 {
+		t.Errorf("%d blocks of two targets", n)
 	}
 }

@@ -1,13 +1,14 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/stats"
 )
 
@@ -18,24 +19,137 @@ const currentSchema = 2
 // (its differences are A − B), and CompareFiles makes its own comparisons.
 const oldestSchema = 1
 
-// documentJSON is a document in a file.
+// A documentJSON is a [Document] in a file. Durations are in seconds, unknown values are null or left out. Keys and
+// their order are stable.
 type documentJSON struct {
-	Schema int `json:"schema"`
-	Document
+	Schema      int               `json:"schema"`
+	Source      string            `json:"source"`
+	Version     string            `json:"version"`
+	Settings    map[string]string `json:"settings"`
+	Started     time.Time         `json:"started,omitzero"`
+	Summaries   []summaryJSON     `json:"summaries"`
+	Comparisons []Comparison      `json:"comparisons"`
+	Warnings    Texts             `json:"warnings"`
 }
 
-// json returns d as one JSON object. Durations are in seconds, unknown values are null or left out. Keys and their
-// order are stable.
+// A summaryJSON is a [Summary] in a file: its fields, and what is computed from them.
+type summaryJSON struct {
+	Target       string    `json:"target"`
+	Model        string    `json:"model"`
+	URL          string    `json:"url"`
+	Vantage      string    `json:"vantage,omitzero"`
+	Load         string    `json:"load"`
+	PromptTokens int       `json:"prompt_tokens,omitzero"`
+	AtOnce       int       `json:"at_once,omitzero"`
+	Start        time.Time `json:"start,omitzero"`
+
+	Outcomes map[probe.Outcome]int `json:"outcomes"`
+	Skipped  map[probe.Skip]int    `json:"skipped_requests"`
+	Failures []Failures            `json:"failures"`
+
+	TTFT stats.Distribution `json:"ttft_seconds,omitzero"`
+	TPOT stats.Distribution `json:"tpot_seconds,omitzero"`
+	ITL  stats.Distribution `json:"itl_seconds,omitzero"`
+	E2EL stats.Distribution `json:"e2el_seconds,omitzero"`
+
+	Objectives []Attainment `json:"objectives,omitempty"`
+	Budgets    []Budget     `json:"budgets,omitempty"`
+	Warnings   Texts        `json:"warnings"`
+
+	Duration     stats.Number  `json:"duration_seconds"`
+	Succeeded    int           `json:"succeeded_requests"`
+	Failed       int           `json:"failed_requests"`
+	InputTokens  stats.Number  `json:"input_tokens"`
+	OutputTokens stats.Number  `json:"output_tokens"`
+	RequestRate  stats.Number  `json:"requests_per_second"`
+	OutputRate   stats.Number  `json:"output_tokens_per_second"`
+	TotalRate    stats.Number  `json:"total_tokens_per_second"`
+	Goodput      *stats.Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
+
+	Requests []Latencies `json:"requests"` // at the end, because the list is long
+}
+
+// json returns d as one JSON object.
 func (d Document) json() string {
-	d.Started = d.Started.UTC()
-	d.Summaries = append([]Summary{}, d.Summaries...) // an empty list instead of null
-	d.Comparisons = append([]Comparison{}, d.Comparisons...)
-	if d.Settings == nil {
-		d.Settings = map[string]string{}
+	j := documentJSON{
+		Schema:      currentSchema,
+		Source:      d.Source,
+		Version:     d.Version,
+		Settings:    d.Settings,
+		Started:     d.Started.UTC(),
+		Summaries:   []summaryJSON{}, // an empty list instead of null, as below
+		Comparisons: append([]Comparison{}, d.Comparisons...),
+		Warnings:    d.Warnings,
+	}
+	if j.Settings == nil {
+		j.Settings = map[string]string{}
+	}
+	for _, s := range d.Summaries {
+		j.Summaries = append(j.Summaries, s.json())
 	}
 	var text strings.Builder
-	_ = Encode(&text, "  ", documentJSON{Schema: currentSchema, Document: d}) // neither this writer nor this type can fail
+	_ = Encode(&text, "  ", j) // neither this writer nor this type can fail
 	return text.String()
+}
+
+// json returns the JSON form of s.
+func (s Summary) json() summaryJSON {
+	rate := s.Throughput()
+	j := summaryJSON{
+		Target:       s.Target,
+		Model:        s.Model,
+		URL:          s.URL,
+		Vantage:      s.Vantage,
+		Load:         s.Load,
+		PromptTokens: s.PromptTokens,
+		AtOnce:       s.AtOnce,
+		Start:        s.Start.UTC(),
+
+		Outcomes: s.Outcomes,
+		Skipped:  s.Skipped,
+		Failures: append([]Failures{}, s.Failures...),
+
+		TTFT: s.TTFT,
+		TPOT: s.TPOT,
+		ITL:  s.ITL,
+		E2EL: s.E2EL,
+
+		Objectives: s.Objectives,
+		Budgets:    s.Budgets,
+		Warnings:   s.Warnings,
+
+		Duration:     stats.Number(s.Duration.Seconds()),
+		Succeeded:    s.Succeeded(),
+		Failed:       s.Failed(),
+		InputTokens:  rate.Input,
+		OutputTokens: rate.Generated,
+		RequestRate:  rate.Requests,
+		OutputRate:   rate.Output,
+		TotalRate:    rate.Total,
+
+		Requests: append([]Latencies{}, s.Requests...),
+	}
+	if s.Objectives != nil {
+		j.Goodput = &rate.Good
+	}
+	return j
+}
+
+// document returns what [CompareFiles] needs of a document in a file.
+func (j documentJSON) document() Document {
+	d := Document{Source: j.Source, Version: j.Version, Settings: j.Settings, Started: j.Started}
+	for _, s := range j.Summaries {
+		d.Summaries = append(d.Summaries, Summary{
+			Target:       s.Target,
+			Model:        s.Model,
+			Load:         s.Load,
+			PromptTokens: s.PromptTokens,
+			AtOnce:       s.AtOnce,
+			Outcomes:     s.Outcomes,
+			Requests:     s.Requests,
+		})
+	}
+	return d
 }
 
 // Encode writes v as a JSON value and the end of a line. It is indented if indent is not empty. Unlike json.Marshal it
@@ -45,43 +159,6 @@ func Encode(w io.Writer, indent string, v any) error {
 	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v) //nolint:wrapcheck // says what it is
-}
-
-// summaryFields are the fields of a Summary without its methods, so that encoding them does not call MarshalJSON again.
-type summaryFields Summary
-
-// summaryJSON is the JSON form of a Summary: its fields, and what is computed from them.
-type summaryJSON struct {
-	summaryFields
-
-	Duration  stats.Number `json:"duration_seconds"`
-	Succeeded int          `json:"succeeded_requests"`
-	Failed    int          `json:"failed_requests"`
-	Throughput
-	Goodput *stats.Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
-
-	// Requests takes the place of the field of the same key in summaryFields, so that the long list stands at the end.
-	Requests []Latencies `json:"requests"`
-}
-
-// MarshalJSON writes the fields of s, and what is computed from them: its duration, counts of requests and throughput.
-func (s Summary) MarshalJSON() ([]byte, error) {
-	s.Start = s.Start.UTC()
-	s.Failures = append([]Failures{}, s.Failures...) // an empty list instead of null
-	j := summaryJSON{
-		summaryFields: summaryFields(s),
-		Duration:      stats.Number(s.Duration.Seconds()),
-		Succeeded:     s.Succeeded(),
-		Failed:        s.Failed(),
-		Throughput:    s.Throughput(),
-		Requests:      append([]Latencies{}, s.Requests...),
-	}
-	if s.Objectives != nil {
-		j.Goodput = &j.Good
-	}
-	var text bytes.Buffer
-	err := Encode(&text, "", j)
-	return text.Bytes(), err
 }
 
 // noValue stands for what is unknown, or does not exist.

@@ -15,16 +15,37 @@ func (d Document) markdown() string {
 	}
 	parts := []string{strings.Join(source, ", ") + "\n"}
 	if len(d.Summaries) > 0 {
-		parts = append(parts, "## Requests\n", overview(d.Summaries).markdown())
-	}
-	for _, s := range d.Summaries {
-		parts = append(parts, codeBlock(Block(s)))
+		overview := stepsTable(d.Summaries)
+		if isStored(d.Summaries) {
+			overview = targetsTable(d.Summaries)
+		}
+		parts = append(parts, "## Requests\n", overview.markdown())
+		latencies := latenciesTable(d.Summaries)
+		if len(latencies.rows) > 1 {
+			parts = append(parts, "## Latencies\n", latencies.markdown())
+		}
 	}
 	for _, c := range d.Comparisons {
 		parts = append(parts, c.markdown()...)
 	}
-	if len(d.Warnings) > 0 {
-		parts = append(parts, "## Warnings\n", bullets(d.Warnings))
+	var objectives, budgets []string
+	for _, s := range d.Summaries {
+		for _, a := range s.Objectives {
+			objectives = append(objectives, s.Attained(a))
+		}
+		for _, b := range s.Budgets {
+			budgets = append(budgets, headline(s)+": "+strings.Join(b.lines(), "; "))
+		}
+	}
+	if objectives != nil {
+		parts = append(parts, "## Objectives\n", bullets(objectives))
+	}
+	if budgets != nil {
+		parts = append(parts, "## Error budgets\n", bullets(budgets))
+	}
+	warnings := d.allWarnings()
+	if len(warnings) > 0 {
+		parts = append(parts, "## Warnings\n", bullets(warnings))
 	}
 	return strings.TrimPrefix(strings.Join(nonEmpty(parts...), "\n"), "\n")
 }
@@ -38,11 +59,6 @@ func (c Comparison) markdown() []string {
 		parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdictLines(c)), explanation)
 	}
 	return append(parts, bullets(c.Warnings))
-}
-
-// codeBlock indents text, so that Markdown leaves it as it is.
-func codeBlock(text string) string {
-	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n"
 }
 
 // bullets returns a list of texts.

@@ -2,8 +2,11 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
@@ -130,4 +133,60 @@ func (s Summary) Attained(a Attainment) string {
 		text += ", " + format.Grouped(skipped) + " skipped"
 	}
 	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), text)
+}
+
+// A Budget is how many requests may be bad for an objective in a window of time, and how many were. Only stored data
+// has one.
+type Budget struct {
+	Attainment
+
+	Limit   stats.Number `json:"limit_seconds,omitzero"` // 0 for availability
+	Window  stats.Number `json:"window_seconds"`
+	Covered stats.Number `json:"covered_seconds"` // how much of the window has data, in whole hours
+	Due     int          `json:"due_requests"`    // in the whole window, at the mean rate of the hours with data
+	Spent   stats.Number `json:"budget_spent"`    // ratio
+	Left    stats.Number `json:"budget_left"`     // ratio, below 0 if the budget is overspent
+	Hours   []BadHour    `json:"worst_hours"`     // the five worst, the worst first
+}
+
+// A BadHour is an hour with bad requests.
+type BadHour struct {
+	Start    time.Time             `json:"start"`
+	Bad      int                   `json:"bad_requests"`
+	Judged   int                   `json:"judged_requests"`
+	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed, without refusals that do not count
+}
+
+// lines returns an error budget in a line, and a line for each of its worst hours.
+func (b Budget) lines() []string {
+	list := []string{fmt.Sprintf("Error budget of %s over %s (%s with data): %s spent, %s left; good: %s",
+		b.Objective, windowLength(b.Window), windowLength(b.Covered),
+		format.Percent(float64(b.Spent)), format.Percent(float64(b.Left)), b.share())}
+	for _, hour := range b.Hours {
+		start := hour.Start.UTC().Format("2006-01-02 15:04 UTC")
+		text := fmt.Sprintf("hour from %s: %d of %d bad", start, hour.Bad, hour.Judged)
+		if len(hour.Outcomes) > 0 {
+			text += ": " + countsText(hour.Outcomes)
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// countsText writes counts by their names, in the order of these: "connect 12, timeout 2".
+func countsText[K ~string](counts map[K]int) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	return strings.Join(list, ", ")
+}
+
+// windowLength writes a length of time in hours, or from two days on in days.
+func windowLength(seconds stats.Number) string {
+	const hour, day = 3600, 86400
+	if seconds < 2*day {
+		return format.Count(int(seconds/hour), "hour")
+	}
+	return fmt.Sprintf("%.4g days", seconds/day)
 }

@@ -64,7 +64,7 @@ func writePage(w io.Writer, title string, d Document, charts []plot.Chart) error
 // pageOf returns the texts of a page: verdicts, an overview, comparisons, warnings, and what made d.
 func pageOf(title string, d Document) page {
 	const maxComparisons = 3 // of more, the verdicts stand in the details only
-	p := page{Title: title, Warnings: pageWarnings(d), Settings: pageSettings(d)}
+	p := page{Title: title, Warnings: d.allWarnings(), Settings: pageSettings(d)}
 	if len(d.Summaries) > 0 {
 		p.Summary = Overview(d.Summaries)
 	}
@@ -78,25 +78,6 @@ func pageOf(title string, d Document) page {
 	}
 	p.Details = strings.Join(details, "\n")
 	return p
-}
-
-// pageWarnings returns the warnings of d, and failures and warnings of each of its summaries.
-func pageWarnings(d Document) []string {
-	list := slices.Clone(d.Warnings)
-	for _, s := range d.Summaries {
-		prefix := headline(s) + ": "
-		for _, f := range s.shownFailures() {
-			list = append(list, prefix+strings.Join(nonEmpty(s.failureText(f), f.Hint), "; "))
-		}
-		note := bucketNote(s)
-		if note != "" {
-			list = append(list, prefix+note)
-		}
-		for _, warning := range s.Warnings {
-			list = append(list, prefix+warning)
-		}
-	}
-	return list
 }
 
 // pageSettings returns lines about what made d: the prober, the targets and the settings.

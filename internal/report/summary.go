@@ -13,41 +13,41 @@ import (
 // A Summary is what a [Block] shows: the requests to one target in one step of a bench, or in a range of time of which
 // data is stored.
 type Summary struct {
-	Target string `json:"target"`
-	Model  string `json:"model"` // that answered; empty if unknown
-	URL    string `json:"url"`   // of the target, without credentials; empty if unknown
+	Target string
+	Model  string // that answered; empty if unknown
+	URL    string // of the target, without credentials; empty if unknown
 
 	// Vantage is where the probers stood whose data was stored; empty if they did not say, or if the data was not stored.
-	Vantage string `json:"vantage,omitzero"`
+	Vantage string
 
 	// Load is how the target was asked, in words: "32 at once", "0.1 QPS". It is empty if the data was stored.
-	Load         string `json:"load"`
-	PromptTokens int    `json:"prompt_tokens,omitzero"` // that were asked for; 0 if prompts differ, or if unknown
-	AtOnce       int    `json:"at_once,omitzero"`       // requests under way at once; 0 if the load was a rate
+	Load         string
+	PromptTokens int // that were asked for; 0 if prompts differ, or if unknown
+	AtOnce       int // requests under way at once; 0 if the load was a rate
 
-	Start    time.Time     `json:"start,omitzero"` // of the first request, or of the range
-	Duration time.Duration `json:"-"`              // from Start to the end of the last request, or of the range
+	Start    time.Time     // of the first request, or of the range
+	Duration time.Duration // from Start to the end of the last request, or of the range
 
-	Outcomes map[probe.Outcome]int `json:"outcomes"`         // requests by outcome; those that are missing are 0
-	Skipped  map[probe.Skip]int    `json:"skipped_requests"` // slots without a request, by reason
-	Failures []Failures            `json:"failures"`         // why requests failed; nil if that is not known
+	Outcomes map[probe.Outcome]int // requests by outcome; those that are missing are 0
+	Skipped  map[probe.Skip]int    // slots without a request, by reason
+	Failures []Failures            // why requests failed; nil if that is not known
 
-	Input  int `json:"-"` // tokens of the requests that succeeded, as far as the server reported them
-	Output int `json:"-"`
+	Input  int // tokens of the requests that succeeded, as far as the server reported them
+	Output int
 
-	TTFT stats.Distribution `json:"ttft_seconds,omitzero"`
-	TPOT stats.Distribution `json:"tpot_seconds,omitzero"`
-	ITL  stats.Distribution `json:"itl_seconds,omitzero"`
-	E2EL stats.Distribution `json:"e2el_seconds,omitzero"`
+	TTFT stats.Distribution
+	TPOT stats.Distribution
+	ITL  stats.Distribution
+	E2EL stats.Distribution
 
-	Objectives []Attainment `json:"objectives,omitempty"` // nil if there are none
-	Met        int          `json:"-"`                    // requests that missed none of the objectives
+	Objectives []Attainment // nil if there are none
+	Met        int          // requests that missed none of the objectives
 
-	Budgets []Budget `json:"budgets,omitempty"` // of stored data
+	Budgets []Budget // of stored data
 
-	Warnings Texts       `json:"warnings"` // sentences
-	Excluded Texts       `json:"-"`        // those of Warnings that are about requests excluded from a number
-	Requests []Latencies `json:"requests"` // that succeeded, by round; nil if the data was stored
+	Warnings Texts       // sentences
+	Excluded Texts       // those of Warnings that are about requests excluded from a number
+	Requests []Latencies // that succeeded, by round; nil if the data was stored
 }
 
 // Failures are requests that failed in the same way, and what to do about it.
@@ -111,12 +111,12 @@ func sumOf[K comparable](counts map[K]int) (sum int) {
 
 // A Throughput is the tokens of a [Summary], and its rates. What is not known is NaN.
 type Throughput struct {
-	Input     stats.Number `json:"input_tokens"`
-	Generated stats.Number `json:"output_tokens"`
-	Requests  stats.Number `json:"requests_per_second"` // that succeeded
-	Output    stats.Number `json:"output_tokens_per_second"`
-	Total     stats.Number `json:"total_tokens_per_second"`
-	Good      stats.Number `json:"-"` // requests per second that missed no objective
+	Input     stats.Number
+	Generated stats.Number
+	Requests  stats.Number // that succeeded
+	Output    stats.Number
+	Total     stats.Number
+	Good      stats.Number // requests per second that missed no objective
 }
 
 // Throughput returns the throughput of s.

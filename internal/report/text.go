@@ -11,6 +11,39 @@ import (
 	"github.com/llm-prober/prober/internal/stats"
 )
 
+// text returns d for a terminal. One or two summaries have a [Block] each. More have a table.
+func (d Document) text(width int) string {
+	const maxBlocks = 2
+	p := &printer{width: width}
+	for part := range strings.SplitSeq(d.Source, "; ") {
+		p.wrap("", part)
+	}
+	for _, text := range d.Warnings {
+		p.wrap("", "warning: "+text)
+	}
+	if len(d.Summaries) > maxBlocks {
+		overview := Overview(d.Summaries)
+		p.WriteString("\n" + overview + "\n")
+		if strings.Contains(overview, " ~") || strings.Contains(overview, " >") {
+			p.wrap("", "Values after ~ and > come from buckets wider than ±10%: scrape native histograms for ±4.4%")
+		}
+		for _, s := range d.Summaries {
+			for _, warning := range s.Warnings {
+				p.wrap("", "warning: "+format.Clean(s.Target+": "+warning))
+			}
+		}
+		p.wrap("", "All quantiles, failures and error budgets of a target: --target NAME")
+	} else {
+		for _, s := range d.Summaries {
+			p.WriteString("\n" + Block(s))
+		}
+	}
+	for _, c := range d.Comparisons {
+		p.WriteString("\n" + c.Text(width))
+	}
+	return p.String()
+}
+
 // A printer gathers text for a terminal, in lines of at most width columns, unless a single word is longer.
 type printer struct {
 	strings.Builder

@@ -133,7 +133,10 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
 	s := Summary{Target: hostile, Load: hostile, Warnings: []string{hostile}}
 	lines := RequestLine(SampleOf(r, nil)) + RequestLine(answer(hostile, 1, 1, 1)) + Failure(r)
-	for _, text := range []string{waterfallText(t, r, 80), c.Text(80), Block(s), overview([]Summary{s}).text(), lines} {
+	texts := []string{
+		waterfallText(t, r, 80), c.Text(80), Block(s), Overview([]Summary{s}), targetsText([]Summary{s}), lines,
+	}
+	for _, text := range texts {
 		for _, c := range text {
 			if c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 || c == '\u202e' {
 				t.Errorf("control character %U in %q", c, text)
