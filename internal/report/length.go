@@ -7,16 +7,20 @@ import (
 	"github.com/llm-prober/prober/internal/length"
 )
 
-// LengthNote returns what is unusual about the length of prompts; empty if they are exactly as long as asked.
+// LengthNote returns what is unusual about the length of prompts; empty if the server itself counts as many tokens as
+// asked.
 func LengthNote(s length.Snapshot) string {
 	asked := format.Grouped(s.Asked)
 	switch {
 	case s.Asked == 0:
 		return ""
-	case s.Exact && !s.ByItself:
-		return countedByAnother(s)
-	case s.Exact && s.Off != 0:
-		return fmt.Sprintf("prompts count %+d tokens against the %d asked", s.Off, s.Asked)
+	case s.Exact && !s.ByItself && !s.Counted.Known:
+		return fmt.Sprintf("%s counted the tokens of the prompts; how many this server counts is not known yet", s.By)
+	case s.Exact && !s.ByItself && s.Counted.N != s.Asked:
+		return fmt.Sprintf("the prompts have %s tokens as %s counts them, and %s as this server does",
+			asked, s.By, format.Grouped(s.Counted.N))
+	case s.Exact && s.ByItself && s.Off != 0:
+		return fmt.Sprintf("prompts are off by %+d tokens of %s: the server allows no better", s.Off, asked)
 	case s.Exact:
 		return ""
 	case s.Estimated:
@@ -29,30 +33,18 @@ func LengthNote(s length.Snapshot) string {
 	return "no probes yet: the length of the prompts is being calibrated"
 }
 
-// countedByAnother returns the note on prompts that another target of the group has counted.
-func countedByAnother(s length.Snapshot) string {
-	note := "the length of the prompts is exact by the count of " + s.By
-	switch {
-	case !s.Counted.Known:
-		return note
-	case s.Counted.N == s.Asked:
-		return note + ", and by this server's"
-	}
-	return fmt.Sprintf("%s; this server counts %s tokens", note, format.Grouped(s.Counted.N))
-}
-
 // LengthLine returns a sentence on how long prompts are, and how that is known. It is empty if each has a length of its
 // own.
 func LengthLine(s length.Snapshot) string {
 	asked := format.Grouped(s.Asked)
 	switch {
-	case s.Exact && s.ByItself && s.Off != 0:
-		return fmt.Sprintf("prompts are off by %+d tokens of %s: the server allows no better", s.Off, asked)
-	case s.Exact && s.ByItself && s.Method == length.ByTokenizer:
+	case s.Exact && s.ByItself && s.Off == 0 && s.Method == length.ByTokenizer:
 		return fmt.Sprintf("prompts are exactly %s tokens, by the server's tokenizer", asked)
-	case s.Exact && s.ByItself && s.Method == length.ByUsage:
+	case s.Exact && s.ByItself && s.Off == 0 && s.Method == length.ByUsage:
 		return fmt.Sprintf("prompts are exactly %s tokens, by the usage of %s with short answers, "+
 			"which are recorded nowhere", asked, format.Count(s.Requests, "request"))
+	case s.Exact && s.Counted.Known && s.Counted.N == s.Asked:
+		return fmt.Sprintf("prompts are exactly %s tokens, as %s and this server count them", asked, s.By)
 	}
 	return LengthNote(s)
 }

@@ -48,20 +48,19 @@ func TestLength(t *testing.T) {
 		},
 		{
 			"as near as it gets", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "a", ByItself: true, Off: -2},
-			"prompts count -2 tokens against the 1000 asked",
-			"prompts are off by -2 tokens of 1,000: the server allows no better",
+			"prompts are off by -2 tokens of 1,000: the server allows no better", "",
 		},
 		{
 			"by another", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "b"},
-			"the length of the prompts is exact by the count of b", "",
+			"b counted the tokens of the prompts; how many this server counts is not known yet", "",
 		},
 		{
 			"by another and itself", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "b", Counted: wire.Tokens(1000)},
-			"the length of the prompts is exact by the count of b, and by this server's", "",
+			"", "prompts are exactly 1,000 tokens, as b and this server count them",
 		},
 		{
 			"not as another counts", length.Snapshot{Asked: 1000, Method: "usage", Exact: true, By: "b", Counted: wire.Tokens(1100)},
-			"the length of the prompts is exact by the count of b; this server counts 1,100 tokens", "",
+			"the prompts have 1,000 tokens as b counts them, and 1,100 as this server does", "",
 		},
 	} {
 		line := test.line

@@ -132,10 +132,10 @@ func (w *waterfall) latencies() {
 		return
 	}
 	if r.TPOT == nil {
-		w.line("no TPOT", whyNoTPOT(r))
+		w.line("no TPOT", WhyNoTPOT(r))
 	}
 	if len(r.ITL) == 0 {
-		w.line("no ITL", whyNoITL(r))
+		w.line("no ITL", WhyNoITL(r))
 	}
 	if r.MaxGap == nil {
 		w.line("no max gap", whyNoMaxGap(r))
@@ -274,7 +274,8 @@ const (
 	reasonLate      = "the prober read too late"
 )
 
-func whyNoTPOT(r *ResultJSON) string {
+// WhyNoTPOT says why a result with token frames has no TPOT, in words that follow a colon.
+func WhyNoTPOT(r *ResultJSON) string {
 	switch {
 	case r.Frames == 1:
 		return whyOneFrame(r)
@@ -286,7 +287,8 @@ func whyNoTPOT(r *ResultJSON) string {
 	return reasonLate
 }
 
-func whyNoITL(r *ResultJSON) string {
+// WhyNoITL says why a result with token frames has no ITL, in words that follow a colon.
+func WhyNoITL(r *ResultJSON) string {
 	switch {
 	case r.Frames == 1:
 		return whyOneFrame(r)

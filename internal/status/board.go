@@ -4,7 +4,9 @@
 //
 // Its statistics are those of package report over the results of the last hour. Longer times are left to the metrics.
 //
-// Begin reading at [Board], then at history, which decides what is kept, and at view, which is a target as it is shown.
+// Results come in through board.go: entry.go is one of them as it is kept, history.go decides how long. state.go says
+// how a target is, and view.go is all that is shown of it at one moment: as JSON by api.go, and as a page by page.go,
+// fleet.go (many targets), plot.go (bars and strips) and probe.go (one probe). The pages are written by the templates.
 package status
 
 import (
@@ -15,7 +17,6 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -44,12 +45,19 @@ func (b *Board) Set(t probe.Description) {
 	t.Notes = append([]string{}, t.Notes...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.history(t.Name)
-	if h == nil {
-		h = b.add(t.Name)
+	h := b.historyOrNew(t.Name)
+	if asksOtherwise(h.target, t) {
+		h.usual = &usual{}
 	}
 	h.target, h.problems, h.rejectedSince = t, nil, time.Time{}
 	h.disabledSince = sinceWhen(t.Disabled, h.disabledSince, time.Now())
+	h.assess()
+}
+
+// asksOtherwise reports whether what is usual for one description of a target need not be so for another one.
+func asksOtherwise(before, now probe.Description) bool {
+	return before.URL != now.URL || before.Prompt != now.Prompt ||
+		before.PromptTokens != now.PromptTokens || before.MaxTokens != now.MaxTokens
 }
 
 // RejectTarget shows that a target is not probed because its settings have problems, until it is set or removed. If its
@@ -57,24 +65,9 @@ func (b *Board) Set(t probe.Description) {
 func (b *Board) RejectTarget(name string, labels map[string]string, problems usage.Problems) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.history(name)
-	if h == nil {
-		h = b.add(name)
-	}
+	h := b.historyOrNew(name)
 	h.target.Labels, h.problems = labels, problems
 	h.rejectedSince = sinceWhen(true, h.rejectedSince, time.Now())
-}
-
-// add adds a target of which only the name is known. The lock is held.
-func (b *Board) add(name string) *history {
-	h := &history{
-		target:  probe.Description{Name: name, Notes: []string{}},
-		skipped: map[string]int{},
-		cache:   &atomic.Pointer[cachedSummary]{},
-		added:   time.Now(),
-	}
-	b.histories = append(b.histories, h)
-	return h
 }
 
 // Remove forgets a target and its results. It ignores an unknown name.
@@ -112,26 +105,27 @@ func (b *Board) Record(r *probe.Result) {
 	if r.Outcome == probe.Canceled {
 		return
 	}
-	e := newEntry(r, b.placesOf(r.Target)) // without the lock, so that probes of other targets do not wait for it
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	h := b.history(r.Target)
-	if h != nil {
-		e.Labels = h.target.Labels
-		e.judge(r, h.target.Objectives)
-		h.add(e, shareOf(len(b.histories)))
+	if h == nil {
+		b.mu.Unlock()
+		return
 	}
-}
+	target := h.target
+	b.mu.Unlock()
 
-// placesOf returns where the settings of a target are written; nil if the target is not known.
-func (b *Board) placesOf(target string) report.Places {
+	e := newEntry(r, target) // without the lock, so that probes of other targets do not wait for it
+
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.history(target)
+	h = b.history(r.Target)
 	if h == nil {
-		return nil
+		return
 	}
-	return h.target.Places
+	e.At = time.Now() // with the lock, so that entries are in the order of their times
+	h.add(e, shareOf(len(b.histories)))
+	h.usual.add(e)
+	h.assess()
 }
 
 // history returns the history of a target; nil if there is none. The lock is held.
@@ -141,6 +135,23 @@ func (b *Board) history(target string) *history {
 		return nil
 	}
 	return b.histories[i]
+}
+
+// historyOrNew returns the history of a target, which is new if its name is not known. The lock is held.
+func (b *Board) historyOrNew(target string) *history {
+	h := b.history(target)
+	if h != nil {
+		return h
+	}
+	h = &history{
+		target:  probe.Description{Name: target, Notes: []string{}},
+		skipped: map[string]int{},
+		cache:   &atomic.Pointer[cachedSummary]{},
+		added:   time.Now(),
+		usual:   &usual{},
+	}
+	b.histories = append(b.histories, h)
+	return h
 }
 
 // copies returns the histories as they are now, so that no probe waits for arithmetic on them. Entries are shared.

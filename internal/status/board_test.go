@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/timing"
 	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
@@ -115,7 +112,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 
 	var got []string
 	for _, v := range b.views() {
-		got = append(got, fmt.Sprintf("%s %s %d", v.Name, v.Model, len(v.history.kept())))
+		got = append(got, fmt.Sprintf("%s %s %d", v.Target.Name, v.Target.Model, len(v.history.kept())))
 	}
 	equal(t, "targets, with their results", got, []string{"b new 1", "a  0"})
 }
@@ -130,93 +127,6 @@ func TestARejectedTargetKeepsItsResults(t *testing.T) {
 	b.Set(probe.Description{Name: "a"})
 	v = b.views()[0]
 	equal(t, "when it is not any more", fmt.Sprint(v.State, " ", v.Results, " ", strings.Join(v.Why(), "; ")), "failing 2 too slow")
-}
-
-func TestRecordKeepsNoPointer(t *testing.T) {
-	r := success("a", ms, 2*ms, 3*ms)
-	want := report.JSONOf(r, nil)
-	v := viewOf(r)
-	r.Timeline.Frames[1].At = time.Hour
-	r.Finish, r.Outcome = "changed", probe.Empty
-	equal(t, "result", v.history.last().whole(), want)
-}
-
-// TestFailuresOutliveTheRing holds that the last failures are kept when the ring has forgotten them, and only once
-// while they are in it.
-func TestFailuresOutliveTheRing(t *testing.T) {
-	b := newTestBoard("a")
-	for i := range 40 {
-		b.Record(broken("a", probe.Stalled, fmt.Sprintf("failure %d", i)))
-	}
-	equal(t, "failures in the ring", len(b.views()[0].history.kept()), 40)
-	for range ringSize {
-		b.Record(success("a", ms))
-	}
-	kept := b.views()[0].history.kept()
-	equal(t, "results", len(kept), failedSize+ringSize)
-	equal(t, "error of the oldest", *kept[0].Error, "failure 8")
-	equal(t, "failures", len(b.views()[0].Failures()), failedSize)
-}
-
-func TestWhatAServerWritesIsCut(t *testing.T) {
-	a := viewOf(long("a", 5000)).history.last().whole()
-	lengths := []int{len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)}
-	equal(t, "lengths", lengths, []int{maxList, maxList, maxList})
-	equal(t, "warnings", a.Warnings, []string{
-		"the status page keeps the first 4096 numbers of each list; the longest had 5000",
-	})
-
-	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).history.last().whole()
-	equal(t, "error", *a.Error, strings.Repeat("é", 999)+"…")
-}
-
-// TestMemoryIsBounded holds that a history keeps as many results as their lists have room for, and always the last.
-func TestMemoryIsBounded(t *testing.T) {
-	e := newEntry(long("a", 1000), nil)
-	for name, test := range map[string]struct {
-		bytes, want int
-	}{
-		"room for ten":         {10 * e.size(), 10},
-		"a byte less":          {10*e.size() - 1, 9},
-		"not even room for it": {0, 1},
-	} {
-		var h history
-		for range 20 {
-			h.add(e, share{results: ringSize, bytes: test.bytes})
-		}
-		equal(t, name, len(h.ring), test.want)
-	}
-	one, thousand := shareOf(1), shareOf(1000)
-	equal(t, "share of one target", []int{one.results, one.bytes}, []int{ringSize, maxBytes})
-	equal(t, "share of a thousand", []int{thousand.results, thousand.bytes}, []int{allResults / 1000, allBytes / 1000})
-}
-
-// TestManyTargetsShareTheMemory holds that a target keeps its share of results, and that what is shown of it says how
-// long a time they are of if that is less than an hour.
-func TestManyTargetsShareTheMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newTestBoard()
-		for n := range 1000 {
-			b.Set(probe.Description{Name: strconv.Itoa(n)})
-		}
-		for range 100 {
-			b.Record(success("7", ms, 2*ms))
-			time.Sleep(time.Second)
-		}
-		b.Record(success("8", ms))
-		const caption = "of the last hour (40 s where memory holds no more)"
-		equal(t, "caption of the page", strings.Contains(get(t, b, "/").Body.String(), caption), true)
-		for range 40 {
-			b.Record(broken("9", probe.DNS, "no such host"))
-		}
-		for range 40 {
-			b.Record(success("9", ms))
-		}
-		list := b.views()
-		equal(t, "results", len(list[7].history.kept()), 40)
-		equal(t, "results, with failures that the ring forgot", len(list[9].history.kept()), 40+40/4)
-		equal(t, "time that they are of", []string{list[7].Span(), list[8].Span()}, []string{"40 s", "hour"})
-	})
 }
 
 func TestBoardIsSafeForConcurrentUse(t *testing.T) {
@@ -237,41 +147,4 @@ func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 	}
 	all.Wait()
 	equal(t, "results", b.views()[0].Results, 50)
-}
-
-func TestStates(t *testing.T) {
-	const interval = 10 * time.Second
-	quick := success("a", 100*ms, 200*ms)
-	slow := success("a", time.Second, 8*time.Second)
-	failed := broken("a", probe.Timeout, "too slow")
-	type results = []*probe.Result
-	for name, test := range map[string]struct {
-		interval time.Duration
-		results  results
-		inFlight time.Duration // since when a probe is in flight; 0 if none is
-		want     state
-	}{
-		"no result yet":                              {interval, nil, 0, stateWaiting},
-		"the first probe is under way":               {interval, nil, 10 * time.Second, stateWaiting},
-		"the first probe takes too long":             {interval, nil, 10*time.Second + 1, stateHanging},
-		"the last probe succeeded":                   {interval, results{failed, quick}, 0, stateOK},
-		"half an interval is not too long":           {interval, results{quick}, 5 * time.Second, stateOK},
-		"more than half an interval is":              {interval, results{quick}, 5*time.Second + 1, stateHanging},
-		"and so is 10 s, however long the interval":  {time.Hour, results{quick}, 10*time.Second + 1, stateHanging},
-		"an interval that is not known":              {0, results{quick}, 10 * time.Second, stateOK},
-		"a slow server does not hang":                {interval, results{slow}, 16 * time.Second, stateOK},
-		"but hangs when it is twice as slow as ever": {interval, results{slow}, 16*time.Second + 1, stateHanging},
-		"the last probe failed":                      {interval, results{quick, failed}, 0, stateFailing},
-		"the last failed and the next one hangs":     {interval, results{quick, failed}, 6 * time.Second, stateHanging},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			b := boardOf(test.results...)
-			began := time.Now()
-			b.Set(probe.Description{Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
-				return min(1, int(test.inFlight)), began
-			}})
-			time.Sleep(test.inFlight)
-			equal(t, name, b.views()[0].State, test.want)
-		})
-	}
 }

@@ -18,41 +18,49 @@ const (
 	maxText = 1000 // characters of a text that a server may have written
 )
 
-// An entry is one result as the board keeps it. It is made once and then only read, so it may be shared.
-//
-// The lists Arrivals, ITL and TokensPerFrame of its ResultJSON are nil: they are kept packed, and [entry.whole] returns
-// them.
+// An entry is one result as the board keeps it. Once it is in a history it is only read, so it may be shared.
 type entry struct {
-	report.ResultJSON
-	packedArrivals packedList // in nanoseconds
-	packedITL      packedList // in nanoseconds; nil if itlIsGaps
-	packedTokens   packedList
-	itlIsGaps      bool // ITL is the same as the gaps: each frame has one token, and none came in a burst
+	report.ResultFacts
 
 	At time.Time // when it was recorded
 
-	sample     report.Sample     // what it adds to statistics, without ITLs and texts
-	objectives []probe.Objective // by which it was judged; shared
+	// The lists of the result: see [entry.ResultJSON].
+	arrivals  packedList // nanoseconds
+	uncertain []bool
+	itl       packedList // nanoseconds; nil if itlIsGaps
+	itlIsGaps bool       // the ITLs are the gaps: each frame has one token, and none came in a burst
+	tokens    packedList
+	joined    []bool
+
+	sample     report.Sample      // what it adds to statistics, without the ITLs of tokens and texts
+	objectives []probe.Objective  // by which it was judged; shared
+	judgements []report.Judgement // one for each of them
 }
 
-// newEntry makes an entry with bounded lists and texts. If it cuts a list, the entry has a warning that says so.
-// Its hint names settings as places do.
-func newEntry(r *probe.Result, places report.Places) *entry {
-	result := report.JSONOf(r, places)
+// newEntry makes an entry of a target's result, with bounded lists and texts. If it cuts a list, the entry has a warning
+// that says so. It sets all but the time at which it was recorded.
+func newEntry(r *probe.Result, target probe.Description) *entry {
+	result := report.JSONOf(r, target.Places)
+	result.Labels = target.Labels
 	bound(&result)
 	e := &entry{
-		ResultJSON:     result,
-		packedArrivals: pack(result.Arrivals, nanoseconds),
-		packedTokens:   pack(result.TokensPerFrame, func(n int) int64 { return int64(n) }),
-		itlIsGaps:      slices.Equal(result.ITL, gaps(&result)),
-		sample:         report.SampleOf(r, nil),
+		ResultFacts: result.ResultFacts,
+		arrivals:    pack(result.Arrivals, nanoseconds),
+		uncertain:   result.Uncertain,
+		itlIsGaps:   slices.Equal(result.ITL, gapsOf(&result)),
+		tokens:      pack(result.TokensPerFrame, func(n int) int64 { return int64(n) }),
+		joined:      result.JoinedPerFrame,
+		sample:      report.SampleOf(r, nil),
+		objectives:  target.Objectives,
 	}
 	if !e.itlIsGaps {
-		e.packedITL = pack(result.ITL, nanoseconds)
+		e.itl = pack(result.ITL, nanoseconds)
 	}
-	e.Arrivals, e.ITL, e.TokensPerFrame = nil, nil, nil
-	e.sample.TokenITLs, e.sample.Warnings = nil, nil // the entry itself has these and the texts
+	e.sample.TokenITLs, e.sample.Warnings = nil, nil // the entry itself has these, and the texts
 	e.sample.Error, e.sample.Hint = "", ""
+	for _, o := range target.Objectives {
+		e.judgements = append(e.judgements, report.Judge(o, r))
+	}
 	return e
 }
 
@@ -86,46 +94,49 @@ func cut[T any](list []T) []T {
 	return slices.Clone(list[:maxList])
 }
 
-// judge records the present time as that of e, and whether r, its result, meets each objective.
-func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
-	e.At = time.Now()
-	e.objectives = objectives
-	for _, o := range objectives {
-		e.sample.Judged = append(e.sample.Judged, report.Judge(o, r))
-	}
-}
-
 // OK reports whether the probe succeeded.
 func (e *entry) OK() bool { return e.Outcome == probe.OK }
 
-// whole returns the result with its lists.
-func (e *entry) whole() report.ResultJSON {
-	r := e.ResultJSON
-	r.Arrivals = unpack(e.packedArrivals, inSeconds)
-	r.TokensPerFrame = unpack(e.packedTokens, func(n int64) int { return int(n) })
-	r.ITL = e.itls()
+// ResultJSON returns the whole result.
+func (e *entry) ResultJSON() *report.ResultJSON {
+	r := &report.ResultJSON{
+		ResultFacts:    e.ResultFacts,
+		Arrivals:       unpack(e.arrivals, inSeconds),
+		Uncertain:      e.uncertain,
+		ITL:            unpack(e.itl, inSeconds),
+		TokensPerFrame: unpack(e.tokens, func(n int64) int { return int(n) }),
+		JoinedPerFrame: e.joined,
+	}
+	if e.itlIsGaps {
+		r.ITL = gapsOf(r)
+	}
 	return r
 }
 
-// itls returns the ITL of each token, in seconds.
-func (e *entry) itls() []float64 {
-	if !e.itlIsGaps {
-		return unpack(e.packedITL, inSeconds)
-	}
-	return gaps(&report.ResultJSON{Arrivals: unpack(e.packedArrivals, inSeconds), Uncertain: e.Uncertain})
-}
-
-// gaps returns the known gaps between token frames, in seconds.
-func gaps(r *report.ResultJSON) (list []float64) {
+// gapsOf returns the known gaps between token frames, in seconds; nil if there are none.
+func gapsOf(r *report.ResultJSON) (list []float64) {
 	for _, gap := range r.Gaps() {
 		list = append(list, gap)
 	}
 	return list
 }
 
+// judgement returns the judgement of e by a present objective. Results are judged when they are recorded, by the
+// objectives of that time. So a present objective takes the judgement of the one that had the same signal and limit and
+// took refusals for the same, whatever its name and goal; without one, it does not judge e.
+func (e *entry) judgement(o probe.Objective) report.Judgement {
+	n := slices.IndexFunc(e.objectives, func(then probe.Objective) bool {
+		return then.Signal == o.Signal && then.Limit == o.Limit && then.RefusalsAreBad == o.RefusalsAreBad
+	})
+	if n < 0 {
+		return report.Judgement{}
+	}
+	return e.judgements[n]
+}
+
 // size returns how many bytes the lists of e take.
 func (e *entry) size() int {
-	return len(e.packedArrivals) + len(e.packedITL) + len(e.packedTokens) + len(e.Uncertain) + len(e.JoinedPerFrame)
+	return len(e.arrivals) + len(e.itl) + len(e.tokens) + len(e.uncertain) + len(e.joined)
 }
 
 // A packedList holds whole numbers as the varints of their differences: the arrivals of 100 tokens take 400 bytes.
@@ -142,7 +153,7 @@ func pack[T any](list []T, toInt func(T) int64) (packed packedList) {
 	return slices.Clone(packed) // without room for more
 }
 
-// unpack returns the list that was packed. The function fromInt undoes what toInt did.
+// unpack returns the list that was packed, nil if it was empty. The function fromInt undoes what toInt did.
 func unpack[T any](packed packedList, fromInt func(int64) T) (list []T) {
 	n := int64(0)
 	for len(packed) > 0 {
@@ -154,8 +165,6 @@ func unpack[T any](packed packedList, fromInt func(int64) T) (list []T) {
 	return list
 }
 
-// nanoseconds converts seconds.
 func nanoseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 
-// inSeconds converts nanoseconds.
 func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }

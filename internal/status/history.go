@@ -15,8 +15,10 @@ import (
 const (
 	ringSize   = 512       // last results
 	failedSize = 32        // last failed results, of which the ring may have forgotten some
+	slowCount  = 3         // slowest results of any time of the last day, by each quantity
 	maxBytes   = 4 << 20   // of all lists in the ring; the oldest results go if they need more
 	window     = time.Hour // age up to which a result counts for quantiles and shares
+	day        = 24 * time.Hour
 )
 
 // What is kept of all targets together: about 75 MB with answers of 100 tokens. 1,000 targets have 40 results each,
@@ -54,11 +56,11 @@ type history struct {
 	added         time.Time // when the target was first set or rejected
 	rejectedSince time.Time // zero if its settings are right
 	disabledSince time.Time // zero if it is enabled
-	condition     condition
+	condition     condition // as of the latest result
+	usual         *usual
 }
 
-// add appends e to the ring, and drops what the share has no room for. The last result always stays. It updates the
-// condition.
+// add appends e to the ring, and drops what the share has no room for. The last result always stays.
 func (h *history) add(e *entry, s share) {
 	h.ring = append(h.ring, e)
 	h.bytes += e.size()
@@ -72,7 +74,6 @@ func (h *history) add(e *entry, s share) {
 	if len(h.earlier) > 0 {
 		h.trimEarlier(e.At, share{results: s.results / 4, bytes: s.bytes / 4})
 	}
-	h.assess()
 }
 
 // trimEarlier drops the earlier results that are not worth keeping, and those for which there is no room. The results
@@ -99,13 +100,72 @@ func (h *history) last() *entry {
 	return h.ring[len(h.ring)-1]
 }
 
+// newest returns the last n results, or all if there are fewer, oldest first.
+func (h *history) newest(n int) []*entry { return h.ring[max(0, len(h.ring)-n):] }
+
 // kept returns all results in memory, oldest first, in a new list.
 func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
-// since returns the results in the ring since t, oldest first, in a new list.
-func (h *history) since(t time.Time) []*entry { return slices.Clone(h.ring[h.indexSince(t):]) }
+// since returns the results in the ring since t, oldest first.
+func (h *history) since(t time.Time) []*entry {
+	first := sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
+	return h.ring[first:]
+}
 
-// indexSince returns the index in the ring of the first result since t; the ring's length if there is none.
-func (h *history) indexSince(t time.Time) int {
-	return sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
+// A quantity is a latency by which results are compared.
+type quantity struct {
+	Name string
+	Of   func(*entry) *float64 // in seconds; nil if the result has no such latency
+}
+
+// slowness lists the quantities by which a result can be one of the slowest.
+var slowness = [...]quantity{
+	{"TTFT", func(e *entry) *float64 { return e.TTFT }},
+	{"longest gap", func(e *entry) *float64 { return e.MaxGap }},
+	{"TPOT", func(e *entry) *float64 { return e.TPOT }},
+}
+
+// ranksOf returns the ranks of the entries in list that are worth keeping, which are above 0. The list has the oldest
+// entry first.
+//
+// The last failures rank above all successes. A success is worth keeping as long as it can be one of the slowest of a
+// time that ends now: if, by some quantity, fewer than slowCount later successes are at least as slow. Its rank is
+// slowCount less their number, by the quantity by which that is the highest. Successes before since have no rank.
+// Usually about 80 of the 8,640 results of a day have one.
+func ranksOf(list []*entry, since time.Time) map[*entry]int {
+	ranks := map[*entry]int{}
+	failures := 0
+	var slowest [len(slowness)][]float64 // of the later successes by each quantity, the slowest first
+	for _, e := range slices.Backward(list) {
+		if !e.OK() {
+			failures++
+			if failures <= failedSize {
+				ranks[e] = slowCount + 1 + failedSize - failures
+			}
+			continue
+		}
+		for i, q := range slowness {
+			v := q.Of(e)
+			if v == nil || e.At.Before(since) {
+				continue
+			}
+			slower := sort.Search(len(slowest[i]), func(n int) bool { return slowest[i][n] < *v })
+			rank := slowCount - slower
+			if rank > ranks[e] {
+				ranks[e] = rank
+			}
+			slowest[i] = slices.Insert(slowest[i], slower, *v)
+			slowest[i] = slowest[i][:min(slowCount, len(slowest[i]))]
+		}
+	}
+	return ranks
+}
+
+// slowest returns the slowest successes in the list since a time, the slowest first.
+func (q quantity) slowest(list []*entry, since time.Time) []*entry {
+	list = slices.DeleteFunc(slices.Clone(list), func(e *entry) bool {
+		return !e.OK() || q.Of(e) == nil || e.At.Before(since)
+	})
+	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*q.Of(b), *q.Of(a)) })
+	return list[:min(slowCount, len(list))]
 }

@@ -68,7 +68,7 @@ func BenchmarkPage(b *testing.B) {
 		}
 		for _, unit := range []string{"ms/new-results", "ms/no-results"} {
 			start := time.Now()
-			render(httptest.NewRecorder(), http.StatusOK, pageTemplate, board.page(selection{}))
+			render(httptest.NewRecorder(), http.StatusOK, "page.html", board.page(selection{}))
 			b.ReportMetric(float64(time.Since(start).Milliseconds()), unit)
 		}
 	}

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"math"
 	"net/http"
@@ -20,62 +19,75 @@ import (
 	"github.com/llm-prober/prober/internal/stats"
 )
 
-//go:embed page.html
-var pageText string
-
 var (
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"age":        func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
-		"attainment": format.Attainment,
-		"by":         signedDifference,
-		"clock":      clock,
-		"count":      format.Count,
-		"elapsed":    format.Elapsed,
-		"goal":       format.Goal,
-		"grouped":    format.Grouped,
-		"half":       func(v float64) float64 { return v / 2 },
-		"latency":    latency,
-		"length":     func(p report.Phase) string { return format.Seconds(p.To - p.From) },
-		"letter":     func(o probe.Outcome) string { return letters[o] },
-		"phases":     report.Phases,
-		"place":      report.LongestGapPlace,
-		"seconds":    seconds,
-		"short":      format.Short,
-	}).Parse(pageText))
-	pagePolicy = policy(pageText)
+	//go:embed templates/*.html
+	templateFiles embed.FS
+	//go:embed templates/page.css
+	styleText string
+	//go:embed templates/page.js
+	scriptText string
 )
 
-// policy returns a Content-Security-Policy that lets a browser load only the page itself and its refreshed versions. It
-// names style and script by their hashes and not by a nonce: a refreshed page must be allowed to have the same style as
-// the one before. Neither of them has an action of the template, so their text here is that of the answer.
-func policy(text string) string {
-	return strings.Join([]string{
-		"default-src 'none'",
-		"connect-src 'self'",
-		"img-src data:",
-		"base-uri 'none'",
-		"form-action 'self'",
-		"frame-ancestors 'none'",
-		"style-src " + hashOf(text, "<style>", "</style>"),
-		"script-src " + hashOf(text, "<script>", "</script>"),
-	}, "; ")
-}
+// maxCards is how many targets are shown as cards. More are rows of a table, in which each name is a link to a card.
+const maxCards = 8
 
-// hashOf returns the source expression of a policy for the text between two tags.
-func hashOf(text, open, end string) string {
-	_, text, _ = strings.Cut(text, open)
-	text, _, _ = strings.Cut(text, end)
+// templates are those of all pages, by the names of their files.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"age":        func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
+	"attainment": format.Attainment,
+	"by":         signedDifference,
+	"clock":      clock,
+	"count":      format.Count,
+	"elapsed":    format.Elapsed,
+	"goal":       format.Goal,
+	"grouped":    format.Grouped,
+	"half":       func(v float64) float64 { return v / 2 },
+	"latency":    latency,
+	"length":     func(p report.Phase) string { return format.Seconds(p.To - p.From) },
+	"letter":     func(o probe.Outcome) string { return letters[o] },
+	"phases":     report.Phases,
+	"place":      report.LongestGapPlace,
+	"script":     func() template.JS { return template.JS(scriptText) }, //nolint:gosec // a file of ours
+	"seconds":    func(v *float64) string { return latency(numberOf(v)) },
+	"short":      format.Short,
+	"style":      func() template.CSS { return template.CSS(styleText) }, //nolint:gosec // a file of ours
+}).ParseFS(templateFiles, "templates/*.html"))
+
+// pagePolicy is a Content-Security-Policy that lets a browser load only the page itself and its refreshed versions. It
+// names style and script by their hashes and not by a nonce: a refreshed page must be allowed to have the same style as
+// the one before.
+var pagePolicy = strings.Join([]string{
+	"default-src 'none'",
+	"connect-src 'self'",
+	"img-src data:",
+	"base-uri 'none'",
+	"form-action 'self'",
+	"frame-ancestors 'none'",
+	"style-src " + hashOf(styleText),
+	"script-src " + hashOf(scriptText),
+}, "; ")
+
+// hashOf returns the source expression of a policy for a text.
+func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// A section is one group of several targets, or several targets without a group.
-type section struct {
-	Group string // empty for targets without a group
-	Cards []*view
+// render answers with a status and a page, or with the error of its template.
+func render(w http.ResponseWriter, status int, name string, data any) {
+	var text bytes.Buffer
+	err := templates.ExecuteTemplate(&text, name, data)
+	if err != nil {
+		http.Error(w, "render page: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", pagePolicy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes())
 }
 
-// A page is what the page shows.
+// A page is what the page of targets shows.
 type page struct {
 	Version   string
 	Vantage   string // empty if nobody said where the prober stands
@@ -91,7 +103,7 @@ type page struct {
 
 	// A few targets are cards, more are a table.
 	Sections []section
-	Fleet    []*view
+	Fleet    []row
 	Columns  []column
 	Span     string // of the results in the table: "hour", or the shortest of a target's
 }
@@ -102,28 +114,47 @@ type stateCount struct {
 	N     int
 }
 
+// A section is one group of several targets, or several targets without a group.
+type section struct {
+	Group string // empty for targets without a group
+	Cards []card
+}
+
+// A card is a target with its plots, nil without a result.
+type card struct {
+	*view
+	Bars  *barChart
+	Strip *strip // of the last result
+}
+
+// A row is a target in the table.
+type row struct {
+	*view
+	Spark spark
+}
+
 // IsLarge reports whether there are so many targets that a reader needs to search.
 func (p *page) IsLarge() bool { return p.All > maxCards }
 
-// HasGroups reports whether the table has a column of groups.
-func (p *page) HasGroups() bool {
-	return slices.ContainsFunc(p.Columns, func(c column) bool { return c.Key == "group" })
+// HasColumn reports whether the table has a column.
+func (p *page) HasColumn(key string) bool {
+	return slices.ContainsFunc(p.Columns, func(c column) bool { return c.Key == key })
 }
 
 // LabelNames returns the names of the labels that are columns of the table.
-func (p *page) LabelNames() []string { return labelNames(p.Fleet) }
-
-// Latencies returns the latencies of a target that are columns of the table.
-func (p *page) Latencies(v *view) []metric {
-	return slices.DeleteFunc(v.Metrics(), func(m metric) bool {
-		isColumn := slices.ContainsFunc(p.Columns, func(c column) bool { return c.Key == m.Key })
-		return !isColumn || m.Key == "e2el" // which is drawn
-	})
+func (p *page) LabelNames() (names []string) {
+	for _, c := range p.Columns {
+		name, isLabel := strings.CutPrefix(c.Key, "label:")
+		if isLabel {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // servePage serves the page: a card for each target or, if there are many, a row.
 func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
-	render(w, http.StatusOK, pageTemplate, b.page(selectionOf(r.URL.Query())))
+	render(w, http.StatusOK, "page.html", b.page(selectionOf(r.URL.Query())))
 }
 
 // page returns the page with a selection of the targets.
@@ -148,9 +179,9 @@ func (b *Board) page(s selection) *page {
 		return p
 	}
 	for _, v := range views {
-		v.Scales = scalesOf([]*view{v})
+		scale := scalesOf([]*view{v})
+		p.Fleet = append(p.Fleet, row{view: v, Spark: newSpark(v.history.newest(slots), scale.Bars)})
 	}
-	p.Fleet = views
 	p.Columns = columnsOf(views)
 	p.Span = slices.MinFunc(views, func(a, b *view) int { return cmp.Compare(a.Window, b.Window) }).Span()
 	return p
@@ -170,101 +201,37 @@ func countStates(views []*view) (list []stateCount) {
 	return list
 }
 
-// render answers with a status and a page, or with the error of its template.
-func render(w http.ResponseWriter, status int, page *template.Template, data any) {
-	var text bytes.Buffer
-	err := page.Execute(&text, data)
-	if err != nil {
-		http.Error(w, "render page: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Security-Policy", pagePolicy)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes())
-}
-
 // sections returns one section for each group of several targets, which get the same scales. Targets without a group
 // that follow each other share a section.
 func sections(views []*view) []section {
 	groups := map[string][]*view{}
 	for _, v := range views {
-		name := cmp.Or(v.Group, v.Name)
+		name := cmp.Or(v.Target.Group, v.Target.Name)
 		groups[name] = append(groups[name], v)
 	}
 	var list []section
 	for _, v := range views {
-		group := groups[cmp.Or(v.Group, v.Name)]
-		v.Scales = scalesOf(group)
+		group := groups[cmp.Or(v.Target.Group, v.Target.Name)]
+		if v != group[0] {
+			continue // its section has it
+		}
+		var cards []card
+		scale := scalesOf(group)
+		for _, v := range group {
+			bars := newBarChart(v.history.newest(slots), scale.Bars)
+			cards = append(cards, card{view: v, Bars: bars, Strip: newStrip(v.Last, scale.Strip)})
+		}
 		last := len(list) - 1
 		switch {
-		case v != group[0]:
 		case len(group) > 1:
-			list = append(list, section{v.Group, group})
+			list = append(list, section{Group: v.Target.Group, Cards: cards})
 		case last >= 0 && list[last].Group == "":
-			list[last].Cards = append(list[last].Cards, v)
+			list[last].Cards = append(list[last].Cards, cards...)
 		default:
-			list = append(list, section{Cards: group})
+			list = append(list, section{Cards: cards})
 		}
 	}
 	return list
-}
-
-// A metric is one row of the table of quantiles of a card.
-type metric struct {
-	Key, Name, Long string
-	Last            stats.Number // of the last result; NaN if it has none
-	quantiles
-}
-
-// Metrics returns the rows of the table of quantiles. The table of targets shows the first three.
-func (v *view) Metrics() []metric {
-	last := cmp.Or(v.Last, &entry{})
-	return []metric{
-		{"ttft", "TTFT", "time to first token", numberOf(last.TTFT), v.Quantiles.TTFT},
-		{"tpot", "TPOT", "time per output token", numberOf(last.TPOT), v.Quantiles.TPOT},
-		{"itl", "ITL", "inter-token latency: every token counts once; last is the median of the last probe",
-			median(last.itls()), v.Quantiles.ITL},
-		{"e2el", "E2EL", "end-to-end latency", numberOf(last.E2EL), v.Quantiles.E2EL},
-	}
-}
-
-// numberOf returns a value as a number; NaN if it is absent.
-func numberOf(v *float64) stats.Number {
-	if v == nil {
-		return stats.Number(math.NaN())
-	}
-	return stats.Number(*v)
-}
-
-// Remarks returns the target's notes, and which results are left out of the numbers of the last hour.
-func (v *view) Remarks() []string {
-	notes := slices.Clone(v.Notes)
-	for _, text := range v.summary.Excluded {
-		notes = append(notes, fmt.Sprintf("last %s: %s", v.Span(), text))
-	}
-	return notes
-}
-
-// Refused returns how many results of the window were refused.
-func (v *view) Refused() int { return v.summary.Refused() }
-
-// RefusalsAreBad reports whether the objectives of the target count refused results.
-func (v *view) RefusalsAreBad() bool { return v.history.target.RefusalsAreBad() }
-
-// Failures returns the failed results in memory, the newest first.
-func (v *view) Failures() []*entry {
-	list := slices.DeleteFunc(v.history.kept(), (*entry).OK)
-	slices.Reverse(list)
-	return list
-}
-
-// Span returns the length of the window in words: "hour", or less.
-func (v *view) Span() string {
-	if v.Window < window.Seconds() {
-		return format.Elapsed(v.Window)
-	}
-	return "hour"
 }
 
 // clock writes a time of the last day as "12:30:33", and an earlier one with its date. Both are in UTC.
@@ -274,9 +241,6 @@ func clock(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02 15:04:05")
 }
-
-// seconds writes a latency of a result, or a dash if it has none.
-func seconds(v *float64) string { return latency(numberOf(v)) }
 
 // latency writes a latency, or a dash for NaN.
 func latency(v stats.Number) string {

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
-// The geometry of the plots. Widths are in percent, so that they fit every screen, heights in pixels.
+// The geometry of the plots. Widths are in percent, so that they fit every screen, heights in pixels. The templates
+// write what is computed here.
 const (
-	slots            = 40    // probes shown as bars
+	slots            = 40 // probes shown as bars
+	slotWidth        = 100.0 / slots
 	barHeight        = 96    // of the longest bar
 	minLength        = 0.05  // of a piece; shorter ones are not drawn
 	minFailureHeight = 6     // of the bar of a failure
@@ -48,6 +52,15 @@ var letters = map[probe.Outcome]string{
 	probe.Empty: "Z", probe.WrongLength: "W", probe.WrongAnswer: "A",
 }
 
+// A barChart shows the last results as bars, the newest at the right.
+type barChart struct {
+	End    float64 // of the axis, in seconds
+	Bars   []bar
+	Times  []timeLabel
+	Beyond bool                  // a bar is longer than the axis
+	Failed map[probe.Outcome]int // bars by outcome, but for ok
+}
+
 // A bar is a result as the page draws it.
 type bar struct {
 	*entry
@@ -58,65 +71,78 @@ type bar struct {
 	Beyond bool    // it is longer than the axis
 }
 
-// Bars draws the last results as bars, the newest at the right.
-func (v *view) Bars() []bar {
-	shown := v.history.bars()
-	list := make([]bar, 0, len(shown))
-	for i, e := range shown {
-		const slot = 100.0 / slots
-		x := slot * float64(slots-len(shown)+i)
-		b := bar{entry: e, X: x, Left: coordinate(x + 0.11*slot), Middle: coordinate(x + slot/2)}
-		whole := e.whole()
-		parts := report.Phases(&whole)
-		if !e.OK() {
-			parts = []report.Phase{{Name: "failure", To: max(minFailureHeight*v.Scales.Bars/barHeight, e.Elapsed)}}
-		}
-		b.Parts = scaled(parts, v.Scales.Bars, barHeight)
-		b.Beyond = len(parts) > 0 && parts[len(parts)-1].To > v.Scales.Bars
-		list = append(list, b)
-	}
-	return list
-}
-
-// Beyond reports whether a bar is longer than the axis.
-func (v *view) Beyond() bool {
-	return slices.ContainsFunc(v.Bars(), func(b bar) bool { return b.Beyond })
-}
-
 // A timeLabel is the time of a result below its bar.
 type timeLabel struct {
-	*entry
+	Start  time.Time
 	X      float64
 	Anchor string // the end of the text that is at X, as SVG names it
 }
 
-// TimeLabels returns the time of the newest bar, after that of the oldest if there is room for it.
-func (v *view) TimeLabels() (list []timeLabel) {
-	const widthOfTime = 8 // in bars, on a phone
-	bars := v.history.bars()
-	if len(bars) > 2*widthOfTime {
-		list = append(list, timeLabel{bars[0], 100 - 100.0/slots*float64(len(bars)), "start"})
+// newBarChart draws at most slots results, oldest first, on an axis that ends at end, in seconds. It returns nil without
+// a result.
+func newBarChart(results []*entry, end float64) *barChart {
+	if len(results) == 0 {
+		return nil
 	}
-	return append(list, timeLabel{bars[len(bars)-1], 100, "end"})
+	c := &barChart{End: end, Failed: map[probe.Outcome]int{}}
+	left := slotWidth * float64(slots-len(results))
+	for i, e := range results {
+		x := left + slotWidth*float64(i)
+		phases := report.Phases(e.ResultJSON())
+		if !e.OK() {
+			c.Failed[e.Outcome]++
+			phases = []report.Phase{{Name: "failure", To: max(minFailureHeight*end/barHeight, e.Elapsed)}}
+		}
+		isBeyond := len(phases) > 0 && phases[len(phases)-1].To > end
+		c.Beyond = c.Beyond || isBeyond
+		c.Bars = append(c.Bars, bar{
+			entry:  e,
+			X:      x,
+			Left:   coordinate(x + 0.11*slotWidth),
+			Middle: coordinate(x + slotWidth/2),
+			Parts:  scaled(phases, end, barHeight),
+			Beyond: isBeyond,
+		})
+	}
+	const widthOfTime = 8 // in bars, on a phone
+	if len(results) > 2*widthOfTime {
+		c.Times = append(c.Times, timeLabel{results[0].Start, left, "start"})
+	}
+	c.Times = append(c.Times, timeLabel{results[len(results)-1].Start, 100, "end"})
+	return c
 }
 
-// bars returns the results that are shown as bars, the oldest first.
-func (h *history) bars() []*entry { return h.ring[max(0, len(h.ring)-slots):] }
+// A spark is the E2EL of the last results as two SVG paths, Width wide and 10 high.
+type spark struct {
+	Width    int
+	Line     string
+	Failures string // a mark for each failure
+}
 
-// Failed returns how many bars have each outcome but ok.
-func (v *view) Failed() map[probe.Outcome]int {
-	n := map[probe.Outcome]int{}
-	for _, e := range v.history.bars() {
+// newSpark draws results, oldest first, on an axis that ends at end, in seconds. Few results have some room left of
+// them, so that two of them do not look like a trend.
+func newSpark(results []*entry, end float64) spark {
+	const least = 12
+	s := spark{Width: max(least, len(results))}
+	move := "M"
+	for i, e := range results {
+		x := s.Width - len(results) + i
 		if !e.OK() {
-			n[e.Outcome]++
+			s.Failures += fmt.Sprintf("M%d.5 0v10", x)
 		}
+		if e.E2EL == nil { // the probe failed, or its end was read too late
+			move = "M"
+			continue
+		}
+		s.Line += fmt.Sprintf("%s%d.5 %.1f", move, x, 10-9*min(1, *e.E2EL/end))
+		move = "L"
 	}
-	return n
+	return s
 }
 
 // A strip is a probe on a time axis: its phases, a tick for every token frame, and the gaps that stand out.
 type strip struct {
-	*entry
+	*report.ResultJSON
 	Spans   []piece // its phases, in percent of the axis
 	Silence []piece // the gaps that stand out, in percent
 	Longest []piece // the longest gap, in percent; empty if it is not known
@@ -133,6 +159,38 @@ type axisBreak struct {
 	Elapsed float64 // when it ended, in seconds since the start of the probe
 }
 
+// newStrip draws a result on an axis that ends at end, in seconds. It returns nil without a result.
+func newStrip(e *entry, end float64) *strip {
+	if e == nil {
+		return nil
+	}
+	result := e.ResultJSON()
+	phases := report.Phases(result)
+	silence := longGaps(result)
+	var atBreak *axisBreak
+	if !e.OK() && len(phases) > 0 {
+		wait := phases[len(phases)-1] // until it failed
+		silence = append(silence, wait)
+		atBreak = breakOf(wait, end)
+	}
+	s := &strip{
+		ResultJSON: result,
+		Break:      atBreak,
+		Spans:      scaled(phases, end, 100),
+		Silence:    scaled(silence, end, 100),
+		End:        end,
+		Ticks:      ticks(result.Arrivals, end),
+	}
+	longest, _, ok := report.LongestGap(result)
+	if ok {
+		s.Longest = scaled([]report.Phase{longest}, end, 100)
+	}
+	return s
+}
+
+// OK reports whether the probe succeeded.
+func (s *strip) OK() bool { return s.Outcome == probe.OK }
+
 // breakOf returns the break of an axis that ends at end, in seconds, for a wait that goes on after that; nil if it does
 // not. The mark stands in the last third of what is drawn of the wait.
 func breakOf(wait report.Phase, end float64) *axisBreak {
@@ -146,38 +204,6 @@ func breakOf(wait report.Phase, end float64) *axisBreak {
 		Length:  wait.To - wait.From,
 		Elapsed: wait.To,
 	}
-}
-
-// Strip draws the last result. It returns nil if there is none.
-func (v *view) Strip() *strip { return newStrip(v.Last, v.Scales.Strip) }
-
-// newStrip draws a result on an axis that ends at end, in seconds. It returns nil without a result.
-func newStrip(e *entry, end float64) *strip {
-	if e == nil {
-		return nil
-	}
-	e = &entry{ResultJSON: e.whole(), At: e.At}
-	phases := report.Phases(&e.ResultJSON)
-	silence := longGaps(e)
-	var atBreak *axisBreak
-	if !e.OK() && len(phases) > 0 {
-		wait := phases[len(phases)-1] // until it failed
-		silence = append(silence, wait)
-		atBreak = breakOf(wait, end)
-	}
-	s := &strip{
-		entry:   e,
-		Break:   atBreak,
-		Spans:   scaled(phases, end, 100),
-		Silence: scaled(silence, end, 100),
-		End:     end,
-		Ticks:   ticks(e.Arrivals, end),
-	}
-	longest, _, ok := report.LongestGap(&e.ResultJSON)
-	if ok {
-		s.Longest = scaled([]report.Phase{longest}, end, 100)
-	}
-	return s
 }
 
 // ticks returns an SVG path with a tick for each arrival on an axis that ends at end. Several ticks at one place are
@@ -196,11 +222,11 @@ func ticks(arrivals []float64, end float64) string {
 }
 
 // longGaps returns the gaps between token frames that are longer than five median gaps.
-func longGaps(e *entry) (list []report.Phase) {
-	usual := float64(median(gaps(&e.ResultJSON)))
-	for frame, gap := range e.Gaps() {
+func longGaps(r *report.ResultJSON) (list []report.Phase) {
+	usual := stats.Median(gapsOf(r))
+	for frame, gap := range r.Gaps() {
 		if usual > 0 && gap > 5*usual {
-			list = append(list, report.Phase{Name: "silence", From: e.Arrivals[frame-1], To: e.Arrivals[frame]})
+			list = append(list, report.Phase{Name: "silence", From: r.Arrivals[frame-1], To: r.Arrivals[frame]})
 		}
 	}
 	return list
@@ -220,7 +246,7 @@ func scalesOf(group []*view) scales {
 	var longestFailure float64
 	var withTokens, withoutTokens float64 // where the longest strip ends
 	for _, v := range group {
-		for _, e := range v.history.bars() {
+		for _, e := range v.history.newest(slots) {
 			if e.E2EL != nil {
 				e2els = append(e2els, *e.E2EL)
 			} else {
@@ -236,7 +262,7 @@ func scalesOf(group []*view) scales {
 	}
 	bars := longestFailure
 	if len(e2els) > 0 {
-		bars = min(slices.Max(e2els), 3*float64(median(e2els)))
+		bars = min(slices.Max(e2els), 3*stats.Median(e2els))
 	}
 	return scales{Bars: axisEnd(bars), Strip: axisEnd(cmp.Or(withTokens, withoutTokens))}
 }
@@ -246,8 +272,7 @@ func extent(e *entry) (end float64, hasTokens bool) {
 	if e == nil {
 		return 0, false
 	}
-	whole := e.whole()
-	last := report.LastToken(&whole)
+	last := report.LastToken(e.ResultJSON())
 	switch {
 	case last == 0:
 		return e.Elapsed, false

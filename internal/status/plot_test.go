@@ -41,16 +41,18 @@ func stalled(target string) *probe.Result {
 }
 
 func TestOnlyTheLastProbesAreBars(t *testing.T) {
-	v := viewOf(slices.Repeat([]*probe.Result{phased("a")}, slots+1)...)
-	equal(t, "bars", len(v.Bars()), slots)
-	equal(t, "place of the first", v.Bars()[0].X, 0.0)
+	b := boardOf(slices.Repeat([]*probe.Result{phased("a")}, slots+1)...)
+	bars := b.page(selection{}).Sections[0].Cards[0].Bars.Bars
+	equal(t, "bars", len(bars), slots)
+	equal(t, "place of the first", bars[0].X, 0.0)
 }
 
 // TestTheOldestBarHasATimeIfThereIsRoom holds that the time of the oldest bar does not overlap that of the newest.
 func TestTheOldestBarHasATimeIfThereIsRoom(t *testing.T) {
 	for bars, want := range map[int][]float64{16: {100}, 17: {57.5, 100}} {
 		var places []float64
-		for _, label := range viewOf(slices.Repeat([]*probe.Result{phased("a")}, bars)...).TimeLabels() {
+		results := slices.Repeat([]*entry{newEntry(phased("a"), probe.Description{})}, bars)
+		for _, label := range newBarChart(results, 1).Times {
 			places = append(places, label.X)
 		}
 		equal(t, fmt.Sprintf("places of times with %d bars", bars), places, want)
@@ -68,13 +70,17 @@ func TestEveryFailureHasItsOwnLetter(t *testing.T) {
 	}
 }
 
-// TestSparkWithoutE2EL holds that a success whose E2EL is not known interrupts the line and is not marked as a failure.
-func TestSparkWithoutE2EL(t *testing.T) {
+// TestSpark holds that failures are marks, that a success whose E2EL is not known interrupts the line, and that few
+// results stand at the right.
+func TestSpark(t *testing.T) {
 	unknown := success("a", ms)
 	unknown.OtherLength = true
-	spark := viewOf(success("a", ms), unknown, success("a", ms)).Spark()
-	equal(t, "line", spark.Line, "M37.5 1.0M39.5 1.0")
-	equal(t, "marks", spark.Failures, "")
+	var results []*entry
+	for _, r := range []*probe.Result{success("a", ms), unknown, success("a", 2*ms), success("a", ms), stalled("a")} {
+		results = append(results, newEntry(r, probe.Description{}))
+	}
+	equal(t, "spark", newSpark(results, 0.002), spark{Width: 12, Line: "M7.5 5.5M9.5 1.0L10.5 5.5", Failures: "M11.5 0v10"})
+	equal(t, "width of many", newSpark(slices.Repeat(results, 8), 1).Width, 40)
 }
 
 // TestScales holds where the axes of a group of two targets end.
@@ -119,7 +125,7 @@ func TestALongWaitIsBroken(t *testing.T) {
 		"after its end":         {long, 1, nil},
 		"a success is not long": {success("a", ms, 3*time.Second), 2, nil},
 	} {
-		equal(t, name, newStrip(newEntry(test.result, nil), test.end).Break, test.want)
+		equal(t, name, newStrip(newEntry(test.result, probe.Description{}), test.end).Break, test.want)
 	}
 }
 

@@ -2,8 +2,6 @@ package status
 
 import (
 	"cmp"
-	_ "embed"
-	"html/template"
 	"math"
 	"net/http"
 	"slices"
@@ -13,34 +11,16 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-var (
-	//go:embed probe.html
-	probeText string
-	//go:embed forgotten.html
-	forgottenText string
-)
-
-var (
-	probeTemplate     = template.Must(template.Must(pageTemplate.Clone()).New("probe").Parse(probeText))
-	forgottenTemplate = template.Must(template.Must(pageTemplate.Clone()).New("forgotten").Parse(forgottenText))
-)
+// A probePage is the page of one result beside the median probe of the last hour, which is nil if none succeeded.
+type probePage struct {
+	Shown, Median *strip // on the same axis
+	Rows          []difference
+}
 
 // A difference is a latency of a probe and of the median probe, in seconds; nil if it is absent.
 type difference struct {
 	Name         string
 	This, Median *float64
-}
-
-// signedDifference writes by how much a value is above or below the median, or a dash if one of them is absent.
-func signedDifference(this, median *float64) string {
-	if this == nil || median == nil {
-		return "–"
-	}
-	sign := "+"
-	if *this < *median {
-		sign = "−"
-	}
-	return sign + format.Seconds(math.Abs(*this-*median))
 }
 
 // find returns the result in memory that has a trace id, and the history of its target. The entry is nil if there is
@@ -56,20 +36,7 @@ func (b *Board) find(id string) (*entry, history) {
 	return nil, history{}
 }
 
-const forgotten = "no result with this trace id is in memory: the prober keeps the last results of each target, " +
-	"its last failures and the slowest of a day, until it is restarted"
-
-// serveResult serves one result as JSON.
-func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
-	e, _ := b.find(r.PathValue("trace_id"))
-	if e == nil {
-		refuse(w, http.StatusNotFound, forgotten)
-		return
-	}
-	answer(w, http.StatusOK, map[string]any{"status": "success", "data": e.whole()})
-}
-
-// serveProbe serves the page of one result beside the median probe of the last hour.
+// serveProbe serves the page of one result.
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("trace_id")
 	e, h := b.find(id)
@@ -81,11 +48,13 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	shownEnd, _ := extent(e)
 	medianEnd, _ := extent(median)
 	end := axisEnd(max(shownEnd, medianEnd))
-	render(w, http.StatusOK, probeTemplate, map[string]any{
-		"Shown":  newStrip(e, end),
-		"Median": newStrip(median, end),
-		"Rows":   differences(e, cmp.Or(median, &entry{})),
-	})
+	page := probePage{Shown: newStrip(e, end), Median: newStrip(median, end)}
+	median = cmp.Or(median, &entry{})
+	for _, q := range slowness {
+		page.Rows = append(page.Rows, difference{q.Name, q.Of(e), q.Of(median)})
+	}
+	page.Rows = append(page.Rows, difference{"E2EL", e.E2EL, median.E2EL})
+	render(w, http.StatusOK, "probe.html", page)
 }
 
 // answerForgotten answers that no result with a trace id is in memory: a browser with a page, others with JSON if they
@@ -94,20 +63,12 @@ func answerForgotten(w http.ResponseWriter, r *http.Request, id string) {
 	accept := r.Header.Get("Accept")
 	switch {
 	case strings.Contains(accept, "text/html"):
-		render(w, http.StatusNotFound, forgottenTemplate, id)
+		render(w, http.StatusNotFound, "forgotten.html", id)
 	case strings.Contains(accept, "json"):
 		refuse(w, http.StatusNotFound, forgotten)
 	default:
 		http.Error(w, forgotten, http.StatusNotFound)
 	}
-}
-
-// differences returns the rows of the table that compares a probe with the median probe.
-func differences(e, median *entry) (rows []difference) {
-	for _, q := range slowness {
-		rows = append(rows, difference{q.Name, q.Of(e), q.Of(median)})
-	}
-	return append(rows, difference{"E2EL", e.E2EL, median.E2EL})
 }
 
 // medianProbe returns the entry with the median E2EL, of two the faster one; nil if none has an E2EL.
@@ -118,4 +79,16 @@ func medianProbe(entries []*entry) *entry {
 		return nil
 	}
 	return list[(len(list)-1)/2]
+}
+
+// signedDifference writes by how much a value is above or below the median, or a dash if one of them is absent.
+func signedDifference(this, median *float64) string {
+	if this == nil || median == nil {
+		return "–"
+	}
+	sign := "+"
+	if *this < *median {
+		sign = "−"
+	}
+	return sign + format.Seconds(math.Abs(*this-*median))
 }

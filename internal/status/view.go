@@ -1,106 +1,63 @@
 package status
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
-	"github.com/llm-prober/prober/internal/server"
 	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A state says in a word how a target is now.
-type state string
+// recentSuccess is the age up to which a success shows that a failing target does not miss all of its probes.
+const recentSuccess = 10 * time.Minute
 
-// The states, the most urgent first.
-const (
-	stateFailing  state = "failing"  // the last probe failed
-	stateHanging  state = "hanging"  // a probe has been under way for too long
-	stateRejected state = "rejected" // the target is not probed: its settings are wrong
-	stateDegraded state = "degraded" // probes miss an objective, or are much slower than usual: see [condition]
-	stateWaiting  state = "waiting"  // there is no result yet
-	stateOK       state = "ok"       // the last probe succeeded
-	stateDisabled state = "disabled" // the target is not probed: the configuration says so
-)
-
-// longWait is how long a probe may be under way before its target hangs, if the usual E2EL is not known.
-const longWait = 10 * time.Second
-
-// A view is one target at one moment, as /api/v1/targets and the page show it. Durations are seconds; what is absent is
-// null. Counts and quantiles are those of the results in memory that are at most window_seconds old. The fields up to
-// Labels are those of [probe.Description].
+// A view is one target at one moment: what the page and /api/v1/targets show of it. Durations are seconds. Counts and
+// quantiles are those of the results in the window.
 type view struct {
-	Name         string   `json:"name"`
-	Group        string   `json:"group"`
-	Model        string   `json:"model"`
-	API          string   `json:"api"`
-	URL          string   `json:"url"`
-	Prompt       string   `json:"prompt"`
-	PromptTokens int      `json:"prompt_tokens"`
-	MaxTokens    int      `json:"max_tokens"`
-	TokensPerDay int      `json:"tokens_per_day"`
-	Notes        []string `json:"notes"`
+	Target     probe.Description
+	Problems   usage.Problems // of the settings; empty unless the target is rejected
+	State      state
+	Since      time.Time // when it got into its state
+	SinceStart bool      // it was so in the first probe, and may have been so before
+	LastOK     time.Time // the last success; zero without any
+	Last       *entry    // the latest result; nil if there is none
+	InFlight   int       // probes
+	Oldest     float64   // age of the oldest probe in flight; 0 without any
+	Skipped    map[string]int
 
-	Labels map[string]string `json:"labels"` // by name; empty without any
+	Window     float64 // length of the window: an hour, or less if there is no room for the results of an hour
+	Results    int     // in the window, as are all below
+	OKResults  int
+	Refused    int
+	Outcomes   map[probe.Outcome]int // only those that happened
+	Latencies  allQuantiles
+	Excluded   []string // sentences on results that are left out of Latencies
+	Objectives []objective
 
-	Interval      float64                   `json:"interval_seconds"`
-	Server        *string                   `json:"server"`         // server type; null if unknown
-	ServerVersion *string                   `json:"server_version"` // as the server reports it; null if unknown
-	Capabilities  map[string]server.Ability `json:"capabilities"`
+	// Links about the target; empty if they are not known.
+	PageURL      string // this page, as people reach it
+	DashboardURL string
+	Runbook      string // name of the alert about its state; empty if nothing is wrong
 
-	State        state          `json:"state"`
-	Problems     usage.Problems `json:"problems"`     // of the settings; empty unless the target is rejected
-	Degradations []string       `json:"degradations"` // sentences; also while it is failing or hanging
-	Since        time.Time      `json:"since"`        // when it got into its state
-	LastOK       *time.Time     `json:"last_ok_time"` // null if no probe has succeeded
-	LastOutcome  *probe.Outcome `json:"last_outcome"`
-	LastError    *string        `json:"last_error"`
-	LastHint     *string        `json:"last_hint"`
-	LastResult   *time.Time     `json:"last_result_time"`
-	InFlight     int            `json:"in_flight"`
-	Oldest       *float64       `json:"oldest_in_flight_seconds"`
-	Skipped      map[string]int `json:"skipped"` // by reason, since the target was added
-	Links        viewLinks      `json:"links"`
-
-	Window     float64               `json:"window_seconds"`
-	Results    int                   `json:"results"`
-	OKResults  int                   `json:"ok_results"`
-	OKRatio    stats.Number          `json:"ok_ratio"` // null without a result
-	Outcomes   map[probe.Outcome]int `json:"outcomes"` // only those that happened
-	Quantiles  allQuantiles          `json:"quantiles_seconds"`
-	Objectives []objective           `json:"objectives"`
-
-	// For the page only.
-	Last     *entry `json:"-"` // the latest result; nil if there is none
-	Scales   scales `json:"-"` // of the group
+	now      time.Time
 	history  history
-	summary  report.Summary // of the results in the window
-	oldestAt time.Time      // start of the oldest probe in flight; zero without one
-}
-
-// viewLinks are absolute addresses about a target, null if they are not known.
-type viewLinks struct {
-	Page      *string `json:"page"`
-	Dashboard *string `json:"dashboard"`
-	Runbook   *string `json:"runbook"` // null if nothing is wrong
+	oldestAt time.Time // start of the oldest probe in flight; zero without one
 }
 
 // allQuantiles are the quantiles of each latency.
-type allQuantiles struct {
-	TTFT quantiles `json:"ttft"`
-	TPOT quantiles `json:"tpot"`
-	ITL  quantiles `json:"itl"` // every token weighs the same
-	E2EL quantiles `json:"e2el"`
-}
+type allQuantiles struct{ TTFT, TPOT, ITL, E2EL quantiles }
 
-// quantiles are those of N values, in seconds. They are null in JSON if there is no value.
+// quantiles are those of N values, in seconds; NaN if there is no value.
 type quantiles struct {
-	N   int          `json:"n"`
-	P50 stats.Number `json:"p50"`
-	P95 stats.Number `json:"p95"`
+	N        int
+	P50, P95 stats.Number
 }
 
 // quantilesOf returns the quantiles of d, rounded to nanoseconds.
@@ -108,27 +65,6 @@ func quantilesOf(d stats.Distribution) quantiles {
 	at := func(share stats.Share) stats.Number { return stats.Number(math.Round(float64(d.At(share))*1e9) / 1e9) }
 	return quantiles{N: d.Count, P50: at(stats.P50), P95: at(stats.P95)}
 }
-
-// An objective is one objective of the target, with the number of results in the window that met it.
-type objective struct {
-	Name   string       `json:"name"`
-	Signal probe.Signal `json:"signal"`
-	Limit  *float64     `json:"limit_seconds"` // null for availability
-	Goal   float64      `json:"goal_ratio"`
-	Good   int          `json:"good"`
-	Total  int          `json:"total"` // results that were judged
-
-	Disabled bool `json:"-"` // the target is not probed now, and misses nothing
-}
-
-// Missed reports whether results were judged and too few of them are good, of a target that is probed.
-func (o objective) Missed() bool {
-	attained := report.Attainment{Goal: stats.Number(o.Goal), Good: o.Good, Judged: o.Total}
-	return !o.Disabled && o.Total > 0 && attained.Missed()
-}
-
-// Ratio returns the share of good results. There is at least one result.
-func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
 
 // views returns all targets as they are now.
 func (b *Board) views() []*view {
@@ -142,184 +78,264 @@ func (b *Board) views() []*view {
 
 // newView returns a target as it is now.
 func newView(h history, now time.Time, links Links) *view {
-	t := h.target
 	v := &view{
-		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
-		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: t.TokensPerDay, Notes: t.Notes,
-		Labels:        nonNil(t.Labels),
-		Interval:      t.Interval.Seconds(),
-		Server:        orNull(t.Server),
-		ServerVersion: orNull(t.Version),
-		Capabilities:  map[string]server.Ability{},
-		Problems:      append(usage.Problems{}, h.problems...),
-		Degradations:  []string{},
-		Skipped:       h.skipped,
-		Last:          h.last(),
-		history:       h,
+		Target:   h.target,
+		Problems: h.problems,
+		LastOK:   h.condition.lastOK,
+		Last:     h.last(),
+		Skipped:  h.skipped,
+		Window:   window.Seconds(),
+		now:      now,
+		history:  h,
 	}
-	for _, a := range t.Abilities {
-		v.Capabilities[a.Name] = a
+	if h.target.InFlight != nil {
+		v.InFlight, v.oldestAt = h.target.InFlight()
 	}
-	if !t.Disabled { // else its results are no longer of now
-		v.Degradations = append(v.Degradations, h.condition.degradations()...)
+	if v.InFlight > 0 {
+		v.Oldest = max(0, now.Sub(v.oldestAt)).Seconds()
 	}
-	v.addLast()
-	v.addInFlight(now)
-	v.addSummary(now)
-	v.State, v.Since = v.currentState()
-	v.Links = viewLinks{
-		Page:      orNull(links.page(t.Name)),
-		Dashboard: orNull(links.dashboard(t.Name, t.Prompt)),
-		Runbook:   orNull(v.runbookURL()),
-	}
-	return v
-}
-
-// addLast sets the fields about the last result, if there is one.
-func (v *view) addLast() {
-	last := v.Last
-	if last == nil {
-		return
-	}
-	v.LastOutcome = &last.Outcome
-	v.LastError = last.Error
-	v.LastHint = last.Hint
-	v.LastResult = &last.At
-	if !v.history.condition.lastOK.IsZero() {
-		v.LastOK = &v.history.condition.lastOK
-	}
-}
-
-// addInFlight sets the fields about the probes in flight.
-func (v *view) addInFlight(now time.Time) {
-	inFlight := v.history.target.InFlight
-	if inFlight == nil {
-		return
-	}
-	n, oldest := inFlight()
-	v.InFlight = n
-	if n > 0 {
-		v.oldestAt = oldest
-		v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
-	}
-}
-
-// addSummary sets the fields about the results in the window. The window is shorter than an hour if there was no room
-// for older results.
-func (v *view) addSummary(now time.Time) {
-	h := &v.history
-	v.Window = window.Seconds()
 	if h.dropped && h.ring[0].At.After(now.Add(-window)) {
 		v.Window = now.Sub(h.ring[0].At).Seconds()
 	}
-	v.summary = h.summarize(h.since(now.Add(-window)))
-	s := &v.summary
-	v.Results = s.Sent()
-	v.OKResults = s.Succeeded()
-	v.OKRatio = stats.Number(float64(v.OKResults) / float64(v.Results)) // NaN without a result
+	s := h.summary(h.since(now.Add(-window)))
+	v.Results, v.OKResults, v.Refused = s.Sent(), s.Succeeded(), s.Refused()
 	v.Outcomes = s.Outcomes
-	v.Quantiles = allQuantiles{
+	v.Latencies = allQuantiles{
 		TTFT: quantilesOf(s.TTFT), TPOT: quantilesOf(s.TPOT), ITL: quantilesOf(s.ITL), E2EL: quantilesOf(s.E2EL),
 	}
-	v.Objectives = make([]objective, 0, len(s.Objectives))
-	for i, attained := range s.Objectives {
-		configured := h.target.Objectives[i]
-		o := objective{
-			Name: configured.Name, Signal: configured.Signal, Goal: configured.Goal,
-			Good: attained.Good, Total: attained.Judged, Disabled: h.target.Disabled,
-		}
-		if configured.Signal != probe.SignalAvailability {
-			o.Limit = new(configured.Limit.Seconds())
-		}
-		v.Objectives = append(v.Objectives, o)
-	}
+	v.Excluded = s.Excluded
+	v.Objectives = h.objectives(now)
+	v.setState()
+	v.PageURL = links.page(h.target.Name)
+	v.DashboardURL = links.dashboard(h.target.Name, h.target.Prompt)
+	return v
 }
 
-// currentState returns the state of the target, and since when it is in it.
-func (v *view) currentState() (current state, since time.Time) {
-	c := &v.history.condition
-	switch {
-	case len(v.Problems) > 0:
-		return stateRejected, v.history.rejectedSince
-	case v.history.target.Disabled:
-		return stateDisabled, v.history.disabledSince
-	case v.Oldest != nil && *v.Oldest > v.patience():
-		return stateHanging, v.hangingSince()
-	case v.Last == nil:
-		return stateWaiting, v.history.added
-	case !v.Last.OK():
-		return stateFailing, c.failingSince
-	case !c.degradedSince.IsZero():
-		return stateDegraded, c.degradedSince
-	}
-	return stateOK, c.okSince
+// A cachedSummary is the summary of some consecutive results of a ring, which the first of them and their number
+// identify. It saves sorting the same results for every reader.
+type cachedSummary struct {
+	first   *entry
+	n       int
+	summary report.Summary
 }
 
-// hangingSince returns since when the target hangs: the start of its oldest probe or, if the ones before it failed, of
-// the first of those. So the time stays the same when the probe fails and the next one hangs.
-func (v *view) hangingSince() time.Time {
-	failingSince := v.history.condition.failingSince
-	if failingSince.IsZero() || v.oldestAt.Before(failingSince) {
-		return v.oldestAt
+// summary returns the summary of consecutive results of the ring, from the cache if it is there.
+func (h *history) summary(entries []*entry) report.Summary {
+	if len(entries) == 0 {
+		return report.Summarize(nil)
 	}
-	return failingSince
+	cached := h.cache.Load()
+	if cached != nil && cached.first == entries[0] && cached.n == len(entries) {
+		return cached.summary
+	}
+	samples := make([]report.Sample, 0, len(entries))
+	for _, e := range entries {
+		s := e.sample
+		s.TokenITLs = e.ResultJSON().ITL
+		samples = append(samples, s)
+	}
+	summary := report.Summarize(samples)
+	summary.Requests = nil // nobody reads these, and they are as many as the samples
+	h.cache.Store(&cachedSummary{first: entries[0], n: len(entries), summary: summary})
+	return summary
 }
 
-// patience returns how many seconds a probe may be under way before the target counts as hanging. This is twice the
-// 95th percentile of the last hour's E2EL, so that a server that is only slow does not hang. It is at least half an
-// interval or 10 s, whichever is shorter, so that a server that hangs shows it in the first probe. Without a success in
-// the last hour it is 10 s.
-func (v *view) patience() float64 {
-	least := longWait.Seconds()
-	if v.Quantiles.E2EL.N == 0 {
-		return least
+// Span returns the length of the window in words: "hour", or less.
+func (v *view) Span() string {
+	if v.Window < window.Seconds() {
+		return format.Elapsed(v.Window)
 	}
-	if v.Interval > 0 {
-		least = min(least, v.Interval/2)
-	}
-	return max(least, 2*float64(v.Quantiles.E2EL.P95))
-}
-
-// nonNil returns labels that are not null in JSON.
-func nonNil(labels map[string]string) map[string]string {
-	if labels == nil {
-		return map[string]string{}
-	}
-	return labels
-}
-
-// orNull returns a pointer to s, or nil if s is empty.
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return "hour"
 }
 
 // Why says what is wrong with the target, in sentences without full stops; nil if nothing is wrong.
 func (v *view) Why() (list []string) {
-	for _, p := range v.Problems {
-		list = append(list, p.Error())
+	switch v.State {
+	case stateRejected: // it is not probed, so its results are not of now
+		for _, p := range v.Problems {
+			list = append(list, p.Error())
+		}
+		return list
+	case stateDisabled:
+		return nil
+	case stateHanging:
+		list = append(list, "a probe has been in flight for "+format.Elapsed(v.Oldest))
 	}
-	if len(list) > 0 {
-		return list // it is not probed, so nothing else is of now
+	if v.Last != nil && v.Last.Error != nil {
+		list = append(list, *v.Last.Error)
 	}
-	if v.State == stateDisabled {
+	return append(list, v.Shortcomings()...)
+}
+
+// Shortcomings says which objectives are missed and what is slow. If no probe has succeeded for a while it is nil: all
+// objectives are missed, of course.
+func (v *view) Shortcomings() (list []string) {
+	isOut := v.IsDown() && v.now.Sub(v.LastOK) > recentSuccess
+	if isOut || v.State == stateDisabled {
 		return nil
 	}
-	if v.State == stateHanging {
-		list = append(list, "a probe has been in flight for "+format.Elapsed(*v.Oldest))
+	for _, o := range v.Objectives {
+		if o.Missed {
+			list = append(list, o.shortfall(v.Span(), v.Last, v.now))
+		}
 	}
-	if v.LastError != nil {
-		list = append(list, *v.LastError)
+	for _, s := range v.history.condition.slowdowns {
+		list = append(list, s.sentence())
 	}
-	if v.IsDown() && (v.LastOK == nil || time.Since(*v.LastOK) > recentTime) {
-		return list // every objective is missed, of course
-	}
-	return append(list, v.Degradations...)
+	return list
 }
 
 // IsDown reports whether probes do not succeed now, so that the last success is of interest.
 func (v *view) IsDown() bool {
 	return v.State == stateFailing || v.State == stateHanging || v.State == stateRejected
+}
+
+// Remarks returns the target's notes, and which results are left out of the latencies.
+func (v *view) Remarks() []string {
+	notes := slices.Clone(v.Target.Notes)
+	for _, text := range v.Excluded {
+		notes = append(notes, fmt.Sprintf("last %s: %s", v.Span(), text))
+	}
+	return notes
+}
+
+// SharedGroup returns the group of the target; empty if it is a group by itself, which has the target's name.
+func (v *view) SharedGroup() string {
+	if v.Target.Group == v.Target.Name {
+		return ""
+	}
+	return v.Target.Group
+}
+
+// Worst returns the objective that has spent the largest share of its error budget; nil if none was judged, or if the
+// target is disabled.
+func (v *view) Worst() *objective {
+	if v.Target.Disabled {
+		return nil
+	}
+	var worst *objective
+	for i := range v.Objectives {
+		o := &v.Objectives[i]
+		if o.Total() > 0 && (worst == nil || o.spent() > worst.spent()) {
+			worst = o
+		}
+	}
+	return worst
+}
+
+// A label is a label of a target that has a value.
+type label struct{ Name, Value string }
+
+// LabelList returns the labels of the target that have a value, in the order of their names.
+func (v *view) LabelList() (list []label) {
+	for _, name := range labelNames([]*view{v}) {
+		if v.Target.Labels[name] != "" {
+			list = append(list, label{name, v.Target.Labels[name]})
+		}
+	}
+	return list
+}
+
+// A metric is one row of the table of latencies of a card.
+type metric struct {
+	Key, Name, Long string
+	Last            stats.Number // of the last result; NaN if it has none
+	WhyNot          string       // why the last result has none, though it has others; empty if that is plain
+	quantiles
+}
+
+// Metrics returns the rows of the table of latencies.
+func (v *view) Metrics() []metric {
+	last := cmp.Or(v.Last, &entry{})
+	result := last.ResultJSON()
+	list := []metric{
+		{Key: "ttft", Name: "TTFT", Long: "time to first token", Last: numberOf(last.TTFT), quantiles: v.Latencies.TTFT},
+		{Key: "tpot", Name: "TPOT", Long: "time per output token", Last: numberOf(last.TPOT), quantiles: v.Latencies.TPOT},
+		{
+			Key: "itl", Name: "ITL",
+			Long: "inter-token latency: every token counts once; last is the median of the last probe",
+			Last: stats.Number(stats.Median(result.ITL)), quantiles: v.Latencies.ITL,
+		},
+		{Key: "e2el", Name: "E2EL", Long: "end-to-end latency", Last: numberOf(last.E2EL), quantiles: v.Latencies.E2EL},
+	}
+	if last.OK() && last.Frames > 0 {
+		if last.TPOT == nil {
+			list[1].WhyNot = report.WhyNoTPOT(result)
+		}
+		if len(result.ITL) == 0 {
+			list[2].WhyNot = report.WhyNoITL(result)
+		}
+	}
+	return list
+}
+
+// numberOf returns a value as a number; NaN if it is absent.
+func numberOf(v *float64) stats.Number {
+	if v == nil {
+		return stats.Number(math.NaN())
+	}
+	return stats.Number(*v)
+}
+
+// Failures returns the failed results in memory, the newest first.
+func (v *view) Failures() []*entry {
+	list := slices.DeleteFunc(v.history.kept(), (*entry).OK)
+	slices.Reverse(list)
+	return list
+}
+
+// A slowRow is the slowest results by one quantity.
+type slowRow struct {
+	quantity
+	Hour, Day []*entry // of the last hour and of the last day
+}
+
+// Slowest returns the rows of the table of the slowest results. A quantity that no result of the last day has is left
+// out.
+func (v *view) Slowest() (rows []slowRow) {
+	list := v.history.kept()
+	for _, q := range slowness {
+		row := slowRow{quantity: q, Hour: q.slowest(list, v.now.Add(-window)), Day: q.slowest(list, v.now.Add(-day))}
+		if len(row.Day) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Links are the addresses of which the page makes links. They do not end with a slash, and are empty if unknown.
+type Links struct {
+	External string // of the page itself, as people reach it
+	Grafana  string
+}
+
+// page returns the absolute address of the page of a target; empty if it is not known.
+func (l Links) page(target string) string {
+	if l.External == "" {
+		return ""
+	}
+	return l.External + "/?" + url.Values{"target": {target}}.Encode()
+}
+
+// dashboard returns the address of the dashboard of a target; empty if it is not known.
+func (l Links) dashboard(target, prompt string) string {
+	if l.Grafana == "" {
+		return ""
+	}
+	variables := url.Values{"var-target": {target}}
+	if prompt != "" {
+		variables.Set("var-prompt", prompt)
+	}
+	return l.Grafana + "/d/prober-target?" + variables.Encode()
+}
+
+// runbooks is where the runbooks of the alerts are.
+const runbooks = "https://github.com/llm-prober/prober/blob/main/alerts/runbooks/"
+
+// RunbookURL returns the address of the runbook about the target's state; empty if nothing is wrong.
+func (v *view) RunbookURL() string {
+	if v.Runbook == "" {
+		return ""
+	}
+	return runbooks + v.Runbook + ".md"
 }
