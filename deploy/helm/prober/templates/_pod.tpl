@@ -157,6 +157,19 @@ A path is part of it only if it is no expression. Gateways are taken to have TLS
 {{- end -}}
 
 {{/*
+The name of a volume of a Secret or a ConfigMap: (list "secret" name). It has at most 63 characters and no dots. A name that
+had to be changed for that gets a hash of the whole name, so that no two volumes have one name.
+*/}}
+{{- define "prober.volumeName" -}}
+{{- $whole := join "-" . -}}
+{{- $name := $whole | replace "." "-" | trunc 63 -}}
+{{- if ne $name $whole -}}
+{{- $name = printf "%s-%s" ($name | trunc 54 | trimSuffix "-") (last . | sha256sum | trunc 8) -}}
+{{- end -}}
+{{- $name -}}
+{{- end -}}
+
+{{/*
 The volumes, each with the path of its mount. They are folders: a file that is mounted by subPath never changes. Secrets are
 for the prober's group alone. One that is missing is the problem of its targets, and no reason to probe nothing.
 */}}
@@ -176,12 +189,12 @@ for the prober's group alone. One that is missing is the problem of its targets,
   secret: {secretName: {{ . }}, defaultMode: 0440}
 {{- end }}
 {{- range uniq .Values.secrets }}
-- name: {{ printf "secret-%s" . | replace "." "-" | trunc 63 | trimSuffix "-" }}
+- name: {{ include "prober.volumeName" (list "secret" .) }}
   path: /etc/prober/secrets/{{ . }}
   secret: {secretName: {{ . }}, defaultMode: 0440, optional: true}
 {{- end }}
 {{- range uniq .Values.configMaps }}
-- name: {{ printf "configmap-%s" . | replace "." "-" | trunc 63 | trimSuffix "-" }}
+- name: {{ include "prober.volumeName" (list "configmap" .) }}
   path: /etc/prober/configmaps/{{ . }}
   configMap: {name: {{ . }}, optional: true}
 {{- end }}
