@@ -65,36 +65,47 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestCheckTag holds that a tag is refused if it is not on main, or if a file that names the version has another one.
+// TestCheckTag holds that a tag is refused if it is not on main, if a file that names the version has another one, or if
+// a file says that there is no release yet.
 func TestCheckTag(t *testing.T) {
-	current := regexp.MustCompile(`appVersion: "(.*)"`).FindSubmatch(read(t, chart+"/Chart.yaml"))[1]
-	files := map[string]string{"CHANGELOG.md": changelog}
-	for _, path := range []string{
-		chart + "/Chart.yaml", "kustomize/base/kustomization.yaml", "kustomize/components/sidecar/sidecar.yaml",
-	} {
-		files["deploy/"+path] = strings.ReplaceAll(string(read(t, path)), string(current), "0.1.0")
+	released := map[string]string{
+		"CHANGELOG.md":                                     changelog,
+		"README.md":                                        "# prober\n",
+		"docs/sidecar.md":                                  "# Sidecar\n",
+		"deploy/helm/prober/Chart.yaml":                    "version: 0.1.0\nappVersion: \"0.1.0\"\n",
+		"deploy/kustomize/base/kustomization.yaml":         "images:\n- name: prober\n  newTag: 0.1.0\n",
+		"deploy/kustomize/components/sidecar/sidecar.yaml": "image: ghcr.io/llm-prober/prober:0.1.0\n",
 	}
-	check := func(other, script string) (output string, ok bool) {
+	check := func(path, text, script string) (output string, ok bool) {
 		dir := t.TempDir()
-		for path, text := range files {
-			if path == other {
-				text = strings.ReplaceAll(text, "0.1.0", "0.1.0-rc.2")
-			}
+		for path, text := range released {
+			writeFile(t, dir+"/"+path, text)
+		}
+		if path != "" {
 			writeFile(t, dir+"/"+path, text)
 		}
 		return bash(t, dir, repository+script)
 	}
-	if output, ok := check("", "check-tag v0.1.0"); !ok {
+	if output, ok := check("", "", "check-tag v0.1.0"); !ok {
 		t.Errorf("refused: %s", output)
 	}
-	output, ok := check("", "git commit -q --allow-empty -m b; check-tag v0.1.0")
+	output, ok := check("", "", "git commit -q --allow-empty -m b; check-tag v0.1.0")
 	if ok || output != "the tag is not on main\n" {
 		t.Errorf("beside main: %v %s", ok, output)
 	}
-	for path := range files {
-		output, ok := check(path, "check-tag v0.1.0")
+	for path, text := range released {
+		if !strings.Contains(text, "0.1.0") {
+			continue
+		}
+		output, ok := check(path, strings.ReplaceAll(text, "0.1.0", "0.1.0-rc.2"), "check-tag v0.1.0")
 		if ok || !strings.HasPrefix(output, path) {
 			t.Errorf("%s has another version: %v %s", path, ok, output)
+		}
+	}
+	for _, path := range []string{"README.md", "docs/sidecar.md", "deploy/helm/prober/values.yaml"} {
+		output, ok := check(path, "There is no release yet.\n", "check-tag v0.1.0")
+		if ok || !strings.HasPrefix(output, path+"\n") {
+			t.Errorf("%s says that there is no release: %v %s", path, ok, output)
 		}
 	}
 }

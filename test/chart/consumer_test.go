@@ -46,7 +46,11 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 			documented(t, containers[1])
 		}
 	}
-	_, err := helm(t, "template", "server", dir, "--set", "port=null")
+	_, err := helm(t, "template", "server", dir, "--set", "prober.image.registry=,prober.image.tag=devel")
+	if err == nil || !strings.Contains(err.Error(), "prober.sidecar: there is no release yet") {
+		t.Errorf("without an image: %v", err)
+	}
+	_, err = helm(t, "template", "server", dir, "--set", "port=null")
 	if err == nil || !strings.Contains(err.Error(), "prober.sidecar needs a port") {
 		t.Errorf("without a port: %v", err)
 	}
@@ -73,7 +77,10 @@ func documented(t *testing.T, sidecar map[string]any) {
 			t.Errorf("%s is %q, documented is %q", name, variables[name], value)
 		}
 	}
-	for _, field := range []string{"env", "imagePullPolicy"} {
+	if sidecar["image"] != "registry.example.com/prober:1" {
+		t.Errorf("the sidecar runs %v", sidecar["image"])
+	}
+	for _, field := range []string{"env", "image", "imagePullPolicy"} {
 		delete(sidecar, field)
 		delete(pasted[0], field)
 	}

@@ -3,6 +3,7 @@ package chart_test
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,12 @@ func TestRefused(t *testing.T) {
 		{values: "replicas: 2", want: "There is nothing to probe. Set config"},
 		{values: vllm + "existingSecret: mine", want: "set only one of them"},
 		{values: vllm + "shards: 2\nreplicas: 2", want: "Shards divide the targets"},
+		{values: vllm + "service: {enabled: false}\nserviceMonitor: {enabled: true}", want: "serviceMonitor needs the Service"},
+		{values: vllm + "service: {enabled: false}\ningress: {enabled: true}", want: "ingress needs the Service"},
+		{values: vllm + "service: {enabled: false}\nhttpRoute: {enabled: true}", want: "httpRoute needs the Service"},
+		{values: "deploy: false\ningress: {enabled: true}", want: "set deploy=true or ingress.enabled=false"},
+		{values: "deploy: false\nhttpRoute: {enabled: true}", want: "set deploy=true or httpRoute.enabled=false"},
+		{values: vllm + "service: {enabled: false}\npodMonitor: {enabled: true}"},
 		{values: vllm + "serviceMonitor: {enabled: true}\npodMonitor: {enabled: true}", want: "count each probe twice"},
 		{values: vllm + "prometheusRule: {by: [te-am]}", want: `has "te-am", which is no name of a label`},
 		{values: vllm + "prometheusRule: {by: [team, prompt]}", want: `has "prompt", which the rules use themselves`},
@@ -96,6 +103,26 @@ func TestTargetsRestartNothing(t *testing.T) {
 		if got := !reflect.DeepEqual(after, before); got != restarts {
 			t.Errorf("%s\nrestarts: %v, want %v", text, got, restarts)
 		}
+	}
+}
+
+// TestVolumeNames holds that each Secret and ConfigMap has a volume of its own name, which Kubernetes takes, and that a
+// short name without dots is part of it as it is.
+func TestVolumeNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 62)
+	text := vllm + fmt.Sprintf("secrets: [a.b, a-b, %s1, %s2]\nconfigMaps: [a.b, a-b]\n", long, long)
+	spec, _ := pod(only(t, objects(t, render(t, "--values", values(t, text))), "Deployment"))
+	seen := map[string]bool{}
+	for _, volume := range mappings(spec, "volumes") {
+		name := fmt.Sprint(volume["name"])
+		if seen[name] || !regexp.MustCompile("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$").MatchString(name) {
+			t.Errorf("a volume has the name %s", name)
+		}
+		seen[name] = true
+	}
+	if len(seen) != 7 || !seen["secret-a-b"] || !seen["configmap-a-b"] {
+		t.Errorf("volumes %v", seen)
 	}
 }
 

@@ -32,7 +32,7 @@ func Binary(tb testing.TB, variable string) string {
 	tb.Helper()
 	path := os.Getenv(variable)
 	if path == "" {
-		tb.Fatalf("%s is not set: run make e2e", variable)
+		tb.Fatalf("%s is not set: run make e2e, or the part of it that this test is in", variable)
 	}
 	return path
 }

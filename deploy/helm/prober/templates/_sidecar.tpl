@@ -14,12 +14,16 @@ they would take the model server out of rotation. preStop runs at the beginning 
 that drains does not count as failing.
 */}}
 {{- define "prober.sidecar" -}}
+{{- $image := include "prober.image" .context -}}
+{{- if eq $image "prober:devel" -}}
+{{- fail "\n\nprober.sidecar: there is no release yet, and a pod that cannot pull its sidecar does not start its server. Push the image of make image to a registry of your cluster, and set image.registry, image.repository and image.tag." -}}
+{{- end -}}
 {{- $values := .context.Values -}}
 {{- $env := dict "PROBER_TARGETS_0_NAME" (required "prober.sidecar needs a name" .name)
     "PROBER_TARGETS_0_URL" (required "prober.sidecar needs a port" .port | printf "http://127.0.0.1:%v")
     "PROBER_WAIT_FOR_READY" "30m" "PROBER_DRAIN_ENDPOINT" "on" -}}
 - name: prober
-  image: {{ include "prober.image" .context }}
+  image: {{ $image }}
   imagePullPolicy: {{ $values.image.pullPolicy }}
   args: [run]
   restartPolicy: Always
