@@ -56,6 +56,38 @@ func TestChartHasUsedLabels(t *testing.T) {
 	golden.Equal(t, chart+"/files/labels.txt", strings.Join(alerts.UsedLabels(), "\n")+"\n")
 }
 
+// TestChartIsSafeByDefault holds without Helm that no pod has a token of the API server, and that what scrapes the
+// prober reads native histograms, by the values and by the templates that use them.
+func TestChartIsSafeByDefault(t *testing.T) {
+	type monitor struct {
+		ScrapeNativeHistograms bool `yaml:"scrapeNativeHistograms"`
+	}
+	var values struct {
+		ServiceAccount struct {
+			AutomountServiceAccountToken bool `yaml:"automountServiceAccountToken"`
+		} `yaml:"serviceAccount"`
+		ServiceMonitor monitor `yaml:"serviceMonitor"`
+		PodMonitor     monitor `yaml:"podMonitor"`
+	}
+	unmarshal(t, read(t, chart+"/values.yaml"), &values)
+	if values.ServiceAccount.AutomountServiceAccountToken {
+		t.Error("a pod has a token of the API server")
+	}
+	if !values.ServiceMonitor.ScrapeNativeHistograms || !values.PodMonitor.ScrapeNativeHistograms {
+		t.Error("a monitor reads no native histograms")
+	}
+	for template, want := range map[string]string{
+		"_pod.tpl":            "\nautomountServiceAccountToken: {{ $values.serviceAccount.automountServiceAccountToken }}\n",
+		"serviceaccount.yaml": "\nautomountServiceAccountToken: {{ .Values.serviceAccount.automountServiceAccountToken }}\n",
+		"servicemonitor.yaml": `(list . "jobLabel" "scrapeNativeHistograms")`,
+		"podmonitor.yaml":     `(list . "jobLabel" "scrapeNativeHistograms")`,
+	} {
+		if !strings.Contains(string(read(t, chart+"/templates/"+template)), want) {
+			t.Errorf("%s has no %q", template, want)
+		}
+	}
+}
+
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
