@@ -19,6 +19,7 @@ func (l *loader) validate() {
 	}
 	l.nameTargets()
 	l.nameLabels()
+	l.warnOfScrapedLabels()
 	l.validateGroups()
 	for _, t := range l.targets {
 		l.warnOfBudget(t) // which names the target
