@@ -5,24 +5,25 @@
 // The structs below are the settings. In the order in which a configuration is loaded, the files of the package are:
 //
 //	config.go       the settings, and what is known of a loaded configuration
-//	setting.go      what a setting is: its tags, its help, what its values look like (kinds.go), its schema (schema.go)
+//	setting.go      what a setting is: its tags and its help
+//	kinds.go        what the values of a setting look like; values.go has types of such values
+//	schema.go       the JSON Schema of the targets file
 //	entry.go        what was written for one struct: texts with their places, and how they become its fields
 //	environment.go  reads variables, flags and arguments
 //	file.go         reads the targets file
-//	load.go         merges all of these, and takes the steps in order
+//	load.go         merges all of these in order, and prints the result
 //	validate.go     the rules for settings that depend on each other; also objectives.go, cost.go, labels.go
-//	show.go         prints what was loaded
 //
 // The tags are
 //
 //	env         name of the variable, without PROBER_ and TARGETS_n_; in lower case, it is the key in the targets file
 //	envDefault  default
-//	oneof       the words that are allowed, unless the kind of the setting has them
+//	oneof       the words that are allowed; API, SERVER and SIGNAL have those of their kinds
 //	min, max    bounds of a number or a duration, which are allowed themselves
 //	optional    the word none is allowed, too, for the zero value; its text is an example, if there is no default
 //	format      what the text or number means: see [kinds]
-//	shared      may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X
-//	group       members of a group must agree in it, so that they get the same prompts
+//	shared      may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X. With the text group, members of
+//	            a group must agree in it, so that they get the same prompts
 //	file        a setting of the prober that may stand in the targets file: who writes it for one place knows it
 //	reload      a setting of the prober that a reload changes; the others need a restart
 //

@@ -142,7 +142,7 @@ func (e *entry) parse() {
 		case text != "":
 			wrong, isWrong := k.check(e.settings, text, failed[k.field])
 			if isWrong {
-				e.problem(k.pointer(e.settings), wrong.Text, e.fill(wrong.Hint))
+				e.problem(k.pointer(e.settings), wrong.Text, wrong.Hint)
 				k.clear(e.settings)
 			}
 		}
@@ -178,14 +178,6 @@ func (e *entry) nameOf(field any) string {
 		return p.key
 	}
 	return p.at
-}
-
-// fill returns a hint in which each setting that stands in braces has the name that its user writes: {api_key_file}.
-func (e *entry) fill(hint string) string {
-	for _, k := range e.section.keys {
-		hint = strings.ReplaceAll(hint, "{"+k.fileKey()+"}", e.nameOf(k.pointer(e.settings)))
-	}
-	return hint
 }
 
 // label returns the place for a problem with a setting: where it is written, and what.

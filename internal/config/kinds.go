@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"net"
+	"net/netip"
+	"net/url"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -199,6 +201,65 @@ func checkAddress(s string) error {
 func checkURL(s string) error {
 	_, _, err := parseURL(s)
 	return err
+}
+
+// parseURL reads the URL of a target. base is the URL with a scheme and without dns+, and each reports whether dns+ was
+// there. The error is a [usage.Problem].
+func parseURL(s string) (base string, each bool, err error) {
+	base, each = strings.CutPrefix(s, "dns+")
+	hasScheme := strings.Contains(base, "://")
+	if !hasScheme {
+		base = "http://" + base
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return "", false, usage.Problem{Text: "not an http or https URL"}
+	}
+	port, errPort := strconv.ParseUint(u.Port(), 10, 16)
+	_, errAddress := netip.ParseAddr(u.Hostname())
+	switch {
+	case u.User != nil:
+		const hint = "leave them out: a key belongs in api_key_file, other credentials in headers"
+		err = usage.Problem{Text: "has credentials in it", Hint: hint}
+	case !hasScheme && !private(u):
+		const text = "has no scheme, and only loopback and private hosts default to http://"
+		err = usage.Problem{Text: text, Hint: "write https:// or http:// before it"}
+	case strings.ContainsAny(s, "?#"):
+		err = usage.Problem{Text: "has a query or a fragment"}
+	case u.Port() != "" && (errPort != nil || port == 0):
+		err = usage.Problem{Text: "the port must be 1 to 65535"}
+	case each && errAddress == nil:
+		err = usage.Problem{Text: "has an IP address, but dns+ looks up names", Hint: "leave out dns+"}
+	}
+	return base, each, err
+}
+
+// checkWebsite finds what is wrong with the URL of a page, to which paths and queries are added. The error is a
+// [usage.Problem].
+func checkWebsite(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return usage.Problem{Text: "not an http or https URL"}
+	case u.User != nil:
+		return usage.Problem{Text: "has credentials in it", Hint: "leave them out: everyone who sees the page sees the link"}
+	case strings.ContainsAny(s, "?#"):
+		return usage.Problem{Text: "has a query or a fragment"}
+	}
+	return nil
+}
+
+// privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
+var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
+
+// private reports whether the host of u is on this machine or in the user's own network. A name without a dot needs a
+// port.
+func private(u *url.URL) bool {
+	name := u.Hostname()
+	if address, err := netip.ParseAddr(name); err == nil {
+		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()
+	}
+	return privateName.MatchString(name) || name != u.Host && !strings.Contains(name, ".")
 }
 
 // parsers returns parsers that replace those of env, whose errors are not for users and whose switches are not on and

@@ -143,42 +143,21 @@ func (l *loader) nameLabels() {
 // warnOfScrapedLabels warns once of labels that a scrape may set itself. Prometheus then renames those of the targets,
 // so that a rule by namespace tells probers apart, and no targets. Whoever scrapes in another way may have them.
 //
-// ServiceMonitors and PodMonitors set namespace, pod, service, container and endpoint (promcfg.go of the Prometheus
-// Operator), Google's managed Prometheus cluster, location and namespace:
-// https://cloud.google.com/stackdriver/docs/managed-prometheus/troubleshooting#reserved-labels
+// ServiceMonitors and PodMonitors set namespace, pod, service, container and endpoint, and Google's managed Prometheus
+// cluster, location and namespace. See also honor_labels:
+// https://prometheus.io/docs/prometheus/latest/configuration/configuration/#scrape_config
 func (l *loader) warnOfScrapedLabels() {
 	setByScrape := []string{"cluster", "container", "endpoint", "location", "namespace", "pod", "service"}
 	var names, renamed []string
-	at := ""
-	for _, name := range setByScrape {
-		for _, t := range l.targets {
-			where, isThere := t.labelPlace(name)
-			if !isThere {
-				continue
-			}
-			at = cmp.Or(at, where.String())
+	for _, name := range l.config.LabelNames {
+		if slices.Contains(setByScrape, name) {
 			names = append(names, name)
 			renamed = append(renamed, "exported_"+name)
-			break
 		}
 	}
-	if len(names) == 0 || l.options.Finite {
-		return
+	if len(names) > 0 && !l.options.Finite {
+		l.warn("labels "+format.List(names), fmt.Sprintf("a ServiceMonitor, a PodMonitor or Google's managed Prometheus "+
+			"sets such labels itself: there, those of targets become %s, and --by %s means the prober's own; "+
+			"choose other names, unless you scrape in another way", format.List(renamed), names[0]))
 	}
-	l.warn(at, fmt.Sprintf("a ServiceMonitor, a PodMonitor or Google's managed Prometheus sets %s itself: there, the "+
-		"labels of targets become %s, and --by %s means the prober's own; choose other names, unless you scrape in "+
-		"another way", format.List(names), format.List(renamed), names[0]))
-}
-
-// labelPlace returns where a label of t is written.
-func (t *target) labelPlace(name string) (where place, isThere bool) {
-	written := t.entry.values[t.entry.key(&t.settings.Labels).name]
-	for v := &written; v != nil && v.text != ""; v = v.below {
-		labels, err := parseLabels(v.text)
-		_, isHere := labels[name]
-		if err == nil && isHere {
-			return v.place, true
-		}
-	}
-	return place{}, false
 }

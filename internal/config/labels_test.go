@@ -96,8 +96,8 @@ func TestNamesOfLabelsWithoutTargets(t *testing.T) {
 	}
 }
 
-// TestScrapedLabels holds that labels which a scrape may set itself are one warning, however many targets have them,
-// with the place of the first. A run that ends is not scraped.
+// TestScrapedLabels holds that labels which a scrape may set itself are one warning, however many targets have them. A
+// run that ends is not scraped.
 func TestScrapedLabels(t *testing.T) {
 	const file = `
 labels: {team: search, cluster: a}
@@ -105,25 +105,18 @@ targets:
 - {url: http://one, labels: {tier: gold}}
 - {url: http://two, labels: {namespace: llm, cluster: b}}
 `
-	for name, test := range map[string]struct {
-		from Options
-		want []string
-	}{
-		"two names": {from: withFile(file), want: []string{
-			"f.yaml:2: labels: a ServiceMonitor, a PodMonitor or Google's managed Prometheus sets cluster and namespace " +
-				"itself: there, the labels of targets become exported_cluster and exported_namespace, and --by cluster means " +
-				"the prober's own; choose other names, unless you scrape in another way",
-		}},
-		"a variable": {from: Options{Environ: withTarget("TARGETS_0_LABELS=pod=a")}, want: []string{
-			"PROBER_TARGETS_0_LABELS: a ServiceMonitor, a PodMonitor or Google's managed Prometheus sets pod " +
-				"itself: there, the labels of targets become exported_pod, and --by pod means " +
-				"the prober's own; choose other names, unless you scrape in another way",
-		}},
-		"none":        {from: Options{Environ: withTarget("LABELS=team=search,region=eu,Pod=a")}},
-		"a short run": {from: Options{Environ: withTarget("LABELS=pod=a"), Finite: true}},
-	} {
-		if diff := cmp.Diff(test.want, load(t, test.from).Warnings); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
+	const warning = "labels cluster and namespace: a ServiceMonitor, a PodMonitor or Google's managed Prometheus sets " +
+		"such labels itself: there, those of targets become exported_cluster and exported_namespace, and --by cluster " +
+		"means the prober's own; choose other names, unless you scrape in another way"
+	o := withFile(file)
+	if diff := cmp.Diff([]string{warning}, load(t, o).Warnings); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	o.Finite = true
+	others := Options{Environ: withTarget("LABELS=team=search,region=eu,Pod=a")}
+	for _, silent := range []Options{o, others} {
+		if got := load(t, silent).Warnings; got != nil {
+			t.Errorf("warns: %q", got)
 		}
 	}
 }

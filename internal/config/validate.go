@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"regexp"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // validate judges settings that depend on each other: those of each target, then targets beside each other, then
@@ -43,6 +46,30 @@ func (l *loader) complete(t *target) {
 	if s.APIKeyFile != "" {
 		l.readKey(t)
 	}
+}
+
+// endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
+var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
+
+// shortenURL cuts the endpoint off the URL of t, if a user gave one, so that the base is left. It does nothing if the
+// path of probes is set.
+func (l *loader) shortenURL(t *target) {
+	s := t.settings
+	s.URL, s.EachAddress, _ = parseURL(s.URL) // was checked
+	found := endpoint.FindStringSubmatch(s.URL)
+	if s.Path != "" || found == nil {
+		return
+	}
+	s.URL = found[1]
+	text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", found[2], s.URL)
+	if s.API == wire.Auto {
+		api := map[string]string{
+			"/chat/completions": "openai-chat", "/completions": "openai-completions",
+			"/messages": "anthropic", "/responses": "openai-responses",
+		}[found[2]]
+		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.entry.nameOf(&s.API), api)
+	}
+	l.warn(t.entry.label(&s.URL), text)
 }
 
 // readKey reads the key of t from its file.

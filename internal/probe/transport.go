@@ -154,6 +154,8 @@ func (r Route) handshake(ctx context.Context, socket net.Conn, host string) (*tl
 	return secure, err
 }
 
+var errHTTP2ThroughProxy = errors.New("HTTP/2 through a proxy is not supported")
+
 // send sends a request. Once its answer has been read, done is to be called; after an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
 	proxy, err := t.route.proxyOf(req)
@@ -161,8 +163,7 @@ func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), e
 	case err != nil:
 		return nil, nil, err
 	case proxy != nil && t.route.HTTP2: // net/http would use HTTP/1.1
-		return nil, nil, errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name " +
-			"the host in NO_PROXY")
+		return nil, nil, errHTTP2ThroughProxy
 	}
 	via := t.take(proxy)
 	resp, err = via.RoundTrip(req)

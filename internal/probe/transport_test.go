@@ -345,7 +345,9 @@ func TestAClosedTransportKeepsNoConnection(t *testing.T) {
 func TestHTTP2DoesNotGoThroughAProxy(t *testing.T) {
 	target := at("http://t", Route{HTTP2: true})
 	target.Transport.route.proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
-	endsAs(t, target.ask(t), Connect, "set PROBER_HTTP_VERSION=1.1")
+	r := target.ask(t)
+	endsAs(t, r, Connect, "HTTP/2 through a proxy is not supported")
+	equal(t, "reason", ReasonWrongHTTPVersion, r.Reason)
 }
 
 // TestTheServersCertificatesCount: not those of a proxy on the way.

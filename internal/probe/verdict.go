@@ -197,6 +197,8 @@ func lookupReason(err *net.DNSError) Reason {
 func connectReason(err error) Reason {
 	timeout, ok := errors.AsType[net.Error](err)
 	switch {
+	case errors.Is(err, errHTTP2ThroughProxy):
+		return ReasonWrongHTTPVersion
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return ReasonConnectionRefused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

@@ -109,6 +109,8 @@ var connectionHints = []hint{
 			"in NO_PROXY"},
 	{probe.Connect, probe.ReasonProxyFailed, nil,
 		"check that proxy, whether it may and can reach the target, or name the target's host in NO_PROXY to go without it"},
+	{probe.Connect, probe.ReasonWrongHTTPVersion, nil,
+		"set the HTTP version to 1.1 ({http_version}), or name the target's host in NO_PROXY"},
 	{probe.Connect, probe.ReasonConnectionRefused, nil,
 		"nothing listens there: check host and port in the URL, and that the server runs"},
 	{probe.Connect, probe.ReasonHostUnreachable, nil,

@@ -107,6 +107,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{with(probe.Rejected, probe.ReasonPortSpeaksTLS), "use https://"},
 		{with(probe.Rejected, probe.ReasonClientCertificateMissing), "--cert-file"},
 		{with(probe.Rejected, probe.ReasonWrongHTTPVersion), "--http-version"},
+		{with(probe.Connect, probe.ReasonWrongHTTPVersion), "NO_PROXY"},
 		{with(probe.Rejected, probe.ReasonModelOrPathNotFound), "model or the path"},
 		{with(probe.Rejected, probe.ReasonMethodNotAllowed), "--api"},
 		{with(probe.Rejected, probe.ReasonRequestTooLarge), "--prompt-tokens"},

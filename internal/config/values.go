@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/usage"
@@ -110,5 +111,60 @@ func (h Headers) add(name, value string) error {
 		return usage.Problem{Text: "repeats a header"}
 	}
 	h[name] = NewSecret(value)
+	return nil
+}
+
+// A Shard says which of several probers that share the targets this one is. The zero value is a prober that has all.
+type Shard struct {
+	Index int // from 0, below Of
+	Of    int // how many there are; 0 for one
+}
+
+// UnmarshalText reads 2/3 or, with the name of a pod, prober-2/3.
+func (s *Shard) UnmarshalText(text []byte) error {
+	number, shards, cut := strings.Cut(string(text), "/")
+	hyphen := strings.LastIndex(number, "-")
+	index, err := strconv.ParseUint(number[hyphen+1:], 10, 31)
+	of, errOf := strconv.ParseUint(shards, 10, 31)
+	switch {
+	case !cut || hyphen == 0 || err != nil || errOf != nil:
+		return usage.Problem{Text: "not a shard"}
+	case of < 1 || of > 1000:
+		return usage.Problem{Text: "must have 1 to 1000 shards"}
+	case index >= of:
+		return usage.Problem{Text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
+	}
+	*s = Shard{Index: int(index), Of: int(of)}
+	return nil
+}
+
+// String returns the shard as it is configured; "" for the zero value.
+func (s Shard) String() string {
+	if s.Of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Of)
+}
+
+// GenAI says which version of the OpenTelemetry GenAI conventions to follow on OTLP, beside the prober's own names. The
+// conventions change without compatibility, so that only a version says which names come out.
+type GenAI string
+
+// The versions.
+const (
+	GenAIOff GenAI = "off"
+	GenAI141 GenAI = "v1.41" // of semconv v1.41.0, the last release with these conventions
+)
+
+// UnmarshalText reads off or a version. The word on means the newest version. Upper and lower case are the same.
+func (g *GenAI) UnmarshalText(text []byte) error {
+	switch strings.ToLower(string(text)) {
+	case "off", "false":
+		*g = GenAIOff
+	case "v1.41", "on", "true":
+		*g = GenAI141
+	default:
+		return usage.Problem{Text: "not a version that the prober knows"}
+	}
 	return nil
 }
