@@ -46,8 +46,8 @@ type value struct {
 // A layer is what one source says, by the names of settings.
 type layer map[string]value
 
-// merge returns what several layers say together: a later one counts more. A secret and the file that has it, as API_KEY
-// and API_KEY_FILE, count as one setting: either replaces both.
+// merge returns what several layers say together: a later one counts more. A secret and the file that has it, as
+// API_KEY and API_KEY_FILE, count as one setting: either replaces both.
 func merge(layers ...layer) layer {
 	all := layer{}
 	for _, over := range layers {

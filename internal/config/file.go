@@ -108,8 +108,8 @@ var syntaxHints = map[string]string{
 	"unknown anchor":                         "put a text that begins with * into quotes",
 }
 
-// syntaxError returns the line and the text of an error of the YAML parser. The text quotes single characters only: what
-// looks like an anchor may be somebody's key.
+// syntaxError returns the line and the text of an error of the YAML parser. The text quotes only single characters:
+// what looks like an anchor may be somebody's key.
 func syntaxError(err error, data []byte) (line int, text string) {
 	failure, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
