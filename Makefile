@@ -75,8 +75,9 @@ tool = $$($(LAZY) $(GO) tool -n -modfile=test/$(1)/go.mod $(2))
 # The tests are modules of their own, which have fewer rules.
 LINTED := test test/accuracy test/rules
 
-lint: workflows ## all linters of .golangci.yml, assignments hidden in conditions, and the workflows of GitHub
+lint: workflows ## all linters of .golangci.yml, assignments hidden in conditions, unreachable functions, and the workflows of GitHub
 	@echo "hidden assignments"; $(GO) -C test/lint run ./hidden ../..
+	@echo "unreachable functions"; $(call tool,lint,deadcode) -test ./... | tee /dev/stderr | awk 'END {exit NR > 0}'
 	@golangci=$(call tool,lint,golangci-lint); \
 	echo "golangci-lint"; $$golangci run ./...; \
 	for module in $(LINTED); do \
