@@ -62,6 +62,9 @@ func (d *diary) expectHolding(when string, before int, want holding) {
 // changes the target and its data set, with every day that gives the replica of a name another address. Nothing is left
 // after Stop. The connection is one that is reused.
 func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	const interval = 100 * time.Second // shorter than a connection is kept idle
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)

@@ -164,6 +164,9 @@ func TestEveryWorkloadIsExact(t *testing.T) {
 
 // TestShortPromptsAreExact goes through the lengths at which the last sentence, pads and single words matter.
 func TestShortPromptsAreExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	for tokens := 16; tokens <= 300; tokens++ {
 		for _, workload := range []prompt.Workload{prompt.Cold, prompt.Warm, prompt.Canary} {
 			for _, s := range servers {

@@ -18,6 +18,9 @@ import (
 // TestArrivalsAreThoseOfTheCompletingRead holds, through all that lies between a connection and a frame, that the
 // arrival of each token frame is the moment at which its last byte was sent, of a second probe on the connection too.
 func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	certified := httptest.NewTLSServer(nil)
 	defer certified.Close()
 	for _, secure := range []bool{false, true} {

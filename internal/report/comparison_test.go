@@ -100,6 +100,9 @@ func ladderPairs(r *rand.Rand, requests, concurrency int) []Pairs {
 // and no more fail. The runs are such that this holds neither with a confidence of each step alone, nor with pairs of
 // single requests that share a batch.
 func TestLadderOfIdenticalBuilds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	for _, test := range []struct {
 		about    string
 		inRun    int

@@ -29,6 +29,9 @@ func stepsOf(targets []string, samples []Sample) (steps []*Step) {
 // that are kept are drawn from all tokens alike: a third of them from the first third. A step keeps no ITL of a single
 // request.
 func TestMillionsOfTokens(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	var step Step
 	var all []float64
 	add := func(itl float64) {

@@ -121,6 +121,9 @@ func (l ladder) climb(t *testing.T, n int) rung {
 // TestTheLadderHasTheRecordedShape holds that both queues are as slow under load as the servers that were measured. The
 // gaps between tokens distinguish them: vLLM mixes prompts into its steps, TGI stops the answers for them.
 func TestTheLadderHasTheRecordedShape(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	for _, l := range ladders {
 		for _, want := range l.rungs {
 			most, odd := l.but[want.requests]

@@ -92,6 +92,9 @@ func minute(n int, ttft, gap, tpot float64) *entry {
 // TestKeepsTheSlowestOfTheDay compares what a history keeps with all results of two days: of any time of the last day
 // the slowest are the same. Of the values of one quantity many are equal.
 func TestKeepsTheSlowestOfTheDay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []*entry
 	var h history

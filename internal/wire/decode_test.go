@@ -117,6 +117,9 @@ func tokenFrame(t testing.TB, d *Dialect) []byte {
 // TestADeepFrameIsReadInLinearTime holds that values within values are not read again at each level: such a frame of
 // 4 MB would take longer than all tests may. What is nested deeper than any server nests it says nothing.
 func TestADeepFrameIsReadInLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	const levels = 4_800 // twice as many brackets: a few less than encoding/json allows
 	for _, test := range []struct {
 		dialect             *Dialect
@@ -153,6 +156,9 @@ func TestADeepFrameIsReadInLinearTime(t *testing.T) {
 
 // TestAFrameOfManyPartsIsReadInLinearTime holds that the text of a part is not copied again for each part after it.
 func TestAFrameOfManyPartsIsReadInLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test takes the time")
+	}
 	const parts = 500_000
 	frame := `{"choices":[{"delta":{"content":[{"text":"x"}` + strings.Repeat(`,{"text":"x"}`, parts-1) + `]}}]}`
 	delta, err := chat.Decode([]byte(frame))
