@@ -93,8 +93,8 @@ func (s recordSet) addBadRefusals(infos model.Vector) {
 	}
 }
 
-// addEvents adds how many requests of each hour were good and bad. Prometheus extrapolates increases: 359.2 for 360. They
-// are rounded in each hour, not in the sum, so that the hours which are shown add up to the window.
+// addEvents adds how many requests of each hour were good and bad. Prometheus extrapolates increases: 359.2 for 360.
+// They are rounded in each hour, not in the sum, so that the hours which are shown add up to the window.
 func (s recordSet) addEvents(events []periodValue) {
 	for _, v := range events {
 		n := int(math.Round(v.value))

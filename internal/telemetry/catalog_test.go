@@ -75,8 +75,8 @@ func TestCatalogIsWellFormed(t *testing.T) {
 	}
 }
 
-// TestLabelsOfAnInstrument holds that each name has its own value, however many labels of its own an instrument has, and
-// that a target has a series from the start for each combination of their values.
+// TestLabelsOfAnInstrument holds that each name has its own value, however many labels of its own an instrument has,
+// and that a target has a series from the start for each combination of their values.
 func TestLabelsOfAnInstrument(t *testing.T) {
 	i := Instrument{
 		Scope:      ScopeTarget,

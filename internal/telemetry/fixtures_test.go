@@ -95,8 +95,8 @@ func refused() *probe.Result {
 	return r
 }
 
-// readLate returns a success of which the prober knows little: its answer begins with reasoning, all its frames were read
-// late together, and the kernel's timestamps were not believed.
+// readLate returns a success of which the prober knows little: its answer begins with reasoning, all its frames were
+// read late together, and the kernel's timestamps were not believed.
 func readLate() *probe.Result {
 	r := succeeded5()
 	r.Start = day().Add(30 * time.Second)

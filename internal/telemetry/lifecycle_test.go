@@ -158,8 +158,8 @@ func TestAnotherPromptStartsNewSeries(t *testing.T) {
 }
 
 // TestWhatIsKnownOfAServerStays holds that model, API, type and version are unknown before the server shows them, that
-// another version ends the series of the one before, and that a reload which leaves them open does not make them unknown
-// again. A probe that learned no model is recorded.
+// another version ends the series of the one before, and that a reload which leaves them open does not make them
+// unknown again. A probe that learned no model is recorded.
 func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r := newRecording(t)
 	leaveOpen := func(d *probe.Description) { d.Model, d.API = "", "auto" }

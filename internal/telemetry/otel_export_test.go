@@ -65,8 +65,8 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// TestAConfigurationFileIsAWarning holds that a file of OpenTelemetry's declarative configuration, which other SDKs read
-// instead of all variables, is not ignored without a word.
+// TestAConfigurationFileIsAWarning holds that a file of OpenTelemetry's declarative configuration, which other SDKs
+// read instead of all variables, is not ignored without a word.
 func TestAConfigurationFileIsAWarning(t *testing.T) {
 	clearOTEL(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")

@@ -96,9 +96,9 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 	}
 }
 
-// TestAboveTheBucketLimit holds what a series shows that has populated more buckets than any in practice: /metrics halves
-// its resolution and loses no count, and OTLP keeps both. A day after its start the series on /metrics begins anew, with
-// full resolution, while OTLP goes on. Both grow alike from then on.
+// TestAboveTheBucketLimit holds what a series shows that has populated more buckets than any in practice: /metrics
+// halves its resolution and loses no count, and OTLP keeps both. A day after its start the series on /metrics begins
+// anew, with full resolution, while OTLP goes on. Both grow alike from then on.
 func TestAboveTheBucketLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		otlp := newOTelBackend("")

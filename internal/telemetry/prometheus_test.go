@@ -68,8 +68,8 @@ func TestFamilies(t *testing.T) {
 
 var familiesShown = regexp.MustCompile(`\bllm_probe_(objective_events|objective_limit_seconds|max_gap_seconds)`)
 
-// TestFamiliesAreThoseOfTheCatalog holds that every other metric stands there as the catalog says: name, kind, unit, help,
-// labels and classic buckets.
+// TestFamiliesAreThoseOfTheCatalog holds that every other metric stands there as the catalog says: name, kind, unit,
+// help, labels and classic buckets.
 func TestFamiliesAreThoseOfTheCatalog(t *testing.T) {
 	r := newRecorder(Options{}, nil)
 	everything(r)
@@ -98,8 +98,8 @@ func TestFamiliesAreThoseOfTheCatalog(t *testing.T) {
 	}
 }
 
-// TestEveryMetricHasASample holds that each metric of the catalog on /metrics gets a value. One that is always zero is a
-// mistake in its instrument.
+// TestEveryMetricHasASample holds that each metric of the catalog on /metrics gets a value. One that is always zero is
+// a mistake in its instrument.
 func TestEveryMetricHasASample(t *testing.T) {
 	r := newRecorder(Options{}, nil)
 	everything(r)

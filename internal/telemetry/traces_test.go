@@ -68,8 +68,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestEveryAPIHasAGenAIOperation holds that a new dialect names its operation and its provider, and that the words of the
-// conventions are spelled as there.
+// TestEveryAPIHasAGenAIOperation holds that a new dialect names its operation and its provider, and that the words of
+// the conventions are spelled as there.
 func TestEveryAPIHasAGenAIOperation(t *testing.T) {
 	operations := []string{
 		semconv.GenAIOperationNameChat.Value.AsString(), semconv.GenAIOperationNameTextCompletion.Value.AsString(),
@@ -93,7 +93,8 @@ func TestEveryAPIHasAGenAIOperation(t *testing.T) {
 	}
 }
 
-// TestAnUnknownModelIsNotNamed holds that the GenAI attributes of a target and its spans name no model before it is known.
+// TestAnUnknownModelIsNotNamed holds that the GenAI attributes of a target and its spans name no model before it is
+// known.
 func TestAnUnknownModelIsNotNamed(t *testing.T) {
 	target := fixedTarget()
 	target.Model = ""
