@@ -18,7 +18,7 @@ func probeCounters() []Instrument {
 			Scope:      ScopeTarget,
 			Labels:     []Label{{Name: "outcome", Values: texts(probe.Outcomes())}},
 			Help:       "Finished probes by outcome.",
-			fromResult: countBy(outcomeOf),
+			fromResult: countBy(func(r *probe.Result) probe.Outcome { return r.Outcome }),
 		},
 		{
 			Name:  Tokens,
@@ -56,7 +56,7 @@ func frameCounters() []Instrument {
 			Kind:       Counter,
 			Scope:      ScopeTarget,
 			Help:       "Frames that carried tokens.",
-			fromResult: countOf(tokenFrames),
+			fromResult: countOf(func(r *probe.Result) int { return len(r.Timeline.Frames) }),
 		},
 		{
 			Name:  "llm.probe.coalesced_frames",
@@ -84,7 +84,7 @@ func frameCounters() []Instrument {
 			Help: "Probes without ITL, because more than 95% of their tokens were read late together. The reason " +
 				"is late if their bytes lay unread for longer than the mean time between two reads, otherwise " +
 				"coalesced.",
-			fromResult: countBy(taintOf),
+			fromResult: countBy(func(r *probe.Result) timing.Taint { return r.Timeline.Taint }),
 		},
 	}
 }
@@ -133,12 +133,6 @@ func countBy[T ~string](label func(*probe.Result) T) resultSource {
 		}
 	}
 }
-
-func outcomeOf(r *probe.Result) probe.Outcome { return r.Outcome }
-
-func taintOf(r *probe.Result) timing.Taint { return r.Timeline.Taint }
-
-func tokenFrames(r *probe.Result) int { return len(r.Timeline.Frames) }
 
 // cacheStateOf returns the cache state of a successful result; empty if the probe failed.
 func cacheStateOf(r *probe.Result) probe.CacheState {

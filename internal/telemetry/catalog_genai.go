@@ -25,7 +25,7 @@ func genAI() []Instrument {
 			Bounds: genAIBounds,
 			Labels: []Label{{
 				Name:   string(semconv.ErrorTypeKey),
-				Values: append([]string{""}, failures()...), // a success has no error.type
+				Values: append([]string{noError}, failures()...),
 			}},
 			Help:       "End-to-end latency of a probe in seconds, or, with error.type, the time from its start to its failure.",
 			fromResult: operationDuration,
@@ -64,6 +64,9 @@ func genAI() []Instrument {
 	}
 }
 
+// noError is the label value of a success. It has no attribute error.type: see [Instrument.attributes].
+const noError = ""
+
 // The values of the attribute gen_ai.token.type.
 const (
 	tokenInput  = "input"
@@ -78,7 +81,7 @@ func operationDuration(_ probe.Description, r *probe.Result, record func(sample)
 	}
 	d, ok := r.E2EL()
 	if ok {
-		record(sample{value: d.Seconds(), exemplar: true})
+		record(sample{labels: []string{noError}, value: d.Seconds(), exemplar: true})
 	}
 }
 

@@ -31,7 +31,7 @@ func EnvironmentWarnings() []string {
 		return nil
 	}
 	return []string{name + " has no effect: OpenTelemetry's Go SDK does not read such a file; " +
-		"set the other OTEL_* variables, which docs/otlp.md names"}
+		"set OTEL_EXPORTER_OTLP_ENDPOINT and the other OTEL_* variables instead"}
 }
 
 // newExporters returns the exporters that the OTEL_* variables ask for; nil for a signal that is off.
@@ -59,6 +59,70 @@ func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktr
 		return nil, nil, fmt.Errorf("make OTLP exporters: %w", err)
 	}
 	return metrics, traces, nil
+}
+
+// The protocols of OTLP.
+const (
+	protocolHTTP = "http/protobuf"
+	protocolGRPC = "grpc"
+)
+
+// protocolOf returns the protocol by which to export a signal, METRICS or TRACES; empty if the signal is off. It reads
+// the variables that decide this itself: the SDK would export to localhost without an endpoint, and would replace a
+// value that it does not understand by a default. The SDK and its exporters read all other variables.
+func protocolOf(signal string) (string, error) {
+	_, disabled := firstSet("OTEL_SDK_DISABLED")
+	if strings.EqualFold(disabled, "true") {
+		return "", nil
+	}
+	exporterName, exporter := firstSet("OTEL_" + signal + "_EXPORTER")
+	switch exporter {
+	case "", "otlp":
+	case "none":
+		return "", nil
+	default:
+		return "", fmt.Errorf("%s=%q: unknown exporter; want otlp or none", exporterName, exporter)
+	}
+	endpointName, endpoint := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	if endpoint == "" {
+		return "", nil
+	}
+	protocolName, protocol := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+	protocol = cmp.Or(protocol, protocolHTTP)
+	if protocol != protocolHTTP && protocol != protocolGRPC {
+		return "", fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", protocolName, protocol)
+	}
+	return protocol, checkEndpoint(endpointName, endpoint, protocol)
+}
+
+// firstSet returns the first of several variables that has a value. An empty variable counts as unset, as the
+// OpenTelemetry specification says.
+func firstSet(names ...string) (name, value string) {
+	for _, name := range names {
+		value := strings.TrimSpace(os.Getenv(name))
+		if value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
+
+// checkEndpoint refuses an endpoint that the exporters would silently replace by localhost.
+func checkEndpoint(variable, endpoint, protocol string) error {
+	u, err := url.Parse(endpoint)
+	isWeb := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+	isGRPCTarget := err == nil && !isWeb && protocol == protocolGRPC // host:port, dns:///host, unix:///path
+	if isWeb && u.Host != "" || isGRPCTarget {
+		return nil
+	}
+	if strings.Contains(endpoint, "@") {
+		endpoint = "***" // a password may be before it
+	}
+	port := 4318
+	if protocol == protocolGRPC {
+		port = 4317
+	}
+	return fmt.Errorf("%s=%q: not an endpoint; want a URL such as http://collector:%d", variable, endpoint, port)
 }
 
 var errRedirected = errors.New("the collector redirects: configure its final URL")
@@ -124,68 +188,4 @@ func headerSecrets() []string {
 		}
 	}
 	return secrets
-}
-
-// The protocols of OTLP.
-const (
-	protocolHTTP = "http/protobuf"
-	protocolGRPC = "grpc"
-)
-
-// protocolOf returns the protocol by which to export a signal, METRICS or TRACES; empty if the signal is off. It reads
-// the variables that decide this itself: the SDK would export to localhost without an endpoint, and would replace a
-// value that it does not understand by a default. The SDK and its exporters read all other variables.
-func protocolOf(signal string) (string, error) {
-	_, disabled := firstSet("OTEL_SDK_DISABLED")
-	if strings.EqualFold(disabled, "true") {
-		return "", nil
-	}
-	exporterName, exporter := firstSet("OTEL_" + signal + "_EXPORTER")
-	switch exporter {
-	case "", "otlp":
-	case "none":
-		return "", nil
-	default:
-		return "", fmt.Errorf("%s=%q: unknown exporter; want otlp or none", exporterName, exporter)
-	}
-	endpointName, endpoint := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-	if endpoint == "" {
-		return "", nil
-	}
-	protocolName, protocol := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-	protocol = cmp.Or(protocol, protocolHTTP)
-	if protocol != protocolHTTP && protocol != protocolGRPC {
-		return "", fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", protocolName, protocol)
-	}
-	return protocol, checkEndpoint(endpointName, endpoint, protocol)
-}
-
-// firstSet returns the first of several variables that has a value. An empty variable counts as unset, as the
-// OpenTelemetry specification says.
-func firstSet(names ...string) (name, value string) {
-	for _, name := range names {
-		value := strings.TrimSpace(os.Getenv(name))
-		if value != "" {
-			return name, value
-		}
-	}
-	return "", ""
-}
-
-// checkEndpoint refuses an endpoint that the exporters would silently replace by localhost.
-func checkEndpoint(variable, endpoint, protocol string) error {
-	u, err := url.Parse(endpoint)
-	isWeb := err == nil && (u.Scheme == "http" || u.Scheme == "https")
-	isGRPCTarget := err == nil && !isWeb && protocol == protocolGRPC // host:port, dns:///host, unix:///path
-	if isWeb && u.Host != "" || isGRPCTarget {
-		return nil
-	}
-	if strings.Contains(endpoint, "@") {
-		endpoint = "***" // a password may be before it
-	}
-	port := 4318
-	if protocol == protocolGRPC {
-		port = 4317
-	}
-	return fmt.Errorf("%s=%q: not an endpoint; want a URL such as http://collector:%d", variable, endpoint, port)
 }
