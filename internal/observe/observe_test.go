@@ -1,10 +1,12 @@
 package observe
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -43,6 +45,32 @@ func TestWarnsOfTheEnvironment(t *testing.T) {
 	}
 	if logs.Len() != 1 || !strings.Contains(fmt.Sprint(logs.All()[0].ContextMap()["warning"]), "OTEL_CONFIG_FILE") {
 		t.Errorf("logged %v", logs.All())
+	}
+}
+
+// TestGenAIMetricsAreOffUnlessAskedFor holds that a collector gets the metrics of the GenAI conventions only if the
+// configuration names their version.
+func TestGenAIMetricsAreOffUnlessAskedFor(t *testing.T) {
+	for version, want := range map[config.GenAI]bool{"": false, config.GenAIOff: false, config.GenAI141: true} {
+		var exported bytes.Buffer
+		collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(&exported, r.Body)
+		}))
+		t.Setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", collector.URL)
+		o, err := New(t.Context(), &config.Config{GenAISemconv: version}, telemetry.Build{}, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Metrics.Set(probe.Description{
+			Name: "a", InFlight: func() (int, time.Time) { return 0, time.Time{} }, Stuck: func() int { return 0 },
+		})
+		o.Metrics.Record(&probe.Result{Target: "a", Outcome: probe.Connect})
+		o.Export(t.Context(), time.Minute)
+		collector.Close()
+		got := bytes.Contains(exported.Bytes(), []byte("gen_ai.client.operation.duration"))
+		if got != want || !bytes.Contains(exported.Bytes(), []byte("llm.probe.probes")) {
+			t.Errorf("version %q: GenAI metrics exported: %t, want %t", version, got, want)
+		}
 	}
 }
 
