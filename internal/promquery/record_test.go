@@ -105,7 +105,7 @@ func addObjectives(s recordSet) {
 	}
 	s.addEvents([]periodValue{
 		hour(1, 40, "objective=ttft", "verdict=bad"), hour(1, 320, "objective=ttft", "verdict=good"),
-		hour(0, 359.2, "objective=ttft", "verdict=good"),
+		hour(0, 359.6, "objective=ttft", "verdict=good"),
 	})
 	s.addFailures([]periodValue{
 		hour(1, 29.9, "outcome=timeout"), hour(1, 330, "outcome=ok"), hour(1, 5, "outcome=unauthorized"),
