@@ -31,7 +31,7 @@ func TestGoodputCountsRequestsThatMeetAllObjectives(t *testing.T) {
 		run := eightRequests(t,
 			probe.Objective{Signal: probe.SignalTTFT, Limit: 50 * time.Millisecond, Goal: 0.625},
 			probe.Objective{Signal: probe.SignalTPOT, Limit: time.Second, Goal: 0.8})
-		equal(t, "goodput", run.measure(t).Summaries[0].Throughput().Good, stats.Number(5.0/8))
+		equal(t, "goodput", run.measure(t).Summaries[0].Throughput().Goodput, stats.Number(5.0/8))
 		contains(t, "output", run.out.String(), "Met ttft<50ms@62.5%:                     62.5% (5 of 8)\n"+
 			"Missed tpot<1s@80%:                      75% (6 of 8)\n")
 		contains(t, "output", run.out.String(), "warning: too few requests to show at 95% confidence that a goal "+

@@ -42,7 +42,7 @@ func TestTwoStacks(t *testing.T) {
 			}
 		}
 		for _, s := range d.Summaries {
-			equal(t, s.Target+": requests per second, of 0.1 that are asked for", s.Throughput().Requests, stats.Number(0.1))
+			equal(t, s.Target+": requests per second, of 0.1 that are asked for", s.Throughput().RequestRate, stats.Number(0.1))
 			answers := r.servers.Simulator(s.Target).Sent()
 			var sent []time.Duration
 			for _, answer := range answers[len(answers)-10:] { // the others are the warm-up's
@@ -190,7 +190,7 @@ func TestADeadFirstTarget(t *testing.T) {
 		equal(t, "outcomes of dead", dead.Outcomes, map[probe.Outcome]int{probe.Connect: 4})
 		equal(t, "outcomes of well", well.Outcomes, map[probe.Outcome]int{probe.OK: 4})
 		equal(t, "TTFT of well", well.TTFT.Count, 4)
-		equal(t, "tokens of well's prompts", well.Input, 4*2000)
+		equal(t, "tokens of well's prompts", well.InputTokens, 4*2000)
 	})
 }
 

@@ -171,9 +171,9 @@ var counters = []counter{
 	{telemetry.Tokens, "kind", func(r *record, value string, n int) {
 		switch value {
 		case "prompt":
-			r.summary.Input = n
+			r.summary.InputTokens = n
 		case "output":
-			r.summary.Output = n
+			r.summary.OutputTokens = n
 		}
 	}},
 }

@@ -109,14 +109,14 @@ func (b *block) requests(s Summary) {
 func (b *block) throughput(s Summary) {
 	rate := s.Throughput()
 	b.row("Benchmark duration (s):", twoDecimals(stats.Number(s.Duration.Seconds())))
-	b.row("Total input tokens:", decimals(0, rate.Input))
-	b.row("Total generated tokens:", decimals(0, rate.Generated))
-	b.row("Request throughput (req/s):", decimals(2, rate.Requests))
+	b.row("Total input tokens:", decimals(0, rate.InputTokens))
+	b.row("Total generated tokens:", decimals(0, rate.OutputTokens))
+	b.row("Request throughput (req/s):", decimals(2, rate.RequestRate))
 	if s.Objectives != nil {
-		b.row("Request goodput (req/s):", decimals(2, rate.Good))
+		b.row("Request goodput (req/s):", decimals(2, rate.Goodput))
 	}
-	b.row("Output token throughput (tok/s):", decimals(2, rate.Output))
-	b.row("Total Token throughput (tok/s):", decimals(2, rate.Total))
+	b.row("Output token throughput (tok/s):", decimals(2, rate.OutputRate))
+	b.row("Total Token throughput (tok/s):", decimals(2, rate.TotalRate))
 	for _, a := range s.Objectives {
 		verdict := "Met "
 		if a.Missed() {

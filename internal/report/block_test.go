@@ -86,7 +86,7 @@ func step32() Summary {
 func stored() Summary {
 	s := Summary{
 		Target: "vllm-a", Start: noon(), Duration: time.Hour,
-		Outcomes: map[probe.Outcome]int{probe.OK: 360}, Input: 360 * 21000,
+		Outcomes: map[probe.Outcome]int{probe.OK: 360}, InputTokens: 360 * 21000,
 	}
 	withBuckets := func(share stats.Number) stats.Distribution {
 		d := stats.DistributionOf([]float64{0.25, 0.5, 1})

@@ -117,14 +117,14 @@ func downsample(points []plot.Point) []plot.Point {
 func LadderCharts(summaries []Summary) []plot.Chart {
 	byLoad := func(a, b Summary) int { return cmp.Compare(a.AtOnce, b.AtOnce) }
 	steps := slices.SortedStableFunc(slices.Values(summaries), byLoad)
-	load := func(s Summary) stats.Number { return s.Throughput().Requests }
+	load := func(s Summary) stats.Number { return s.Throughput().RequestRate }
 	loadAxis := plot.Axis{Label: "requests/s"}
 	if slices.ContainsFunc(steps, func(s Summary) bool { return s.AtOnce > 0 }) {
 		load = func(s Summary) stats.Number { return stats.Number(s.AtOnce) }
 		// A step at a rate has 0 concurrent requests, and so no place on this axis.
 		loadAxis = plot.Axis{Label: "concurrent requests", Log: true, Values: true}
 	}
-	outputRate := func(s Summary) stats.Number { return s.Throughput().Output }
+	outputRate := func(s Summary) stats.Number { return s.Throughput().OutputRate }
 	rateAxis := plot.Axis{Label: "output tokens/s"}
 	medianTTFT := func(s Summary) stats.Number { return s.TTFT.At(stats.P50) }
 	highTTFT := func(s Summary) stats.Number { return s.TTFT.At(stats.P99) }

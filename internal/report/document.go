@@ -10,14 +10,17 @@
 //
 // Start with [Sample] (what counts of a request), then [Step.Summary], then [Compare]. Each output has a file of its
 // own: text.go with block.go, markdown.go, json.go, page.go with charts.go, and waterfall.go for a single probe. The
-// sentences are in hint.go (what to do about a failure), warnings.go, result_warnings.go and notes.go.
+// sentences are in hint.go (what to do about a failure), summary_warnings.go, result_warnings.go and notes.go.
 package report
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // A Document is everything that one run, or one query of stored data, reports.
@@ -42,25 +45,32 @@ func (d Document) Write(w io.Writer, format string, width int) error {
 	return write(w, d.text(width))
 }
 
-// allWarnings returns the warnings of d, and those of each of its summaries with what failed and was skipped.
+// allWarnings returns the warnings of d, and those of each of its summaries with what failed, was skipped and is not
+// exact.
 func (d Document) allWarnings() []string {
 	list := slices.Clone([]string(d.Warnings))
 	for _, s := range d.Summaries {
-		prefix := headline(s) + ": "
-		for _, f := range s.shownFailures() {
-			list = append(list, prefix+strings.Join(nonEmpty(s.failureText(f), f.Hint), "; "))
-		}
-		skipped := sumOf(s.Skipped)
-		if skipped > 0 {
-			list = append(list, prefix+nOfTotal(skipped, s.Slots(), "request")+" skipped: "+countsText(s.Skipped))
-		}
-		note := bucketNote(s)
-		if note != "" {
-			list = append(list, prefix+note)
-		}
-		for _, warning := range s.Warnings {
-			list = append(list, prefix+warning)
+		for _, text := range append(s.remarks(), nonEmpty(bucketNote(s))...) {
+			list = append(list, headline(s)+": "+text)
 		}
 	}
 	return list
+}
+
+// remarks returns what failed and was skipped of s, and its warnings.
+func (s Summary) remarks() []string {
+	var list []string
+	for _, f := range s.shownFailures() {
+		list = append(list, strings.Join(nonEmpty(s.failureText(f), f.Hint), "; "))
+	}
+	if s.Failures == nil && s.Failed() > 0 { // stored data
+		failed := maps.Clone(s.Outcomes)
+		delete(failed, probe.OK)
+		list = append(list, nOfTotal(s.Failed(), s.Sent(), "request")+" failed: "+countsText(failed))
+	}
+	skipped := sumOf(s.Skipped)
+	if skipped > 0 {
+		list = append(list, nOfTotal(skipped, s.Slots(), "request")+" skipped: "+countsText(s.Skipped))
+	}
+	return append(list, s.Warnings...)
 }

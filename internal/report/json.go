@@ -121,16 +121,16 @@ func (s Summary) json() summaryJSON {
 		Duration:     stats.Number(s.Duration.Seconds()),
 		Succeeded:    s.Succeeded(),
 		Failed:       s.Failed(),
-		InputTokens:  rate.Input,
-		OutputTokens: rate.Generated,
-		RequestRate:  rate.Requests,
-		OutputRate:   rate.Output,
-		TotalRate:    rate.Total,
+		InputTokens:  rate.InputTokens,
+		OutputTokens: rate.OutputTokens,
+		RequestRate:  rate.RequestRate,
+		OutputRate:   rate.OutputRate,
+		TotalRate:    rate.TotalRate,
 
 		Requests: append([]Latencies{}, s.Requests...),
 	}
 	if s.Objectives != nil {
-		j.Goodput = &rate.Good
+		j.Goodput = &rate.Goodput
 	}
 	return j
 }

@@ -173,11 +173,13 @@ func (b Budget) lines() []string {
 	return list
 }
 
-// countsText writes counts by their names, in the order of these: "connect 12, timeout 2".
+// countsText writes the counts above 0, by their names: "connect 12, timeout 2".
 func countsText[K ~string](counts map[K]int) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, fmt.Sprintf("%s %d", name, counts[name]))
+		if counts[name] > 0 {
+			list = append(list, fmt.Sprintf("%s %d", name, counts[name]))
+		}
 	}
 	return strings.Join(list, ", ")
 }

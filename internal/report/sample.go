@@ -11,8 +11,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Latencies are those of one request, by which it is compared with others. A value that does not exist, or that must not
-// be compared, is NaN.
+// Latencies are those of one request, by which it is compared with others. A value that does not exist, or must not be
+// compared, is NaN.
 type Latencies struct {
 	Round uint64       `json:"round"` // requests of equal Round answered the same prompt
 	TTFT  stats.Number `json:"ttft_seconds"`

@@ -54,8 +54,8 @@ func (s *Step) Interim() Summary {
 			ended = end
 		}
 		if sample.succeeded() {
-			result.Input += sample.Prompt.N
-			result.Output += sample.Output.N
+			result.InputTokens += sample.Prompt.N
+			result.OutputTokens += sample.Output.N
 		}
 	}
 	result.Duration = ended.Sub(result.Start)

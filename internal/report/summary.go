@@ -32,8 +32,8 @@ type Summary struct {
 	Skipped  map[probe.Skip]int    // slots without a request, by reason
 	Failures []Failures            // why requests failed; nil if that is not known
 
-	Input  int // tokens of the requests that succeeded, as far as the server reported them
-	Output int
+	InputTokens  int // of the requests that succeeded, as far as the server reported them
+	OutputTokens int
 
 	TTFT stats.Distribution
 	TPOT stats.Distribution
@@ -111,12 +111,12 @@ func sumOf[K comparable](counts map[K]int) (sum int) {
 
 // A Throughput is the tokens of a [Summary], and its rates. What is not known is NaN.
 type Throughput struct {
-	Input     stats.Number
-	Generated stats.Number
-	Requests  stats.Number // that succeeded
-	Output    stats.Number
-	Total     stats.Number
-	Good      stats.Number // requests per second that missed no objective
+	InputTokens  stats.Number
+	OutputTokens stats.Number
+	RequestRate  stats.Number // requests per second that succeeded
+	OutputRate   stats.Number // tokens per second
+	TotalRate    stats.Number // tokens of prompts and answers per second
+	Goodput      stats.Number // requests per second that missed no objective
 }
 
 // Throughput returns the throughput of s.
@@ -132,14 +132,14 @@ func (s Summary) Throughput() Throughput {
 	if slices.ContainsFunc(s.Objectives, func(a Attainment) bool { return a.Judged == 0 }) {
 		met = noValue
 	}
-	input, output := s.reportedTokens(s.Input), s.reportedTokens(s.Output)
+	input, output := s.reportedTokens(s.InputTokens), s.reportedTokens(s.OutputTokens)
 	return Throughput{
-		Input:     input,
-		Generated: output,
-		Requests:  stats.Number(s.Succeeded()) / seconds,
-		Output:    output / seconds,
-		Total:     (input + output) / seconds,
-		Good:      met / seconds,
+		InputTokens:  input,
+		OutputTokens: output,
+		RequestRate:  stats.Number(s.Succeeded()) / seconds,
+		OutputRate:   output / seconds,
+		TotalRate:    (input + output) / seconds,
+		Goodput:      met / seconds,
 	}
 }
 

@@ -32,7 +32,7 @@ func TestThroughputOfARate(t *testing.T) {
 	} {
 		s := Summarize(c.run)
 		s.Skipped[probe.SkipOverlap] = c.skipped
-		if is := s.Paced(2 * time.Second).Throughput().Requests; is != c.want {
+		if is := s.Paced(2 * time.Second).Throughput().RequestRate; is != c.want {
 			t.Errorf("%s: %v requests/s, want %v", name, is, c.want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestAttained(t *testing.T) {
 		if diff := cmp.Diff("objective ttft<1s@99.9999%: "+test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.about, diff)
 		}
-		if diff := cmp.Diff(test.goodput, twoDecimals(s.Throughput().Good)); diff != "" {
+		if diff := cmp.Diff(test.goodput, twoDecimals(s.Throughput().Goodput)); diff != "" {
 			t.Errorf("%s: goodput (-want +got):\n%s", test.about, diff)
 		}
 	}

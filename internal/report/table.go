@@ -86,8 +86,8 @@ func isStored(summaries []Summary) bool {
 	return !slices.ContainsFunc(summaries, func(s Summary) bool { return s.Load != "" })
 }
 
-// stepsTable returns a table with a line for each step of a bench. It leaves out columns that would be alike or empty in
-// all lines.
+// stepsTable returns a table with a line for each step of a bench. It leaves out columns that would be alike or empty
+// in all lines.
 func stepsTable(summaries []Summary) table {
 	wordColumns := 1
 	columns := []column{{"load", func(s Summary) string { return s.Load }}}
@@ -101,13 +101,13 @@ func stepsTable(summaries []Summary) table {
 	}
 	columns = append(columns,
 		column{"ok", func(s Summary) string { return format.Grouped(s.Succeeded()) + "/" + format.Grouped(s.Sent()) }},
-		column{"req/s", func(s Summary) string { return decimals(2, s.Throughput().Requests) }},
+		column{"req/s", func(s Summary) string { return decimals(2, s.Throughput().RequestRate) }},
 	)
 	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Objectives != nil }) {
-		columns = append(columns, column{"good/s", func(s Summary) string { return decimals(2, s.Throughput().Good) }})
+		columns = append(columns, column{"good/s", func(s Summary) string { return decimals(2, s.Throughput().Goodput) }})
 	}
 	columns = append(columns,
-		column{"tok/s", func(s Summary) string { return decimals(2, s.Throughput().Output) }},
+		column{"tok/s", func(s Summary) string { return decimals(2, s.Throughput().OutputRate) }},
 		column{"TTFT P50", func(s Summary) string { return secondsOrNone(s.TTFT.At(stats.P50)) }},
 		column{"TPOT P50", func(s Summary) string { return secondsOrNone(s.TPOT.At(stats.P50)) }},
 		column{"E2EL P50", func(s Summary) string { return secondsOrNone(s.E2EL.At(stats.P50)) }},

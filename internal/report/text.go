@@ -28,8 +28,8 @@ func (d Document) text(width int) string {
 			p.wrap("", "Values after ~ and > come from buckets wider than ±10%: scrape native histograms for ±4.4%")
 		}
 		for _, s := range d.Summaries {
-			for _, warning := range s.Warnings {
-				p.wrap("", "warning: "+format.Clean(s.Target+": "+warning))
+			for _, text := range s.remarks() {
+				p.wrap("", format.Clean(s.Target+": "+text))
 			}
 		}
 		p.wrap("", "All quantiles, failures and error budgets of a target: --target NAME")
