@@ -42,32 +42,6 @@ func Block(s Summary) string {
 	return b.String()
 }
 
-// headline returns the target of s, and how it was asked.
-func headline(s Summary) string {
-	words := nonEmpty(format.Clean(s.Target), format.Clean(s.Load))
-	if s.PromptTokens > 0 {
-		words = append(words, "prompts of "+format.Count(s.PromptTokens, "token"))
-	}
-	return strings.Join(words, ", ")
-}
-
-// shownFailures returns the most frequent kinds of failures of s: those whose texts are shown.
-func (s Summary) shownFailures() []Failures {
-	const maxKinds = 3
-	return s.Failures[:min(len(s.Failures), maxKinds)]
-}
-
-// failureText says how many requests of s failed in one way, and how the first of them did.
-func (s Summary) failureText(f Failures) string {
-	const maxError = 300               // columns
-	total := max(s.Sent(), f.Requests) // a warm-up that failed is not among those sent
-	text := nOfTotal(f.Requests, total, "request") + " failed (" + string(f.Outcome) + ")"
-	if f.Error != "" {
-		text += ": " + format.Shorten(format.Clean(f.Error), maxError)
-	}
-	return text
-}
-
 // A block gathers the lines of a [Block].
 type block struct{ strings.Builder }
 

@@ -15,12 +15,8 @@ package report
 
 import (
 	"io"
-	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/llm-prober/prober/internal/probe"
 )
 
 // A Document is everything that one run, or one query of stored data, reports.
@@ -55,22 +51,4 @@ func (d Document) allWarnings() []string {
 		}
 	}
 	return list
-}
-
-// remarks returns what failed and was skipped of s, and its warnings.
-func (s Summary) remarks() []string {
-	var list []string
-	for _, f := range s.shownFailures() {
-		list = append(list, strings.Join(nonEmpty(s.failureText(f), f.Hint), "; "))
-	}
-	if s.Failures == nil && s.Failed() > 0 { // stored data
-		failed := maps.Clone(s.Outcomes)
-		delete(failed, probe.OK)
-		list = append(list, nOfTotal(s.Failed(), s.Sent(), "request")+" failed: "+countsText(failed))
-	}
-	skipped := sumOf(s.Skipped)
-	if skipped > 0 {
-		list = append(list, nOfTotal(skipped, s.Slots(), "request")+" skipped: "+countsText(s.Skipped))
-	}
-	return append(list, s.Warnings...)
 }

@@ -2,8 +2,6 @@ package report
 
 import (
 	"cmp"
-	"iter"
-	"math"
 	"slices"
 	"time"
 
@@ -173,20 +171,6 @@ func usageOf(u wire.Usage) usageJSON {
 		Cached:    countOrNull(u.Cached),
 		Output:    countOrNull(u.Generated()),
 		Reasoning: countOrNull(u.Reasoning),
-	}
-}
-
-// Gaps yields the times in seconds between consecutive token frames with known arrivals, and the index of the later
-// frame.
-func (j *ResultJSON) Gaps() iter.Seq2[int, float64] {
-	return func(yield func(int, float64) bool) {
-		isKnown := func(i int) bool { return i >= len(j.Uncertain) || !j.Uncertain[i] }
-		for i := 1; i < len(j.Arrivals); i++ {
-			gap := math.Round((j.Arrivals[i]-j.Arrivals[i-1])*1e9) / 1e9
-			if isKnown(i-1) && isKnown(i) && !yield(i, gap) {
-				return
-			}
-		}
 	}
 }
 

@@ -2,7 +2,9 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -150,4 +152,102 @@ func (s Summary) reportedTokens(n int) stats.Number {
 		return noValue
 	}
 	return stats.Number(n)
+}
+
+// A Quantity is one of the latencies that summaries and comparisons have.
+type Quantity struct {
+	Name      string                             // "TTFT"
+	InSummary func(*Summary) *stats.Distribution // returns the field of a summary that holds it
+
+	title     string // of its section in a [Block]
+	ofRequest func(*Latencies) *stats.Number
+}
+
+// nameITL is the name of the only quantity of tokens. The others are of requests.
+const nameITL = "ITL"
+
+// quantities are all quantities, in the order in which they are reported.
+var quantities = [4]Quantity{
+	{
+		Name:      "TTFT",
+		InSummary: func(s *Summary) *stats.Distribution { return &s.TTFT },
+		title:     "Time to First Token",
+		ofRequest: func(r *Latencies) *stats.Number { return &r.TTFT },
+	},
+	{
+		Name:      "TPOT",
+		InSummary: func(s *Summary) *stats.Distribution { return &s.TPOT },
+		title:     "Time per Output Token (excl. 1st token)",
+		ofRequest: func(r *Latencies) *stats.Number { return &r.TPOT },
+	},
+	{
+		Name:      nameITL,
+		InSummary: func(s *Summary) *stats.Distribution { return &s.ITL },
+		title:     "Inter-token Latency",
+		ofRequest: func(r *Latencies) *stats.Number { return &r.ITL },
+	},
+	{
+		Name:      "E2EL",
+		InSummary: func(s *Summary) *stats.Distribution { return &s.E2EL },
+		title:     "End-to-end Latency",
+		ofRequest: func(r *Latencies) *stats.Number { return &r.E2EL },
+	},
+}
+
+// Quantities returns all quantities, in the order in which they are reported.
+func Quantities() [4]Quantity { return quantities }
+
+// values returns the quantity of each sample that has it, in seconds.
+func (q Quantity) values(samples []Sample) (values []float64) {
+	for _, s := range samples {
+		v := float64(*q.ofRequest(&s.Latencies))
+		if stats.Finite(v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// headline returns the target of s, and how it was asked.
+func headline(s Summary) string {
+	words := nonEmpty(format.Clean(s.Target), format.Clean(s.Load))
+	if s.PromptTokens > 0 {
+		words = append(words, "prompts of "+format.Count(s.PromptTokens, "token"))
+	}
+	return strings.Join(words, ", ")
+}
+
+// shownFailures returns the most frequent kinds of failures of s: those whose texts are shown.
+func (s Summary) shownFailures() []Failures {
+	const maxKinds = 3
+	return s.Failures[:min(len(s.Failures), maxKinds)]
+}
+
+// failureText says how many requests of s failed in one way, and how the first of them did.
+func (s Summary) failureText(f Failures) string {
+	const maxError = 300               // columns
+	total := max(s.Sent(), f.Requests) // a warm-up that failed is not among those sent
+	text := nOfTotal(f.Requests, total, "request") + " failed (" + string(f.Outcome) + ")"
+	if f.Error != "" {
+		text += ": " + format.Shorten(format.Clean(f.Error), maxError)
+	}
+	return text
+}
+
+// remarks returns what failed and was skipped of s, and its warnings.
+func (s Summary) remarks() []string {
+	var list []string
+	for _, f := range s.shownFailures() {
+		list = append(list, strings.Join(nonEmpty(s.failureText(f), f.Hint), "; "))
+	}
+	if s.Failures == nil && s.Failed() > 0 { // stored data
+		failed := maps.Clone(s.Outcomes)
+		delete(failed, probe.OK)
+		list = append(list, nOfTotal(s.Failed(), s.Sent(), "request")+" failed: "+countsText(failed))
+	}
+	skipped := sumOf(s.Skipped)
+	if skipped > 0 {
+		list = append(list, nOfTotal(skipped, s.Slots(), "request")+" skipped: "+countsText(s.Skipped))
+	}
+	return append(list, s.Warnings...)
 }

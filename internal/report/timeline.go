@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -90,5 +91,19 @@ func LongestGapPlace(r *ResultJSON) string {
 		return ", still open when the probe failed"
 	default:
 		return fmt.Sprintf(", before token frame %d of %d", frame+1, r.Frames)
+	}
+}
+
+// Gaps yields the times in seconds between consecutive token frames with known arrivals, and the index of the later
+// frame.
+func (j *ResultJSON) Gaps() iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		isKnown := func(i int) bool { return i >= len(j.Uncertain) || !j.Uncertain[i] }
+		for i := 1; i < len(j.Arrivals); i++ {
+			gap := math.Round((j.Arrivals[i]-j.Arrivals[i-1])*1e9) / 1e9
+			if isKnown(i-1) && isKnown(i) && !yield(i, gap) {
+				return
+			}
+		}
 	}
 }
