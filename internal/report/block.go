@@ -100,7 +100,6 @@ func (b *block) throughput(s Summary) {
 	}
 }
 
-// latency adds the section of a quantity.
 func (b *block) latency(q Quantity, d stats.Distribution) {
 	b.section(q.title, "-")
 	mean := d.Mean

@@ -69,7 +69,6 @@ type summaryJSON struct {
 	Requests []Latencies `json:"requests"` // at the end, because the list is long
 }
 
-// json returns d as one JSON object.
 func (d Document) json() string {
 	j := documentJSON{
 		Schema:      currentSchema,
@@ -92,7 +91,6 @@ func (d Document) json() string {
 	return text.String()
 }
 
-// json returns the JSON form of s.
 func (s Summary) json() summaryJSON {
 	rate := s.Throughput()
 	j := summaryJSON{

@@ -45,7 +45,6 @@ func WritePageFile(path, title string, d Document, charts []plot.Chart) error {
 	return nil
 }
 
-// writePage writes d and charts as one HTML document.
 func writePage(w io.Writer, title string, d Document, charts []plot.Chart) error {
 	p := pageOf(title, d)
 	var err error

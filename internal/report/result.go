@@ -104,7 +104,6 @@ func JSONOf(r *probe.Result, places Places) ResultJSON {
 	return j
 }
 
-// factsOf returns what the JSON form of r says of the whole probe.
 func factsOf(r *probe.Result, places Places) ResultFacts {
 	f := ResultFacts{
 		Target: r.Target,
@@ -153,7 +152,6 @@ func factsOf(r *probe.Result, places Places) ResultFacts {
 	return f
 }
 
-// phasesOf returns the JSON form of the phases of a probe.
 func phasesOf(p timing.Phases) phasesJSON {
 	return phasesJSON{
 		DNS:     secondsOrNull(p.DNS, p.DNS > 0),
@@ -164,7 +162,6 @@ func phasesOf(p timing.Phases) phasesJSON {
 	}
 }
 
-// usageOf returns the JSON form of the token counts of a server.
 func usageOf(u wire.Usage) usageJSON {
 	return usageJSON{
 		Prompt:    countOrNull(u.Prompt),
@@ -174,7 +171,6 @@ func usageOf(u wire.Usage) usageJSON {
 	}
 }
 
-// orNull returns v, or null if it is not known.
 func orNull[T any](v T, known bool) *T {
 	if !known {
 		return nil
@@ -182,11 +178,8 @@ func orNull[T any](v T, known bool) *T {
 	return &v
 }
 
-// secondsOrNull returns d in seconds, or null if it is not known.
 func secondsOrNull(d time.Duration, known bool) *float64 { return orNull(d.Seconds(), known) }
 
-// textOrNull returns a text, or null if it is empty.
 func textOrNull[T ~string](text T) *T { return orNull(text, text != "") }
 
-// countOrNull returns a number of tokens, or null if it is not known.
 func countOrNull(c wire.Count) *int { return orNull(c.N, c.Known) }

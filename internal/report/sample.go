@@ -91,7 +91,6 @@ func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sam
 	return s
 }
 
-// addLatencies sets the latencies of a request that succeeded.
 func (s *Sample) addLatencies(r *probe.Result) {
 	if r.TTFTValid() {
 		s.Latencies.TTFT = secondsOrNoValue(r.TTFT())
@@ -106,7 +105,6 @@ func (s *Sample) addLatencies(r *probe.Result) {
 	}
 }
 
-// secondsOrNoValue returns d in seconds, or NaN if it is not known.
 func secondsOrNoValue(d time.Duration, known bool) stats.Number {
 	if !known {
 		return noValue
@@ -122,7 +120,6 @@ func (s Sample) succeeded() bool { return s.Outcome == probe.OK }
 
 func (s Sample) failed() bool { return s.counts() && !s.succeeded() }
 
-// filter returns the samples that match, in their order.
 func filter(samples []Sample, matches func(Sample) bool) []Sample {
 	matching := make([]Sample, 0, len(samples))
 	for _, s := range samples {
@@ -133,7 +130,6 @@ func filter(samples []Sample, matches func(Sample) bool) []Sample {
 	return matching
 }
 
-// countIf returns how many samples match.
 func countIf(samples []Sample, matches func(Sample) bool) (n int) {
 	for _, s := range samples {
 		if matches(s) {

@@ -38,11 +38,14 @@ func (s *Step) Samples() []Sample { return s.samples }
 // Interim sums up the requests so far: their outcomes, throughput and latencies but ITL. It only sorts a value of each
 // request, so a run can show it again and again.
 func (s *Step) Interim() Summary {
-	result := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
-	if len(s.samples) > 0 {
-		result.Target = s.samples[0].Target
-	}
 	counted := filter(s.samples, Sample.counts)
+	return totalsOf(counted, filter(counted, Sample.succeeded))
+}
+
+// totalsOf returns the outcomes, throughput and latencies but ITL of samples. None is canceled, good are those that
+// succeeded.
+func totalsOf(counted, good []Sample) Summary {
+	result := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
 	var ended time.Time // the last of them
 	for _, sample := range counted {
 		result.Outcomes[sample.Outcome]++
@@ -53,13 +56,12 @@ func (s *Step) Interim() Summary {
 		if end.After(ended) {
 			ended = end
 		}
-		if sample.succeeded() {
-			result.InputTokens += sample.Prompt.N
-			result.OutputTokens += sample.Output.N
-		}
 	}
 	result.Duration = ended.Sub(result.Start)
-	good := filter(counted, Sample.succeeded)
+	for _, sample := range good {
+		result.InputTokens += sample.Prompt.N
+		result.OutputTokens += sample.Output.N
+	}
 	for _, q := range quantities {
 		if q.Name != nameITL {
 			*q.InSummary(&result) = stats.DistributionOf(q.values(good))
@@ -71,9 +73,12 @@ func (s *Step) Interim() Summary {
 // Summary sums up a step. Canceled requests do not count. The objectives must be those by which [SampleOf] judged.
 // Load, PromptTokens, AtOnce and Skipped are left to the caller.
 func (s *Step) Summary(objectives ...probe.Objective) Summary {
-	result := s.Interim()
 	counted := filter(s.samples, Sample.counts)
 	good := filter(counted, Sample.succeeded)
+	result := totalsOf(counted, good)
+	if len(s.samples) > 0 {
+		result.Target = s.samples[0].Target
+	}
 	canceled := len(s.samples) - len(counted)
 	result.ITL = s.itls.distribution()
 	result.Failures = failuresOf(filter(counted, Sample.failed))
@@ -138,7 +143,6 @@ func (t *tokenITLs) add(itl float64) {
 	}
 }
 
-// distribution returns how the ITLs of all tokens are spread.
 func (t *tokenITLs) distribution() stats.Distribution {
 	d := stats.DistributionOf(t.kept)
 	if t.count > len(t.kept) {

@@ -103,7 +103,6 @@ func (s Summary) Refused() (n int) {
 	return n
 }
 
-// sumOf returns the sum of all counts.
 func sumOf[K comparable](counts map[K]int) (sum int) {
 	for _, n := range counts {
 		sum += n

@@ -16,7 +16,6 @@ type table struct {
 	rows        [][]string // the first is the head
 }
 
-// text returns t for a terminal.
 func (t table) text() string {
 	var text strings.Builder
 	for _, cells := range t.padded(format.Clean) {
@@ -25,7 +24,6 @@ func (t table) text() string {
 	return text.String()
 }
 
-// markdown returns t in Markdown.
 func (t table) markdown() string {
 	rule := slices.Repeat([]string{"---:"}, len(t.rows[0]))
 	for i := range t.wordColumns {

@@ -53,7 +53,6 @@ type printer struct {
 // wrap adds a label and a text. Further lines of the text stand below its first.
 func (p *printer) wrap(label, text string) { p.WriteString(format.Wrap(label, text, p.width)) }
 
-// write writes a whole report.
 func write(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	if err != nil {
@@ -62,7 +61,6 @@ func write(w io.Writer, text string) error {
 	return nil
 }
 
-// nonEmpty returns the texts that are not empty.
 func nonEmpty(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }

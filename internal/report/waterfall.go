@@ -71,7 +71,6 @@ func (w *waterfall) headline() {
 	w.line("error", orEmpty(r.Error))
 }
 
-// orEmpty returns the text, or an empty one if it is unknown.
 func orEmpty(s *string) string {
 	if s == nil {
 		return ""
@@ -142,7 +141,6 @@ func (w *waterfall) latencies() {
 	}
 }
 
-// latency adds a value, if it is known, and a text that follows it.
 func (w *waterfall) latency(name string, seconds *float64, suffix string) {
 	if seconds != nil {
 		w.line(name, format.Seconds(*seconds)+suffix)
