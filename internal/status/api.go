@@ -300,8 +300,8 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 
 // find returns the results that the query asks for, the newest first.
 //
-// Only if it asks for nothing but failures the answer has results that left the ring: those are failures and the slowest
-// successes, and would make a target look worse than it was.
+// Results that left the ring are failures and the slowest successes. They would make a target look worse than it was:
+// only a query for nothing but failures finds them.
 func (q query) find(histories []history) []*entry {
 	outcomes := q["outcome"]
 	onlyFailures := outcomes != nil && !slices.Contains(outcomes, string(probe.OK))

@@ -37,8 +37,8 @@ type entry struct {
 	judgements []report.Judgement // one for each of them
 }
 
-// newEntry makes an entry of a target's result, with bounded lists and texts. If it cuts a list, the entry has a warning
-// that says so. It sets all but the time at which it was recorded.
+// newEntry makes an entry of a target's result, with bounded lists and texts. If it cuts a list, the entry has a
+// warning that says so. The caller sets At.
 func newEntry(r *probe.Result, target probe.Description) *entry {
 	result := report.JSONOf(r, target.Places)
 	result.Labels = target.Labels

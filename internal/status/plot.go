@@ -78,8 +78,8 @@ type timeLabel struct {
 	Anchor string // the end of the text that is at X, as SVG names it
 }
 
-// newBarChart draws at most slots results, oldest first, on an axis that ends at end, in seconds. It returns nil without
-// a result.
+// newBarChart draws at most slots results, oldest first, on an axis that ends at end, in seconds. It returns nil if
+// there are none.
 func newBarChart(results []*entry, end float64) *barChart {
 	if len(results) == 0 {
 		return nil

@@ -53,7 +53,7 @@ const longWait = 10 * time.Second
 // A condition is what the results of a target say about it, as of the latest of them. Without a result it is zero.
 // A time is zero if the thing does not hold, or has never happened.
 type condition struct {
-	first        *entry    // the first result that was recorded
+	firstAt      time.Time // the first result
 	lastOK       time.Time // the latest success
 	failingSince time.Time // start of the first of the failures without a success after them
 	missingSince time.Time // the first result as of which an objective was missed, and has been since
@@ -69,9 +69,7 @@ func (h *history) assess() {
 		return
 	}
 	c := &h.condition
-	if c.first == nil {
-		c.first = last
-	}
+	c.firstAt = cmp.Or(c.firstAt, last.At)
 	if last.OK() {
 		c.lastOK = last.At
 	}
@@ -260,7 +258,7 @@ func (v *view) setState() {
 		v.Runbook = "ProberSevereSlowdown"
 	default:
 		v.State, v.Since = stateOK, cmp.Or(c.okSince, v.Last.At)
-		v.SinceStart = v.Since.Equal(c.first.At)
+		v.SinceStart = v.Since.Equal(c.firstAt)
 	}
 }
 
@@ -289,8 +287,8 @@ func (v *view) patience() float64 {
 	return max(least, 2*float64(v.Latencies.E2EL.P95))
 }
 
-// runbookOf returns the name of the alert about failures with an outcome. The rules of package alerts decide the same in
-// PromQL. There, too, a server that rejects all requests since the start has probably been asked wrongly.
+// runbookOf returns the name of the alert about failures with an outcome. The rules of package alerts decide the same
+// in PromQL. There, too, a server that has never taken a request was probably asked wrongly.
 func runbookOf(o probe.Outcome, hasSucceeded bool) string {
 	switch {
 	case o.Refusal(), o == probe.Rejected && !hasSucceeded:

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -240,30 +241,32 @@ func (v *view) LabelList() (list []label) {
 type metric struct {
 	Key, Name, Long string
 	Last            stats.Number // of the last result; NaN if it has none
-	WhyNot          string       // why the last result has none, though it has others; empty if that is plain
+	WhyNot          string       // why the last result has none although it succeeded; may be empty
 	quantiles
 }
 
 // Metrics returns the rows of the table of latencies.
 func (v *view) Metrics() []metric {
-	last := cmp.Or(v.Last, &entry{})
-	result := last.ResultJSON()
-	list := []metric{
-		{Key: "ttft", Name: "TTFT", Long: "time to first token", Last: numberOf(last.TTFT), quantiles: v.Latencies.TTFT},
-		{Key: "tpot", Name: "TPOT", Long: "time per output token", Last: numberOf(last.TPOT), quantiles: v.Latencies.TPOT},
-		{
-			Key: "itl", Name: "ITL",
-			Long: "inter-token latency: every token counts once; last is the median of the last probe",
-			Last: stats.Number(stats.Median(result.ITL)), quantiles: v.Latencies.ITL,
-		},
-		{Key: "e2el", Name: "E2EL", Long: "end-to-end latency", Last: numberOf(last.E2EL), quantiles: v.Latencies.E2EL},
+	ttft := metric{Key: "ttft", Name: "TTFT", Long: "time to first token", quantiles: v.Latencies.TTFT}
+	tpot := metric{Key: "tpot", Name: "TPOT", Long: "time per output token", quantiles: v.Latencies.TPOT}
+	itl := metric{
+		Key: "itl", Name: "ITL", quantiles: v.Latencies.ITL,
+		Long: "inter-token latency: every token counts once; last is the median of the last probe",
 	}
-	if last.OK() && last.Frames > 0 {
-		if last.TPOT == nil {
-			list[1].WhyNot = report.WhyNoTPOT(result)
-		}
-		if len(result.ITL) == 0 {
-			list[2].WhyNot = report.WhyNoITL(result)
+	e2el := metric{Key: "e2el", Name: "E2EL", Long: "end-to-end latency", quantiles: v.Latencies.E2EL}
+
+	last := cmp.Or(v.Last, &entry{}).ResultJSON()
+	ttft.Last, tpot.Last, e2el.Last = numberOf(last.TTFT), numberOf(last.TPOT), numberOf(last.E2EL)
+	itl.Last = stats.Number(stats.Median(last.ITL))
+	if last.Outcome == probe.OK && last.Frames > 0 {
+		warnings := strings.Join(last.Warnings, "; ") // say which value they cost
+		ttft.WhyNot, e2el.WhyNot = warnings, warnings
+		tpot.WhyNot, itl.WhyNot = report.WhyNoTPOT(last), report.WhyNoITL(last)
+	}
+	list := []metric{ttft, tpot, itl, e2el}
+	for i := range list {
+		if !math.IsNaN(float64(list[i].Last)) {
+			list[i].WhyNot = ""
 		}
 	}
 	return list
