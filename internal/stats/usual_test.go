@@ -28,6 +28,7 @@ func TestUsual(t *testing.T) {
 		"19 of the last day":                 {[]run{{10, 5 * time.Hour, 1}, {14, time.Hour, 1}}, "unknown"},
 		"most values of the first minutes":   {[]run{{31, ten, 1}, {29, ten, 3}}, "1"},
 		"a slow period after a usual one":    {[]run{{60, ten, 1}, {60, ten, 3}}, "1"},
+		"a slow period before a usual one":   {[]run{{60, ten, 3}, {60, ten, 1}}, "1"},
 		"and half of another":                {[]run{{60, ten, 1}, {90, ten, 3}}, "3"},
 		"most of a day":                      {[]run{{13 * 60, minute, 1}, {11 * 60, minute, 3}}, "1"},
 		"a slowdown of more than half a day": {[]run{{24 * 60, minute, 1}, {12*60 + 10, minute, 3}}, "3"},

@@ -9,13 +9,30 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-func TestRecordKeepsNoPointer(t *testing.T) {
-	r := success("a", ms, 2*ms, 3*ms)
-	want := report.JSONOf(r, nil)
-	v := viewOf(r)
-	r.Timeline.Frames[1].At = time.Hour
-	r.Finish, r.Outcome = "changed", probe.Empty
-	equal(t, "result", *v.Last.ResultJSON(), want)
+// TestAResultIsKeptWhole holds that results come out as they came in, with the labels of their target, and share no
+// memory with what the caller has.
+func TestAResultIsKeptWhole(t *testing.T) {
+	bursts := success("a", ms, 2*ms, 3*ms)
+	bursts.Timeline.Frames[2].At = 2 * ms
+	bursts.Timeline.Frames[2].Read = bursts.Timeline.Frames[1].Read
+	for name, r := range map[string]*probe.Result{
+		"a token in each frame": success("a", ms, 2*ms, 3*ms),
+		"frames in one read":    bursts,
+		"late reads":            late("a", 300*ms, 400*ms, 500*ms, 600*ms, 700*ms, 800*ms),
+		"a stall":               stalled("a"),
+		"no token":              broken("a", probe.DNS, "no such host"),
+	} {
+		want := report.JSONOf(r, nil)
+		want.Labels = map[string]string{"team": "search"}
+		b := newTestBoard()
+		b.Set(probe.Description{Name: "a", Labels: want.Labels})
+		b.Record(r)
+		r.Finish, r.Outcome = "changed", probe.Empty
+		for i := range r.Timeline.Frames {
+			r.Timeline.Frames[i].At = time.Hour
+		}
+		equal(t, name, *b.views()[0].Last.ResultJSON(), want)
+	}
 }
 
 func TestWhatAServerWritesIsCut(t *testing.T) {

@@ -91,6 +91,8 @@ func TestTrouble(t *testing.T) {
 
 		{"half of the last results are slow", ten, "20u 10t", "ok"},
 		{"more than half of them", ten, "20u 11t", slow},
+		{"and one that failed", ten, "20u x 11t",
+			"slow: TTFT 2.0 times the usual: median of the last 19 probes 201 ms, usually 100 ms"},
 		{"a ratio at the limit", ten, "20u 11n", "ok"},
 		{"ITL without TPOT", ten, "20u 11i",
 			"slow: ITL 2.1 times the usual: median of the last 20 probes 21.0 ms, usually 10.0 ms"},
@@ -134,16 +136,30 @@ func TestAReloadEndsTrouble(t *testing.T) {
 		equal(t, "states", []state{before.State, now.State}, []state{stateMissing, stateOK})
 		equal(t, "since", now.Since, last)
 		b.Set(probe.Description{Name: "a", Objectives: objectives})
-		equal(t, "with the objective again", b.views()[0].State, stateMissing)
+		again := b.views()[0]
+		equal(t, "with the objective again", again.State, stateMissing)
+		equal(t, "since", again.Since, last)
 	})
-	for tokens, want := range map[int]state{100: stateSlow, 200: stateOK} {
+	for what, change := range map[string]func(*probe.Description){
+		"nothing":      func(*probe.Description) {},
+		"an objective": func(d *probe.Description) { d.Objectives = []probe.Objective{{Name: "a"}} },
+		"the URL":      func(d *probe.Description) { d.URL = "http://other" },
+		"the prompt":   func(d *probe.Description) { d.Prompt = "warm" },
+		"its length":   func(d *probe.Description) { d.PromptTokens = 200 },
+		"the answer's": func(d *probe.Description) { d.MaxTokens = 200 },
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newTestBoard()
-			b.Set(probe.Description{Name: "a", PromptTokens: 100})
+			b := newTestBoard("a")
 			replay(b, time.Second, "40u")
-			b.Set(probe.Description{Name: "a", PromptTokens: tokens})
+			d := probe.Description{Name: "a", Interval: 10 * time.Second}
+			change(&d)
+			b.Set(d)
 			replay(b, time.Second, "20t")
-			equal(t, fmt.Sprintf("state with %d tokens", tokens), b.views()[0].State, want)
+			want := stateOK
+			if what == "nothing" || what == "an objective" {
+				want = stateSlow
+			}
+			equal(t, "state if "+what+" changes", b.views()[0].State, want)
 		})
 	}
 }
