@@ -42,9 +42,8 @@ type view struct {
 	Excluded   []string // sentences on results that are left out of Latencies
 	Objectives []objective
 
-	// Links about the target; empty if they are not known.
-	PageURL      string // this page, as people reach it
-	DashboardURL string
+	PageURL      string // of the target on this page, as people reach it; empty if unknown
+	DashboardURL string // empty if unknown
 	Runbook      string // name of the alert about its state; empty if nothing is wrong
 
 	now      time.Time
