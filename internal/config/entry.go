@@ -79,7 +79,7 @@ type entry struct {
 	entries  map[*section][]*entry // of the lists in it
 
 	placeOf  func(Key) place // where a user would write a setting
-	place    string          // of the whole: PROBER_TARGETS_3, targets.yaml:5
+	title    string          // what it is called without a name: PROBER_TARGETS_3, targets.yaml:5, URL argument 1
 	nameHint string          // how a user gives it a name
 
 	wrong    map[string]bool // names of settings with a problem

@@ -30,7 +30,7 @@ func (l *loader) readVariables(e *entry, before string) {
 		for n := 0; ; n++ {
 			name := fmt.Sprintf("%s%s_%d", before, list.list, n)
 			next := newEntry(list, variableAt(name+"_"))
-			next.place = name
+			next.title = name
 			next.nameHint = "set " + name + "_NAME"
 			l.readVariables(next, name+"_")
 			if len(next.values) == 0 && len(next.entries) == 0 {
@@ -60,15 +60,15 @@ func (l *loader) arguments() (entries []*entry) {
 	for i, url := range l.options.URLs {
 		e := newEntry(l.schema.target, flagPlace)
 		t := e.settings.(*Target)
-		e.place = fmt.Sprintf("URL argument %d", i+1)
+		e.title = fmt.Sprintf("URL argument %d", i+1)
 		e.nameHint = "give each URL a name: NAME=URL"
 		name, rest, named := strings.Cut(url, "=")
 		name = strings.TrimSpace(name)
 		if named && name != "" && !strings.Contains(name, "/") {
-			e.writeAt(place{at: "name of " + e.place}, &t.Name, name)
+			e.writeAt(place{at: "name of " + e.title}, &t.Name, name)
 			url = rest
 		}
-		e.writeAt(place{at: e.place}, &t.URL, strings.TrimSpace(url))
+		e.writeAt(place{at: e.title}, &t.URL, strings.TrimSpace(url))
 		entries = append(entries, e)
 	}
 	return entries

@@ -179,7 +179,7 @@ func (d document) entries(list *section, p pair) (entries []*entry) {
 	for _, node := range n.Content {
 		at := d.place(node)
 		next := newEntry(list, func(k Key) place { return place{at: at, key: k.fileKey()} })
-		next.place = at
+		next.title = at
 		next.nameHint = "give it a name of its own (name: …)"
 		inner := document{path: d.path, schema: d.schema, entry: next}
 		inner.read(pair{node, node})
@@ -222,7 +222,7 @@ func (d document) read(mapping pair) {
 // list returns the list that a key names; nil if it names none.
 func (d document) list(key string) *section {
 	for _, list := range d.entry.section.lists {
-		if key == strings.ToLower(list.list) {
+		if key == list.fileKey() {
 			return list
 		}
 	}
@@ -312,7 +312,7 @@ func (d document) unknownKey(key *yaml.Node) {
 		words = append(words, k.fileKey())
 	}
 	for _, list := range d.entry.section.lists {
-		words = append(words, strings.ToLower(list.list))
+		words = append(words, list.fileKey())
 	}
 	for _, k := range d.schema.prober.keys {
 		if d.prober != nil && k.has("file") {

@@ -56,30 +56,45 @@ type loader struct {
 // rejects targets that are wrong. If no target is right, or if anything else is wrong, the configuration is nil and the
 // error is [usage.Problems] with all problems.
 func Load(o Options) (*Config, error) {
-	l, err := o.load()
+	l := newLoader(o)
+	err := l.load()
 	if err != nil {
 		return nil, err
 	}
 	return l.config, nil
 }
 
-// load does what [Load] does. The loader that it returns also knows the source of every value.
-func (o Options) load() (*loader, error) {
-	l := o.loader()
+// newLoader returns a loader that knows what variables and flags say about the prober itself, and has parsed nothing.
+func newLoader(o Options) *loader {
+	if o.ReadFile == nil {
+		o.ReadFile = ReadFile
+	}
+	l := &loader{options: o, schema: newSchema(), known: map[string]bool{}}
+	l.prober = newEntry(l.schema.prober, variableAt(prefix))
+	l.config = l.prober.settings.(*Config)
+	l.readVariables(l.prober, prefix)
+	l.prober.values = merge(l.prober.values, l.flags(l.schema.prober))
+	return l
+}
+
+// load does what [Load] does, in this order.
+func (l *loader) load() error {
 	shared, ofProber := l.readTargetsFile()
-	l.prober.values = merge(ofProber.values, l.prober.values)
+	l.prober.values = merge(ofProber.values, l.prober.values) // the file counts least
 	l.parseProber()
+
 	variables := newEntry(l.schema.shared, variableAt(prefix))
 	l.readVariables(variables, prefix)
 	shared.values = merge(shared.values, variables.values)
 	for _, list := range l.schema.shared.lists {
 		shared.entries[list] = slices.Concat(variables.entries[list], shared.entries[list])
 	}
+
 	l.loadTargets(shared)
 	l.loadObjectives(shared)
 	l.unknownVariables()
 	l.validate()
-	return l, l.finish()
+	return l.finish()
 }
 
 // LoadWithoutTargets returns the settings of the prober itself, without targets. Of these it knows only the names of
@@ -87,9 +102,9 @@ func (o Options) load() (*loader, error) {
 // of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no
 // targets file and no key: who drains a server must not wait for one.
 func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
-	given := o.loader()
+	given := newLoader(o)
 	given.parseProber()
-	valid := Options{ReadFile: given.options.ReadFile}.loader()
+	valid := newLoader(Options{ReadFile: given.options.ReadFile})
 	for _, k := range given.schema.prober.keys {
 		v, isGiven := given.prober.values[k.name]
 		switch {
@@ -107,19 +122,6 @@ func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
 	given.nameLabels()
 	valid.config.LabelNames = given.config.LabelNames
 	return valid.config, invalid
-}
-
-// loader returns a loader that knows what variables and flags say about the prober itself, and has parsed nothing.
-func (o Options) loader() *loader {
-	if o.ReadFile == nil {
-		o.ReadFile = ReadFile
-	}
-	l := &loader{options: o, schema: newSchema(), known: map[string]bool{}}
-	l.prober = newEntry(l.schema.prober, variableAt(prefix))
-	l.config = l.prober.settings.(*Config)
-	l.readVariables(l.prober, prefix)
-	l.prober.values = merge(l.prober.values, l.flags(l.schema.prober))
-	return l
 }
 
 // parseProber parses the settings of the prober itself.
@@ -164,15 +166,21 @@ func (l *loader) loadObjectives(shared *entry) {
 	}
 	areGiven := len(entries) > 0
 	if !areGiven {
-		entries = []*entry{newEntry(l.schema.objective, variableAt(prefix+l.schema.objective.list+"_0_"))}
+		placeOf := variableAt(prefix + l.schema.objective.list + "_0_")
+		if l.config.TargetsFile != "" {
+			placeOf = func(k Key) place { return place{at: l.config.TargetsFile, key: k.fileKey()} }
+		}
+		entries = []*entry{newEntry(l.schema.objective, placeOf)}
 	}
 	var ofAll []Objective
 	l.objectives, ofAll = parseObjectives(entries)
 	for _, t := range l.targets {
 		t.settings.Objectives = ofAll
+		if areFlags {
+			delete(t.entry.entries, l.schema.objective)
+		}
 		own := t.entry.entries[l.schema.objective]
-		hasOwn := len(own) > 0 && !areFlags
-		if hasOwn {
+		if len(own) > 0 {
 			t.objectives, t.settings.Objectives = parseObjectives(own)
 		}
 		if t.settings.Refusals == "bad" {
@@ -181,7 +189,7 @@ func (l *loader) loadObjectives(shared *entry) {
 				t.settings.Objectives[i].RefusalsAreBad = true
 			}
 		}
-		if areGiven || hasOwn {
+		if areGiven || len(own) > 0 {
 			t.settings.GivenObjectives = t.settings.Objectives
 		}
 	}
@@ -253,7 +261,7 @@ func (l *loader) reject() {
 		if len(t.entry.problems) == 0 {
 			continue
 		}
-		wanted := cmp.Or(t.settings.Name, t.entry.place)
+		wanted := cmp.Or(t.settings.Name, t.entry.title)
 		name := wanted
 		for n := 2; names[name]; n++ {
 			name = fmt.Sprintf("%s (%d)", wanted, n)
@@ -276,7 +284,8 @@ func (l *loader) warn(place, text string) {
 // Effective returns the configuration for people: as YAML, with the source of each value that is not a default. A
 // rejected target is an error.
 func Effective(o Options) (text string, warnings []string, err error) {
-	l, err := o.load()
+	l := newLoader(o)
+	err = l.load()
 	if err == nil && len(l.config.Rejected) > 0 {
 		err = l.config.Problems()
 	}
@@ -285,31 +294,23 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	}
 	var b strings.Builder
 	b.WriteString("prober:\n")
-	show(&b, "  ", l.schema.prober.keys, l.prober)
+	show(&b, "  ", l.prober)
 	b.WriteString("targets:\n")
 	for _, t := range l.targets {
-		show(&b, "  - ", slices.Concat(l.schema.own(), l.schema.shared.keys), t.entry)
-		if t.objectives != nil {
-			b.WriteString("    objectives:\n")
-		}
-		l.showObjectives(&b, "      - ", t.objectives)
+		show(&b, "  - ", t.entry)
 	}
 	b.WriteString("objectives:\n")
-	l.showObjectives(&b, "  - ", l.objectives)
+	for _, o := range l.objectives {
+		show(&b, "  - ", o.entry)
+	}
 	return b.String(), l.config.Warnings, nil
 }
 
-// showObjectives writes a list of objectives. The first line of each begins with lead.
-func (l *loader) showObjectives(b *strings.Builder, lead string, list []*objective) {
-	for _, o := range list {
-		show(b, lead, l.schema.objective.keys, o.entry)
-	}
-}
-
-// show writes the settings of an entry that have a value. The first line begins with lead, and the others are indented
-// as far.
-func show(b *strings.Builder, lead string, keys []Key, e *entry) {
-	for _, k := range keys {
+// show writes the settings of an entry that have a value, and its lists. The first line begins with lead, and the others
+// are indented as far.
+func show(b *strings.Builder, lead string, e *entry) {
+	indent := strings.Repeat(" ", len(lead))
+	for _, k := range e.section.keys {
 		value := k.text(e.settings)
 		if value == "" {
 			continue
@@ -329,6 +330,14 @@ func show(b *strings.Builder, lead string, keys []Key, e *entry) {
 			line = fmt.Sprintf("%-44s # %s", line, e.values[k.name].place.at)
 		}
 		b.WriteString(line + "\n")
-		lead = strings.Repeat(" ", len(lead))
+		lead = indent
+	}
+	for _, list := range e.section.lists {
+		if len(e.entries[list]) > 0 {
+			b.WriteString(indent + list.fileKey() + ":\n")
+		}
+		for _, next := range e.entries[list] {
+			show(b, indent+"  - ", next)
+		}
 	}
 }

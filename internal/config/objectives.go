@@ -119,8 +119,8 @@ func (l *loader) validateGoal(o *objective, slowest *Target) {
 		e.problem(&s.Goal, text, hint)
 		return
 	}
-	place := fmt.Sprintf("objective %s (%s)", quote(s.Name), e.placeOf(e.key(&s.Goal)))
-	l.warn(place, fmt.Sprintf("the default goal of %v is %s; %s", s.Goal, text, hint))
+	at := fmt.Sprintf("objective %s (%s)", quote(s.Name), e.placeOf(e.key(&s.Goal)).phrase())
+	l.warn(at, fmt.Sprintf("the default goal of %v is %s; %s", s.Goal, text, hint))
 }
 
 // The alert on an error budget pages when the budget burned 14.4 times as fast as it may, over one hour (SRE workbook,

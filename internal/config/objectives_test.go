@@ -223,6 +223,11 @@ func TestDefaultGoalIsNoReasonNotToStart(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", environ, diff)
 		}
 	}
+	inFile := load(t, withFile("targets: [{url: http://one:8000, qps: 0.001}]")).Warnings
+	if want := fmt.Sprintf(warning, 0.001, both); len(inFile) != 1 ||
+		inFile[0] != strings.Replace(want, "PROBER_OBJECTIVES_0_GOAL", "goal in f.yaml", 1) {
+		t.Errorf("with a targets file: %q", inFile)
+	}
 	if warnings := load(t, Options{Environ: withTarget("QPS=0.001"), Finite: true}).Warnings; warnings != nil {
 		t.Errorf("a finite run: %v", warnings)
 	}

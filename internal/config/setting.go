@@ -151,6 +151,9 @@ func (s *section) find(name string) (Key, bool) {
 	return s.keys[at], true
 }
 
+// fileKey returns the key of the list in the targets file.
+func (s *section) fileKey() string { return strings.ToLower(s.list) }
+
 // has reports whether the field of the setting has a tag.
 func (k Key) has(tag string) bool {
 	_, ok := k.tag.Lookup(tag)
