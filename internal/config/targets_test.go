@@ -54,12 +54,14 @@ func TestTargetsFileMayBeEmpty(t *testing.T) {
 // too.
 func TestWholeFile(t *testing.T) {
 	for content, want := range map[string]string{
-		"targets: [":                 "f.yaml:1: not YAML: did not find expected node content",
-		"api_key: *sk-123":           "f.yaml:1: not YAML: unknown anchor; put a text that begins with * into quotes",
-		"qps: 0.1\n---\nqps: 0.2":    "f.yaml:2: a second document begins; want one document",
-		"- url: http://a":            "f.yaml:1: is a list; want a mapping",
-		"targets: http://a":          "f.yaml:1: is a single value; want a list",
-		"targts: [{url: a}]":         `f.yaml:1: unknown key "targts" (did you mean "targets"?)`,
+		"targets: [":              "f.yaml:1: not YAML: did not find expected node content",
+		"api_key: *sk-123":        "f.yaml:1: not YAML: unknown anchor; put a text that begins with * into quotes",
+		"qps: 0.1\n---\nqps: 0.2": "f.yaml:2: a second document begins; want one document",
+		"- url: http://a":         "f.yaml:1: is a list; want a mapping",
+		"targets: http://a":       "f.yaml:1: is a single value; want a list",
+		"targts: [{url: a}]":      `f.yaml:1: unknown key "targts" (did you mean "targets"?)`,
+		// The default timeout is not judged in its place.
+		"timeout: [9s]\ntargets: [{url: http://a, stall_timeout: 200s}]": "f.yaml:1: is a list; want a single value",
 		"qps: 1":                     "f.yaml: no targets; want at least one target, or a URL as an argument",
 		strings.Repeat("#", 2<<20):   "f.yaml: no targets; want at least one target, or a URL as an argument",
 		strings.Repeat("#", 2<<20+1): `PROBER_TARGETS_FILE="f.yaml": has more than 2 MiB; want a targets file`,
