@@ -96,9 +96,10 @@ func newEntry(s *section, placeOf func(Key) place) *entry {
 // key returns the setting of a field of e.settings, which is given by a pointer: &t.QPS. So the name of a setting that
 // does not exist does not compile. A pointer to anything else is a mistake of ours, and panics.
 func (e *entry) key(field any) Key {
-	for _, k := range e.section.keys {
-		if k.pointer(e.settings) == field {
-			return k
+	keys := e.section.keys
+	for i := range keys { // by index: a Key is large, and this is the inner loop of all rules
+		if keys[i].pointer(e.settings) == field {
+			return keys[i]
 		}
 	}
 	panic(fmt.Sprintf("config: a %T that is no setting of this %T", field, e.settings))
@@ -140,7 +141,7 @@ func (e *entry) parse() {
 		case k.isNone(text):
 			k.clear(e.settings)
 		case text != "":
-			wrong, isWrong := k.check(e.settings, text, failed[k.field])
+			wrong, isWrong := k.check(e.settings, text, failed[k.field.Name])
 			if isWrong {
 				e.problem(k.pointer(e.settings), wrong.Text, wrong.Hint)
 				k.clear(e.settings)
@@ -204,8 +205,9 @@ func (e *entry) places() map[string]string {
 	places := map[string]string{}
 	for _, k := range e.section.keys {
 		at := e.placeOf(k)
-		if e.given(k.pointer(e.settings)) {
-			at = e.values[k.name].place
+		v := e.values[k.name]
+		if v.text != "" {
+			at = v.place
 		}
 		hasNone := k.Flag == "" && strings.HasPrefix(at.at, "--")
 		if !hasNone {
@@ -214,7 +216,7 @@ func (e *entry) places() map[string]string {
 	}
 	for _, k := range e.section.keys {
 		ofFile, hasFile := places[k.fileKey()+"_file"]
-		if k.secret && hasFile && !e.given(k.pointer(e.settings)) { // secrets belong in a file
+		if k.secret && hasFile && e.values[k.name].text == "" { // secrets belong in a file
 			places[k.fileKey()] = ofFile
 		}
 	}

@@ -15,7 +15,7 @@ func variableAt(before string) func(Key) place {
 	return func(k Key) place { return place{at: before + k.name} }
 }
 
-// readVariables reads what the variables say about e and the entries of its lists. The names of its variables begin with
+// readVariables reads what the variables say about e and the entries of its lists. The names of variables begin with
 // before, as PROBER_TARGETS_0_. A list ends before the first number that has no variable.
 func (l *loader) readVariables(e *entry, before string) {
 	for _, k := range e.section.keys {

@@ -306,8 +306,8 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	return b.String(), l.config.Warnings, nil
 }
 
-// show writes the settings of an entry that have a value, and its lists. The first line begins with lead, and the others
-// are indented as far.
+// show writes the settings of an entry that have a value, and its lists. The first line begins with lead, and the
+// others are indented as far.
 func show(b *strings.Builder, lead string, e *entry) {
 	indent := strings.Repeat(" ", len(lead))
 	for _, k := range e.section.keys {

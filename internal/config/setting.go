@@ -34,7 +34,7 @@ type Key struct {
 	For      []string // commands that use it; empty: all
 
 	name     string // without PROBER_ and TARGETS_n_, in upper case
-	field    string // of its struct
+	field    reflect.StructField
 	tag      reflect.StructTag
 	kind     kind
 	words    []string // the words that are allowed; nil for any text
@@ -113,7 +113,7 @@ func newSection[T any](list, before, listInHelp string, help map[string]Key) *se
 			continue
 		}
 		k := help[listInHelp+name]
-		k.name, k.field, k.tag, k.kind = name, f.Name, f.Tag, kindOf(f)
+		k.name, k.field, k.tag, k.kind = name, f, f.Tag, kindOf(f)
 		k.Variable = before + name
 		k.Shared = k.has("shared")
 		if k.Shared {
@@ -246,12 +246,12 @@ func (k Key) hint() string {
 }
 
 // value returns the field of the setting. owner is a pointer to the struct.
-func (k Key) value(owner any) reflect.Value {
-	return reflect.ValueOf(owner).Elem().FieldByName(k.field)
+func (k *Key) value(owner any) reflect.Value {
+	return reflect.ValueOf(owner).Elem().FieldByIndex(k.field.Index)
 }
 
 // pointer returns a pointer to the field of the setting. owner is a pointer to the struct.
-func (k Key) pointer(owner any) any { return k.value(owner).Addr().Interface() }
+func (k *Key) pointer(owner any) any { return k.value(owner).Addr().Interface() }
 
 // clear sets the field of the setting to zero. owner is a pointer to the struct.
 func (k Key) clear(owner any) { k.value(owner).SetZero() }

@@ -192,11 +192,14 @@ func (l *loader) validateGroups() {
 			continue
 		}
 		for _, k := range l.schema.target.keys {
+			if !k.isOfGroup() {
+				continue
+			}
 			mine, theirs := k.pointer(t.settings), k.pointer(lead.settings)
 			isGiven := t.entry.given(mine) || lead.entry.given(theirs) // defaults differ only because of another setting
 			areRight := t.entry.right(mine) && lead.entry.right(theirs)
 			differ := k.text(t.settings) != k.text(lead.settings)
-			if !k.isOfGroup() || !isGiven || !areRight || !differ {
+			if !isGiven || !areRight || !differ {
 				continue
 			}
 			place := t.entry.label(mine) // one where a user wrote it
