@@ -117,7 +117,7 @@ func syntaxError(err error, data []byte) (line int, text string) {
 	}
 	line, text = failure.Mark.Line, failure.Message
 	context := failure.ContextMark.Line
-	lastLine := 1 + bytes.Count(bytes.TrimSpace(data), []byte("\n"))
+	lastLine := 1 + bytes.Count(bytes.TrimRight(data, " \t\r\n"), []byte("\n"))
 	switch {
 	case failure.Stage == yaml.ComposerStage:
 		before, _, _ := strings.Cut(text, "'")

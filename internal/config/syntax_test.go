@@ -87,6 +87,14 @@ func TestSyntaxErrors(t *testing.T) {
 		},
 		{name: "a control character", file: "qps: 1\nvantage: a\x01", line: 2, want: "control characters are not allowed"},
 		{name: "bytes that are no text", file: "qps: 1\nvantage: a\xff\n", line: 2, want: "invalid leading UTF-8 octet"},
+		{
+			name: "after long texts", file: strings.Repeat("# éééééééééééééééééééé\n", 30) + "vantage: a\x01", line: 31,
+			want: "control characters are not allowed",
+		},
+		{
+			name: "after and before empty lines", file: "\n\n\nqps: 1\ntargets: [\n\n", line: 5,
+			want: "did not find expected node content",
+		},
 		{name: "a mark at the start of a text", file: "qps: 1\nvantage: @eu", line: 2, want: "found character that cannot"},
 	} {
 		for _, ending := range []string{"\n", "\r\n"} {
