@@ -15,7 +15,7 @@ SHELL := /bin/bash
 LAZY    := GOGC=400
 COMPILE := $(LAZY) CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
-.PHONY: build demo help check test fmt vet race fuzz lint workflows chromium buildah e2e e2e-backends e2e-chart \
+.PHONY: build demo help check test fmt vet race fuzz lint workflows chromium buildah e2e e2e-backends e2e-chart e2e-rules \
   e2e-page e2e-image nightly history accuracy-smoke kube helm generate generate-chart bench accuracy clean \
   image packages release-check snapshot release
 
@@ -146,16 +146,22 @@ buildah:
 	  echo "On Debian: apt-get install buildah"; \
 	  exit 1; }
 
-e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-backends ## the binary with programs that are not ours: all of e2e-…
+e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
 
-e2e-backends: export PROBER_BINARY := $(BIN)/prober
-e2e-backends: export LLMD_BINARY := $(LLMD)
-e2e-backends: export PROMETHEUS_BINARY := $(PROMETHEUS)
-e2e-backends: export PROMTOOL_BINARY := $(PROMTOOL)
-e2e-backends: export OTELCOL_BINARY := $(OTELCOL)
-e2e-backends: export SLOTH_BINARY := $(SLOTH)
-e2e-backends: build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(SLOTH) ## metrics, rules and dashboards in Prometheus, a Collector and Sloth; llm-d's simulator as a target
-	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 .)
+# Both parts are tests of one package, and share their helpers. What one leaves out, the other runs.
+RULE_TESTS := Rules|Alerts|Drill|Fleet|Sloth|Pyrra
+e2e-rules e2e-backends: export PROBER_BINARY := $(BIN)/prober
+e2e-rules e2e-backends: export LLMD_BINARY := $(LLMD)
+e2e-rules e2e-backends: export PROMETHEUS_BINARY := $(PROMETHEUS)
+e2e-rules e2e-backends: export PROMTOOL_BINARY := $(PROMTOOL)
+e2e-rules e2e-backends: export OTELCOL_BINARY := $(OTELCOL)
+e2e-rules e2e-backends: export SLOTH_BINARY := $(SLOTH)
+
+e2e-backends: build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## metrics and dashboards in Prometheus and a Collector; llm-d's simulator as a target
+	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 -skip '$(RULE_TESTS)' .)
+
+e2e-rules: build $(PROMETHEUS) $(PROMTOOL) $(SLOTH) ## rules in Prometheus, Alertmanager and Sloth: who is told of which fault
+	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 -run '$(RULE_TESTS)' .)
 
 e2e-chart: build $(HELM) ## the chart, rendered by Helm
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) $(call tested,-count=1 ./chart)
