@@ -149,7 +149,7 @@ buildah:
 e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
 
 # Both parts are tests of one package, and share their helpers. What one leaves out, the other runs.
-RULE_TESTS := Rules|Alerts|Drill|Fleet|Sloth|Pyrra
+RULE_TESTS := Rules|Alerts|Drill|Sloth|Pyrra
 e2e-rules e2e-backends: export PROBER_BINARY := $(BIN)/prober
 e2e-rules e2e-backends: export LLMD_BINARY := $(LLMD)
 e2e-rules e2e-backends: export PROMETHEUS_BINARY := $(PROMETHEUS)

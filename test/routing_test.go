@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,20 @@ func TestAlertsAreRoutedByTeam(t *testing.T) {
 	fired := p.fired(t)
 	checkReceivers(t, configuration, fired)
 	checkInhibitions(t, configuration, fired)
+}
+
+// probeFleet starts a prober with the targets file of the fleet and further targets, and returns it and its URL. One of
+// the two servers is down: that of a target of each team.
+func probeFleet(t *testing.T, further string) (prober *program.Process, base string) {
+	t.Helper()
+	file, err := os.ReadFile("fleet/targets.yaml")
+	must(t, err)
+	urls := program.Simulate(t, "fast,fast")
+	program.SetFault(t, urls[1], `{"status":503}`)
+	text := strings.NewReplacer("http://127.0.0.1:8801", urls[0], "http://127.0.0.1:8802", urls[1]).Replace(string(file))
+	path := filepath.Join(t.TempDir(), "targets.yaml")
+	write(t, path, text+further)
+	return program.Run(t, []string{"PROBER_QPS=2"}, "--targets-file", path)
 }
 
 // printAlerts returns what prober alerts prints.
