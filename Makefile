@@ -16,7 +16,7 @@ LAZY    := GOGC=400
 COMPILE := $(LAZY) CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
 .PHONY: build demo help check test fmt vet race fuzz lint workflows chromium buildah e2e e2e-backends e2e-chart e2e-rules \
-  e2e-page e2e-image nightly history accuracy-smoke kube helm generate generate-chart bench accuracy clean \
+  e2e-page e2e-image nightly history drill accuracy-smoke kube helm generate generate-chart bench accuracy clean \
   image packages release-check snapshot release
 
 ##@ Every day
@@ -148,17 +148,17 @@ buildah:
 
 e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
 
-# Both parts are tests of one package, and share their helpers. What one leaves out, the other runs.
-RULE_TESTS := Rules|Alerts|Drill|Sloth|Pyrra
-e2e-rules e2e-backends: export PROBER_BINARY := $(BIN)/prober
-e2e-rules e2e-backends: export LLMD_BINARY := $(LLMD)
-e2e-rules e2e-backends: export PROMETHEUS_BINARY := $(PROMETHEUS)
-e2e-rules e2e-backends: export PROMTOOL_BINARY := $(PROMTOOL)
-e2e-rules e2e-backends: export OTELCOL_BINARY := $(OTELCOL)
-e2e-rules e2e-backends: export SLOTH_BINARY := $(SLOTH)
+# These are tests of one package, which share their helpers: what one target leaves out, another runs.
+RULE_TESTS := Rules|Alerts|Sloth|Pyrra
+e2e-rules e2e-backends drill: export PROBER_BINARY := $(BIN)/prober
+e2e-rules e2e-backends drill: export LLMD_BINARY := $(LLMD)
+e2e-rules e2e-backends drill: export PROMETHEUS_BINARY := $(PROMETHEUS)
+e2e-rules e2e-backends drill: export PROMTOOL_BINARY := $(PROMTOOL)
+e2e-rules e2e-backends drill: export OTELCOL_BINARY := $(OTELCOL)
+e2e-rules e2e-backends drill: export SLOTH_BINARY := $(SLOTH)
 
 e2e-backends: build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## metrics and dashboards in Prometheus and a Collector; llm-d's simulator as a target
-	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 -skip '$(RULE_TESTS)' .)
+	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 -skip '$(RULE_TESTS)|Drill' .)
 
 e2e-rules: build $(PROMETHEUS) $(PROMTOOL) $(SLOTH) ## rules in Prometheus, Alertmanager and Sloth: who is told of which fault
 	cd test && $(call tested,-count=1 -timeout 30m -parallel 4 -run '$(RULE_TESTS)' .)
@@ -174,11 +174,14 @@ e2e-image: buildah build ## the image, built with buildah and run as root
 
 ##@ Each night
 
-nightly: history accuracy-smoke kube ## all of the following
+nightly: history drill accuracy-smoke kube ## all of the following
 
 # All scenarios are those of docs/regression.md and of test/history/testdata/rows.md.
 history: ## what the regression alerts find in simulated weeks; HISTORY=-long: in all scenarios
 	cd test && $(call tested,-count=1 -timeout 5h ./history $(HISTORY))
+
+drill: build $(PROMETHEUS) ## the commands of docs/drill.md, until the alert has fired and ended: two minutes
+	cd test && $(call tested,-count=1 -run Drill .)
 
 accuracy-smoke: ## the measurement of `make accuracy` runs, whatever the times are
 	cd test/accuracy && $(call tested,-count=1 .)

@@ -95,7 +95,7 @@ func (l *life) all(t *testing.T, between func()) {
 	l.reload(t)
 	l.makes(t, "a", "c")
 	between()
-	l.Process.Interrupt(t)
+	l.Interrupt(t)
 	l.begin(t)
 	l.makes(t, "a", "c")
 }

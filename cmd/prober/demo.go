@@ -108,7 +108,8 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, f *files.Files) (*
 func printDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
 	interval := format.Short(t.Interval().Seconds())
 	tokens := format.Grouped(t.PromptTokens)
-	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts. Nothing is paid for them.\n\n", interval, tokens)
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts. Nothing is paid for them.\n\n",
+		interval, tokens)
 	fmt.Fprintf(w, "  page     http://%s/\n", address)
 	fmt.Fprintf(w, "  metrics  http://%s/metrics\n", address)
 	fmt.Fprintf(w, "  results  http://%s/api/v1/results\n\n", address)
