@@ -177,7 +177,8 @@ e2e-image: buildah build ## the image, built with buildah and run as root
 nightly: history drill accuracy-smoke kube ## all of the following
 
 # All scenarios are those of docs/regression.md and of test/history/testdata/rows.md.
-history: ## what the regression alerts find in simulated weeks; HISTORY=-long: in all scenarios
+history: ## what alerts and comparisons find in simulated weeks and runs; HISTORY=-long: in all scenarios
+	$(call tested,-count=1 -timeout 1h ./internal/stats -long)
 	cd test && $(call tested,-count=1 -timeout 5h ./history $(HISTORY))
 
 drill: build $(PROMETHEUS) ## the commands of docs/drill.md, until the alert has fired and ended: two minutes

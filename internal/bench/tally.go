@@ -199,15 +199,13 @@ func (t *tally) comparisons() (list []report.Comparison) {
 		c := report.Comparison{
 			A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.stepName(), Pair: "round",
 			ComparisonsInRun: t.run.comparisons,
-			Excluded:         report.Exclusions(samplesOfFirst, samples),
-			Warnings:         report.PairWarnings(samplesOfFirst, samples),
 		}
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			c.RequestsInPair = t.load.InFlight()
 			c.Warnings = append(c.Warnings, report.MeasuredInTurn)
 		}
-		list = append(list, report.Compare(c, report.PairUp(samplesOfFirst, samples)))
+		list = append(list, report.CompareSamples(c, samplesOfFirst, samples))
 	}
 	return list
 }

@@ -80,9 +80,7 @@ func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 			continue
 		}
 		l, _ := c.line(q.Name)
-		leastSlowdown := 100 * (float64(l.Ratio.Low) - 1) // per cent; NaN, and so not too small, if unknown
-		tooSmall := leastSlowdown < g.MinSlowdown
-		if l.Seconds.Low > 0 && !tooSmall {
+		if l.SlowerBy(g.MinSlowdown / 100) {
 			slower = append(slower, prefix+l.Metric+": "+l.Verdict)
 		}
 	}
@@ -111,4 +109,13 @@ func (c Comparison) whyNotJudged(metric string) string {
 		return "no pair has a value on both sides"
 	}
 	return strings.Join(reasons, "; ")
+}
+
+// line returns the line of a quantity. ok is false if c has none.
+func (c Comparison) line(metric string) (l Line, ok bool) {
+	i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Metric == metric })
+	if i < 0 {
+		return l, false
+	}
+	return c.Lines[i], true
 }

@@ -2,14 +2,19 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/stats"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // currentSchema is the version of the JSON documents. It changes when a field changes its meaning.
@@ -148,6 +153,34 @@ func (j documentJSON) document() Document {
 		})
 	}
 	return d
+}
+
+// readDocument reads a document from a JSON file.
+func readDocument(path string) (Document, usage.Problems) {
+	problem := usage.Problem{
+		Place: path,
+		Text:  "not a report",
+		Hint:  "want a file that prober bench or prober report wrote with --format json",
+	}
+	data, err := os.ReadFile(path) //nolint:gosec // the file that the user wants
+	if err != nil {
+		cause, ok := errors.AsType[*fs.PathError](err)
+		if ok {
+			problem.Text = cause.Err.Error()
+		}
+		return Document{}, usage.Problems{problem}
+	}
+	var j documentJSON
+	err = json.Unmarshal(data, &j)
+	switch {
+	case j.Schema > currentSchema: // also if another field cannot be read: it may have changed since
+		problem.Text = fmt.Sprintf("unknown schema %d", j.Schema)
+		problem.Hint = fmt.Sprintf("this prober reads schemas %d to %d: use one of the version that wrote the file",
+			oldestSchema, currentSchema)
+	case err == nil && j.Schema >= oldestSchema:
+		return j.document(), nil
+	}
+	return Document{}, usage.Problems{problem}
 }
 
 // Encode writes v as a JSON value and the end of a line. It is indented if indent is not empty. Unlike json.Marshal it

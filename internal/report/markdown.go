@@ -50,17 +50,6 @@ func (d Document) markdown() string {
 	return strings.TrimPrefix(strings.Join(nonEmpty(parts...), "\n"), "\n")
 }
 
-// markdown returns the parts of c in Markdown: a heading, the table, verdicts, what they mean, and warnings.
-func (c Comparison) markdown() []string {
-	heading := nonEmpty(inline(c.B)+" against "+inline(c.A), inline(c.Load))
-	parts := []string{"## " + strings.Join(heading, ", ") + "\n"}
-	if len(c.Lines) > 0 {
-		explanation := inline(strings.Join(c.explanation(c.A, c.B), " ")) + "\n"
-		parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdictLines(c)), explanation)
-	}
-	return append(parts, bullets(c.Warnings))
-}
-
 // bullets returns a list of texts.
 func bullets(texts []string) string {
 	var list strings.Builder

@@ -42,7 +42,9 @@ func TestPairWarnings(t *testing.T) {
 			"a cache had 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
 		}},
 	} {
-		if diff := cmp.Diff(test.want, PairWarnings(test.a, test.b), cmpopts.EquateEmpty()); diff != "" {
+		left, right := sideOf(test.a), sideOf(test.b)
+		got := pairWarnings(left, right, exclusions(left, right))
+		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -128,7 +128,7 @@ func with(samples []Sample, change func(s *Sample), which ...int) []Sample {
 	return list
 }
 
-func TestPairUp(t *testing.T) {
+func TestPairsOfSamples(t *testing.T) {
 	noTTFT := answer("b", 2, 0.9, 0.004)
 	noTTFT.Latencies.TTFT = noValue
 	later := answer("a", 1, 0.7, 0.001) // in the round of another: only one has a pair
@@ -144,7 +144,8 @@ func TestPairUp(t *testing.T) {
 		answer("b", 7, 0.7, 0.002),
 	}
 
-	got := PairUp(a, b)
+	pair := func() []Pairs { return pairsOf(pairByRound(comparableRequests(a), comparableRequests(b))) }
+	got := pair()
 
 	want := []Pairs{
 		{Metric: "TTFT", Values: []stats.Pair{{A: 0.1, B: 0.6}, {A: 0.2, B: float64(noValue)}}},
@@ -156,7 +157,7 @@ func TestPairUp(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	slices.Reverse(a)
-	if diff := cmp.Diff(want, PairUp(a, b), near()); diff != "" {
+	if diff := cmp.Diff(want, pair(), near()); diff != "" {
 		t.Errorf("the order of samples matters:\n%s", diff)
 	}
 }

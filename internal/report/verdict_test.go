@@ -16,8 +16,8 @@ func line(metric string, a, low, high stats.Number) Line {
 	middle := stats.Number(math.Sqrt(float64(low * high)))
 	return Line{Metric: metric, Difference: stats.Difference{
 		Pairs: 10, Needed: 8, A: a, B: a * middle, Shown: low > 1 || high < 1,
-		Seconds: stats.Interval{Center: a*middle - a, Low: a*low - a, High: a*high - a},
-		Ratio:   stats.Interval{Center: middle, Low: low, High: high},
+		Seconds: stats.Interval{Median: a*middle - a, Low: a*low - a, High: a*high - a},
+		Ratio:   stats.Interval{Median: middle, Low: low, High: high},
 	}}
 }
 
@@ -43,7 +43,7 @@ func TestVerdict(t *testing.T) {
 		{few, "inconclusive: n=5 is too few, 8 are needed"},
 		{line("TPOT", 0.0028, 2.5, 2.77), "B is 2.5 to 2.8 times slower than A; A decodes 357 tokens/s, B 136"},
 	} {
-		if diff := cmp.Diff(test.want, Verdict(test.l, "A", "B")); diff != "" {
+		if diff := cmp.Diff(test.want, Comparison{Pair: "round"}.verdict(test.l, "A", "B")); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -57,11 +57,8 @@ func comparison(a, b string, rounds int) Comparison {
 
 // compared compares the samples of two targets.
 func compared(left, right []Sample) Comparison {
-	c := Comparison{
-		A: left[0].Target, B: right[0].Target, Pair: "round", Load: "0.1 QPS",
-		Excluded: Exclusions(left, right), Warnings: PairWarnings(left, right),
-	}
-	return Compare(c, PairUp(left, right))
+	c := Comparison{A: left[0].Target, B: right[0].Target, Pair: "round", Load: "0.1 QPS"}
+	return CompareSamples(c, left, right)
 }
 
 // TestComparisonTexts holds comparisons with names that fit into the table, that do not, and that are the same; with

@@ -9,9 +9,9 @@ import "math"
 // Two targets answered the same prompt in each of eight rounds. Their TTFT, in milliseconds:
 //
 //	round     1    2    3    4    5    6    7    8
-//	A       800  950  700  820  790  900  760  810
-//	B       850  990  745  880  835  945  815  850
-//	B − A    50   40   45   60   45   45   55   40
+//	A       800  950  820  900  760  810  700  790
+//	B       850  990  880  945  815  850  745  835
+//	B − A    50   40   60   45   55   40   45   45
 //
 // Prompts are hard or easy: A alone takes from 700 to 950 ms, much more than the targets differ by. In a round both got
 // the same prompt, so the differences within rounds vary little. A paired comparison looks only at these differences,
@@ -36,9 +36,44 @@ import "math"
 // 16 requests under way together, 16 in a row are averaged to one pair, so that step needs 160 requests to each target.
 //
 // The same interval of the logarithms of B / A gives the ratio of the verdict: "B is 4.2% to 7.3% slower than A".
+//
+// All this is so if the eight differences are independent. Here they are: a large one is followed by a small one as often
+// as by another large one. If they were not, the interval would reach farther: correlation.go says how far.
 
 // Confidence is that of all intervals of a run together: in 95 of 100 runs, all of them hold what is true.
 const Confidence = 0.95
+
+// A Difference is how much longer B takes than A, by pairs of measurements. All values but ratios are in seconds.
+type Difference struct {
+	Pairs  int    `json:"pairs"`
+	Needed int    `json:"pairs_needed"` // with fewer, no difference can be shown: see [PairsNeeded]
+	A      Number `json:"a_median_seconds"`
+	B      Number `json:"b_median_seconds"`
+
+	// Seconds is the median of B − A within a pair. It is not the difference of the medians A and B: even their signs may
+	// disagree.
+	Seconds Interval `json:"paired_difference_seconds"`
+
+	// Ratio is the median of B / A within a pair.
+	Ratio Interval `json:"paired_ratio"`
+
+	// Correlation is how much each pair may resemble the one before, for which the intervals are wider: from 0, not at all,
+	// to 1. It is NaN if the pairs are too few.
+	Correlation Number `json:"correlation"`
+
+	// HiddenByCorrelation says that independent pairs would show a difference.
+	HiddenByCorrelation bool `json:"hidden_by_correlation"`
+
+	Shown bool `json:"shown"` // there is a difference: the interval of the ratio does not contain 1
+}
+
+// Bounded reports whether d has enough pairs for an interval.
+func (d Difference) Bounded() bool { return d.Pairs >= d.Needed }
+
+// SlowerBy reports whether B takes longer than A for certain, and by at least this share of A.
+func (d Difference) SlowerBy(share float64) bool {
+	return d.Ratio.Low > 1 && float64(d.Ratio.Low)-1 >= share
+}
 
 // PairsNeeded returns how many pairs each of some intervals of a run needs to show any difference: the least number n
 // for which an interval from the smallest to the largest difference has the confidence of each,
@@ -51,48 +86,73 @@ func PairsNeeded(intervals int) int {
 // errorOfEach returns how often each of some intervals may be wrong, for all of them together to have [Confidence].
 func errorOfEach(intervals int) float64 { return (1 - Confidence) / float64(max(intervals, 1)) }
 
-// A Difference is how much longer B takes than A, by pairs of measurements. All values but ratios are in seconds.
-type Difference struct {
-	Pairs  int    `json:"pairs"`
-	Needed int    `json:"pairs_needed"` // with fewer, no difference can be shown: see [PairsNeeded]
-	A      Number `json:"a_median_seconds"`
-	B      Number `json:"b_median_seconds"`
-
-	Seconds Interval `json:"b_minus_a_seconds"` // within a pair
-	Ratio   Interval `json:"b_over_a"`          // within a pair
-	Shown   bool     `json:"shown"`             // there is a difference: its interval does not contain 0
+// Compare compares several quantities that were measured in the same pairs, in the order of time. Each quantity has at
+// least one pair, and only pairs of positive numbers: see [GroupMeans]. The run makes so many of these comparisons, which
+// share its [Confidence].
+func Compare(quantities [][]Pair, comparisons int) []Difference {
+	intervals := len(quantities) * max(comparisons, 1)
+	needed := PairsNeeded(intervals)
+	sum, n := 0.0, 0.0
+	for _, pairs := range quantities {
+		if len(pairs) >= needed {
+			sum += correlationOfNeighbours(logRatios(pairs))
+			n++
+		}
+	}
+	common := sum / n // the correlation of all quantities; NaN, and not used, if all have too few pairs
+	var list []Difference
+	for _, pairs := range quantities {
+		d := Difference{Pairs: len(pairs), Needed: needed, Correlation: Number(math.NaN())}
+		if d.Bounded() {
+			own := correlationOfNeighbours(logRatios(pairs))
+			d.Correlation = Number(max(boundOfCorrelation(own, len(pairs)), boundOfCorrelation(common, len(pairs))))
+		}
+		d.compare(pairs, errorOfEach(intervals))
+		list = append(list, d)
+	}
+	return list
 }
 
-// An Interval is a median over pairs, and bounds of the true median. If the pairs are too few, the bounds are infinite
-// or NaN.
-type Interval struct {
-	Center Number `json:"center"`
-	Low    Number `json:"low"`
-	High   Number `json:"high"`
-}
-
-// Compare compares the sides of pairs, which must be positive numbers: see [GroupMeans]. There must be at least one.
-// The result is one of so many intervals of a run, which share its [Confidence].
-func Compare(pairs []Pair, intervals int) Difference {
-	var a, b, differences, logarithms []float64
+// compare sets the medians of d and its intervals, each of which may be wrong with this probability.
+func (d *Difference) compare(pairs []Pair, probability float64) {
+	var a, b, differences []float64
 	for _, p := range pairs {
 		a = append(a, p.A)
 		b = append(b, p.B)
 		differences = append(differences, p.B-p.A)
-		logarithms = append(logarithms, math.Log(p.B/p.A))
 	}
-	rank := lowRank(len(pairs), errorOfEach(intervals))
-	d := Difference{
-		Pairs:   len(pairs),
-		Needed:  PairsNeeded(intervals),
-		A:       Number(Median(a)),
-		B:       Number(Median(b)),
-		Seconds: medianInterval(differences, rank),
-		Ratio:   medianInterval(logarithms, rank).ratio(),
+	d.A = Number(Median(a))
+	d.B = Number(Median(b))
+	logarithms := logRatios(pairs)
+	reach := math.Inf(1)
+	shownIfIndependent := false
+	if d.Bounded() {
+		independent := reachOfIndependent(len(pairs), probability)
+		narrow := medianInterval(logarithms, independent)
+		shownIfIndependent = narrow.Low > 0 || narrow.High < 0
+		widened := independent * math.Sqrt(varianceInflation(float64(d.Correlation), len(pairs)))
+		reach = min(widened, farthestReach(len(pairs), probability))
 	}
-	d.Shown = d.Bounded() && (d.Seconds.Low > 0 || d.Seconds.High < 0)
-	return d
+	d.Seconds = medianInterval(differences, reach)
+	d.Ratio = medianInterval(logarithms, reach).ratio()
+	d.Shown = d.Ratio.Low > 1 || d.Ratio.High < 1
+	d.HiddenByCorrelation = shownIfIndependent && !d.Shown
+	// The two intervals must agree about the sign. The ratio decides, because it does not depend on how long a prompt is.
+	switch {
+	case d.Ratio.Low > 1:
+		d.Seconds.Low = max(d.Seconds.Low, 0)
+	case d.Ratio.High < 1:
+		d.Seconds.High = min(d.Seconds.High, 0)
+	default:
+		d.Seconds.Low = min(d.Seconds.Low, 0)
+		d.Seconds.High = max(d.Seconds.High, 0)
+	}
 }
 
-// Bounded reports whether d has enough pairs for an interval.
-func (d Difference) Bounded() bool { return Finite(d.Seconds.Low) && Finite(d.Seconds.High) }
+// logRatios returns the logarithm of B / A of each pair.
+func logRatios(pairs []Pair) (logarithms []float64) {
+	for _, p := range pairs {
+		logarithms = append(logarithms, math.Log(p.B/p.A))
+	}
+	return logarithms
+}
