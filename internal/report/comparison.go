@@ -101,8 +101,8 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 }
 
 // CompareSamples fills c from the samples of two targets that got the same prompts. Requests of the same round are a
-// pair, if both succeeded. Before the warnings of c it adds what differs between the targets besides speed. Neither list
-// may be empty.
+// pair, if both succeeded. Before the warnings of c it adds what differs between the targets besides speed. Neither
+// list may be empty.
 func CompareSamples(c Comparison, samplesOfA, samplesOfB []Sample) Comparison {
 	a, b := sideOf(samplesOfA), sideOf(samplesOfB)
 	c.Excluded = exclusions(a, b)

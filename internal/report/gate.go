@@ -69,22 +69,29 @@ func (g Gate) Judge(all []Attainment) error {
 }
 
 // Regressions returns a line for each quantity in which B of c is certainly slower than A, and by at least
-// g.MinSlowdown. Notes are lines about quantities that were not judged, with the reason. If no quantity was judged,
-// it returns that as a regression: what was not measured does not pass.
+// g.MinSlowdown. Notes are lines about quantities that were not judged, with the reason, and about quantities that only
+// look slower, because neighbouring pairs resemble each other. If no quantity was judged, it returns that as a
+// regression: what was not measured does not pass.
 func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 	prefix := "regression, " + c.Load + ": "
+	judged := 0
 	for _, q := range quantities {
 		reason := c.whyNotJudged(q.Name)
 		if reason != "" {
 			notes = append(notes, prefix+q.Name+" was not judged: "+reason)
 			continue
 		}
+		judged++
 		l, _ := c.line(q.Name)
-		if l.SlowerBy(g.MinSlowdown / 100) {
+		looksSlower := l.HiddenByCorrelation && float64(l.Ratio.Median)-1 >= g.MinSlowdown/100
+		switch {
+		case l.SlowerBy(g.MinSlowdown / 100):
 			slower = append(slower, prefix+l.Metric+": "+l.Verdict)
+		case looksSlower:
+			notes = append(notes, prefix+l.Metric+": "+l.Verdict)
 		}
 	}
-	if len(notes) == len(quantities) {
+	if judged == 0 {
 		return []string{prefix + "nothing was judged: " + c.Warnings[len(c.Warnings)-1]}, nil
 	}
 	return slower, notes

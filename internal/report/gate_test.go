@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/stats"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -46,5 +47,21 @@ func TestParseGate(t *testing.T) {
 		if diff := cmp.Diff(test.want, got) + cmp.Diff(test.wrong, wrong); diff != "" {
 			t.Errorf("%q: -want +got\n%s", test.failOn, diff)
 		}
+	}
+}
+
+// TestWhatOnlyLooksSlower holds that a gate passes, and says so, where a slowdown is not shown only because the pairs
+// resemble each other: it grows from round to round.
+func TestWhatOnlyLooksSlower(t *testing.T) {
+	ttft := Pairs{Metric: "TTFT"}
+	for i := range 12 {
+		ttft.Values = append(ttft.Values, stats.Pair{A: 1, B: 1.01 + 0.01*float64(i)})
+	}
+	c := Compare(Comparison{A: "a", B: "b", Load: "0.1 QPS", Pair: "round"}, []Pairs{ttft})
+	slower, notes := Gate{Regression: true}.Regressions(c)
+	const want = "regression, 0.1 QPS: TTFT: no difference shown at n=12 (b is between 6.8% faster and 21.4% slower " +
+		"than a); neighbouring rounds may be too alike to tell, measure longer"
+	if slower != nil || len(notes) != 4 || notes[0] != want {
+		t.Errorf("regressions %q, notes %q, want %q first", slower, notes, want)
 	}
 }

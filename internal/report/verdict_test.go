@@ -49,6 +49,25 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestVerdictOfRanges holds that two ranges of time differ, and that neither is said to be slower.
+func TestVerdictOfRanges(t *testing.T) {
+	c := Comparison{Pair: "period of 1h0m0s", Ranges: true}
+	alike := line("TTFT", 0.8, 0.98, 1.06)
+	alike.HiddenByCorrelation = true
+	wide := line("TTFT", 0.8, 0.05, 40)
+	for want, l := range map[string]Line{
+		"these two ranges differ: B was 3.1% to 3.5% slower than A": line("TTFT", 0.8, 1.031, 1.035),
+		"these two ranges differ: B was 3.1% to 3.5% faster than A": line("TTFT", 0.8, 0.965, 0.969),
+		"no difference shown at n=10 (B is between 2.0% faster and 6.0% slower than A); " +
+			"neighbouring periods of 1h0m0s may be too alike to tell, measure longer": alike,
+		"no difference shown at n=10": wide,
+	} {
+		if diff := cmp.Diff(want, c.verdict(l, "A", "B")); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
 // comparison returns a comparison of two targets that answered some rounds, in which b is slower.
 func comparison(a, b string, rounds int) Comparison {
 	left, right := answers(a, rounds, 0.7961, 0.0028, 0.004, 1), answers(b, rounds, 0.8226, 0.00736, 0.004, 2)

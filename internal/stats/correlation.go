@@ -19,17 +19,17 @@ import (
 //
 // So the interval of the median becomes wider, in three steps:
 //
-//  1. How much does each pair resemble the one before? The correlation is estimated from the pairs. The estimate is rough
-//     (± 0.22 of 20 pairs), so [marginOfCorrelation] standard errors are added to it. What disturbs one quantity disturbs
-//     the others, too. So if the mean of all quantities is larger than a quantity's own estimate, the mean is taken. In
-//     the example the correlation may be 0.88.
-//  2. How many pairs are worth one independent pair? That follows from the correlation, if a disturbance fades by the same
-//     factor from pair to pair (AR(1)): see varianceInflation.
+//  1. How much does each pair resemble the one before? The correlation is estimated from the pairs. The estimate is
+//     rough (± 0.22 of 20 pairs), so [marginOfCorrelation] standard errors are added to it. What disturbs one quantity
+//     disturbs the others, too. So if the mean of all quantities is larger than a quantity's own estimate, the mean is
+//     taken. In the example the correlation may be 0.88.
+//  2. How many pairs are worth one independent pair? That follows from the correlation, if a disturbance fades by the
+//     same factor from pair to pair (AR(1)): see varianceInflation.
 //  3. The interval reaches farther from the median by the square root of that number, even beyond all pairs: see
 //     medianInterval. In the example it is from −20 to 120 ms. It contains 0, so no difference is shown.
 //
-// TestTableOfFalseAlarms measures what this achieves: docs/bench.md has the table. It cannot see a disturbance that lasts
-// longer than all pairs. It underestimates one on top of which each pair varies much by itself.
+// TestTableOfFalseAlarms measures what this achieves: docs/bench.md has the table. It cannot see a disturbance that
+// lasts longer than all pairs. It underestimates one on top of which each pair varies much by itself.
 
 // marginOfCorrelation is how many standard errors are added to an estimated correlation. It is the least with which at
 // most 5% of the runs of TestTableOfFalseAlarms show a difference between equals.
@@ -58,7 +58,7 @@ func correlationOfNeighbours(values []float64) float64 {
 	return max(-1, min(unbiased, 1))
 }
 
-// normalScores replaces each value by what its rank would be of a normal distribution with mean 0 (Blom's scores). Equal
+// normalScores replaces each value by the one of its rank in a sample of a normal distribution (Blom's scores). Equal
 // values have equal scores.
 func normalScores(values []float64) []float64 {
 	order := make([]int, len(values)) // of the values, ascending

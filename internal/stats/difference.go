@@ -29,16 +29,16 @@ import "math"
 //
 //	1 − (1 − 0.95) / 4 = 98.75%
 //
-// Eight rounds have 99.2%, which is enough; seven have 1 − 2/2⁷ = 98.4%, which is not. So eight is [PairsNeeded] of four
-// intervals.
+// Eight rounds have 99.2%, which is enough; seven have 1 − 2/2⁷ = 98.4%, which is not. So eight is [PairsNeeded] of
+// four intervals.
 //
 // A ladder of five steps makes five comparisons, 20 intervals, each of which needs 99.75%: ten pairs. Where a step has
 // 16 requests under way together, 16 in a row are averaged to one pair, so that step needs 160 requests to each target.
 //
 // The same interval of the logarithms of B / A gives the ratio of the verdict: "B is 4.2% to 7.3% slower than A".
 //
-// All this is so if the eight differences are independent. Here they are: a large one is followed by a small one as often
-// as by another large one. If they were not, the interval would reach farther: correlation.go says how far.
+// All this is so if the eight differences are independent. Here they may be: a large one is followed by a small one.
+// If large ones followed each other, the interval would reach farther: correlation.go says how far.
 
 // Confidence is that of all intervals of a run together: in 95 of 100 runs, all of them hold what is true.
 const Confidence = 0.95
@@ -57,11 +57,11 @@ type Difference struct {
 	// Ratio is the median of B / A within a pair.
 	Ratio Interval `json:"paired_ratio"`
 
-	// Correlation is how much each pair may resemble the one before, for which the intervals are wider: from 0, not at all,
-	// to 1. It is NaN if the pairs are too few.
+	// Correlation is how much each pair may resemble the one before, for which the intervals are wider: from 0, not at
+	// all, to 1. It is NaN if the pairs are too few.
 	Correlation Number `json:"correlation"`
 
-	// HiddenByCorrelation says that independent pairs would show a difference.
+	// HiddenByCorrelation says that no difference is shown, but would be if the pairs were independent.
 	HiddenByCorrelation bool `json:"hidden_by_correlation"`
 
 	Shown bool `json:"shown"` // there is a difference: the interval of the ratio does not contain 1
@@ -87,8 +87,8 @@ func PairsNeeded(intervals int) int {
 func errorOfEach(intervals int) float64 { return (1 - Confidence) / float64(max(intervals, 1)) }
 
 // Compare compares several quantities that were measured in the same pairs, in the order of time. Each quantity has at
-// least one pair, and only pairs of positive numbers: see [GroupMeans]. The run makes so many of these comparisons, which
-// share its [Confidence].
+// least one pair, and only pairs of positive numbers: see [GroupMeans]. The last argument is how many comparisons the
+// run makes, this one included. They share its [Confidence].
 func Compare(quantities [][]Pair, comparisons int) []Difference {
 	intervals := len(quantities) * max(comparisons, 1)
 	needed := PairsNeeded(intervals)

@@ -135,6 +135,17 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// TestFarthestReach holds the examples of its comment: beyond 10 values an interval extends by at most 2 times their
+// range, beyond 20 by 0.7 times.
+func TestFarthestReach(t *testing.T) {
+	for n, want := range map[int]string{10: "2.0", 20: "0.7", 200: "0.1"} {
+		got := fmt.Sprintf("%.1f", rangesBeyond*(farthestReach(n, 0.0125)-1))
+		if got != want {
+			t.Errorf("%d values: %s times their range, want %s", n, got, want)
+		}
+	}
+}
+
 // TestBothIntervalsAgree holds that both intervals show a difference or neither does. B takes about 1.5 times as long.
 // The differences alone would not show it, because the prompts differ by more.
 func TestBothIntervalsAgree(t *testing.T) {

@@ -41,13 +41,13 @@ func probabilityOfHeads(heads, n int) float64 {
 	return math.Exp(logWays - float64(n)*math.Ln2)
 }
 
-// rangesBeyond is how far an interval goes beyond its values for each 1 that its reach is above 1. It was found together
-// with [marginOfCorrelation].
+// rangesBeyond is how far an interval goes beyond its values for each 1 that its reach is above 1. It was found
+// together with [marginOfCorrelation].
 const rangesBeyond = 4
 
-// farthestReach returns a reach that is far enough for n values, however much neighbours resemble each other, as long as
-// a disturbance fades by a tenth or more from pair to pair. Then, all values are on one side of the truth and beyond it
-// by so many times their range with less than this probability:
+// farthestReach returns a reach that is far enough for n values, even if neighbours resemble each other very much, as
+// long as a disturbance fades by a tenth or more from pair to pair. In that case, the probability is below p that all
+// values are on one side of the truth, and farther from it than so many times their range:
 //
 //	(1 / 2p)^(3 / n) − 1
 //
