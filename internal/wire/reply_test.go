@@ -8,32 +8,37 @@ import (
 
 // TestReplies holds what is understood of the replies with which servers refuse a request, or break off a stream.
 func TestReplies(t *testing.T) {
-	checkCases(t, "testdata/replies.txt", func(sent string) string {
-		reply := []byte(sent)
-		limits, tooLong := TooLong(reply)
-		failure := ParseError(reply)
-		var l words
-		l.add(tooLong, "too long")
-		l.add(limits.Context > 0, "context: %d", limits.Context)
-		l.add(limits.Input > 0, "input: %d", limits.Input)
-		l.add(NoTemplate(reply), "no chat template")
-		l.add(WrongModel(reply), "wrong model")
-		l.add(WantsHeader(reply), "wants a header")
-		l.add(BadKey(reply), "bad key")
-		l.add(NoBackend(reply), "no backend")
-		l.add(BrokenBackend(reply), "a broken backend")
-		l.add(Loading(reply), "loading")
-		l.add(WantsTLS(reply), "wants TLS")
-		l.add(WantsCertificate(reply), "wants a certificate")
-		if failure != nil {
-			l.add(failure.Class() != OtherError, "%s", [...]string{
-				"", "the request is at fault", "the key is refused", "a limit of the rate",
-				"filtered", "overloaded",
-			}[failure.Class()])
-		}
-		l.addError(failure)
-		return l.String()
-	})
+	for _, path := range files(t, "replies-*.txt") {
+		checkCases(t, path, understood)
+	}
+}
+
+// understood returns what is understood of a reply, in words.
+func understood(sent string) string {
+	reply := []byte(sent)
+	limits, tooLong := TooLong(reply)
+	failure := ParseError(reply)
+	var l words
+	l.add(tooLong, "too long")
+	l.add(limits.Context > 0, "context: %d", limits.Context)
+	l.add(limits.Input > 0, "input: %d", limits.Input)
+	l.add(NoTemplate(reply), "no chat template")
+	l.add(WrongModel(reply), "wrong model")
+	l.add(WantsHeader(reply), "wants a header")
+	l.add(BadKey(reply), "bad key")
+	l.add(NoBackend(reply), "no backend")
+	l.add(BrokenBackend(reply), "a broken backend")
+	l.add(Loading(reply), "loading")
+	l.add(WantsTLS(reply), "wants TLS")
+	l.add(WantsCertificate(reply), "wants a certificate")
+	if failure != nil {
+		l.add(failure.Class() != OtherError, "%s", [...]string{
+			"", "the request is at fault", "the key is refused", "a limit of the rate",
+			"filtered", "overloaded",
+		}[failure.Class()])
+	}
+	l.addError(failure)
+	return l.String()
 }
 
 // TestDescribe holds what is shown of an answer that should have been a stream: a page by its title and text, all of it
