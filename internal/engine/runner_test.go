@@ -18,15 +18,6 @@ import (
 func TestRunner(t *testing.T) {
 	const minute = time.Minute
 	for name, happens := range map[string]func(d *diary){
-		"reload": func(d *diary) {
-			d.apply("a, b and c are probed", "TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_2_URL=http://c")
-			d.after(minute)
-			d.apply("a is as before, b has another rate, c is left out, d is new",
-				"TARGETS_0_URL=http://a", "TARGETS_1_URL=http://b", "TARGETS_1_QPS=0.2", "TARGETS_2_URL=http://d")
-			d.after(minute)
-			d.apply("b has another name", "TARGETS_0_URL=http://a", "TARGETS_1_NAME=renamed", "TARGETS_1_URL=http://b")
-			d.after(minute)
-		},
 		"tokenizer_limits": func(d *diary) {
 			d.servers.AnswerOnce("a/tokenize", 2, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "25")
@@ -34,19 +25,6 @@ func TestRunner(t *testing.T) {
 			})
 			d.applyDown("a", "TARGETS_0_URL=http://a")
 			d.up("a is up, and its tokenizer refuses the second request")
-			d.after(minute)
-		},
-		"rejected": func(d *diary) {
-			a := "TARGETS_0_URL=http://a"
-			b := func(what string, settings ...string) {
-				d.apply(what, append(settings, a, "TARGETS_1_NAME=b", "TARGETS_1_URL=http://b")...)
-				d.after(minute)
-			}
-			b("the data set of b is not one", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
-			b("it still is not", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/no.jsonl")
-			b("it is mended", "TARGETS_1_PROMPT=dataset", "TARGETS_1_DATASET_FILE=testdata/prompts.jsonl")
-			b("the certificate authority of b is not one", "TARGETS_1_CA_FILE=testdata/no.jsonl")
-			d.apply("b is left out", a)
 			d.after(minute)
 		},
 		"group": func(d *diary) {
@@ -153,17 +131,6 @@ func TestRunner(t *testing.T) {
 			d.apply("of a group, a hangs", "TIMEOUT=15s", "TARGETS_0_URL=http://a", "TARGETS_0_GROUP=g",
 				"TARGETS_1_URL=http://b", "TARGETS_1_GROUP=g")
 			d.after(minute)
-			d.after(minute)
-		},
-		"stop": func(d *diary) {
-			d.apply("a is probed", "TARGETS_0_URL=http://a")
-			d.after(minute)
-			d.write("a hangs, and the prober is told to stop within three seconds")
-			d.servers.Answer("a/v1/chat/completions", hang)
-			time.Sleep(15 * time.Second)
-			begun := time.Now()
-			d.runner.Stop(3 * time.Second)
-			d.write(fmt.Sprintf("it ends after %v", time.Since(begun)))
 			d.after(minute)
 		},
 	} {
