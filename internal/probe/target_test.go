@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -92,51 +91,6 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 			r := serve(t, test.server).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			endsAs(t, r, test.want, test.says)
 			equal(t, "status", test.status, r.Status)
-		})
-	}
-}
-
-func TestUnreachableServers(t *testing.T) {
-	fails := func(err error) Dial {
-		return func(context.Context, string, string) (net.Conn, error) { return nil, err }
-	}
-	says := func(text string) Dial { // once it was asked
-		return func(context.Context, string, string) (net.Conn, error) {
-			near, far := net.Pipe()
-			go func() {
-				_, _ = far.Read(make([]byte, 1<<16))
-				_, _ = io.WriteString(far, text)
-				_ = far.Close()
-			}()
-			return near, nil
-		}
-	}
-	for name, test := range map[string]struct {
-		dial Dial
-		want Outcome
-	}{
-		"an unknown name": {fails(&net.DNSError{Err: "no such host", Name: "t", IsNotFound: true}), DNS},
-		"a closed port":   {fails(&net.OpError{Op: "dial", Err: io.ErrClosedPipe}), Connect},
-		"a host that does not answer": {func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}, Timeout},
-		"a server that sends no header": {func(context.Context, string, string) (net.Conn, error) {
-			near, far := net.Pipe()
-			go func() { _, _ = io.Copy(io.Discard, far) }()
-			return near, nil
-		}, Timeout},
-		"a connection closed at once": {says(""), Truncated},
-		"a switch of protocols": {says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " +
-			"websocket\r\n\r\n"), Malformed},
-		"something that is no HTTP": {says("SSH-2.0-x\r\n"), Malformed},
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			r := newTarget(test.dial).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
-			endsAs(t, r, test.want, "")
-			if want := map[Outcome]time.Duration{Timeout: 120 * time.Second}[test.want]; r.Elapsed != want {
-				t.Errorf("took %v, want %v", r.Elapsed, want)
-			}
 		})
 	}
 }
