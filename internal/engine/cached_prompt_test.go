@@ -64,11 +64,7 @@ func (c *caching) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			strings.Repeat(token, limit), prompt, limit, c.details(`"prompt_tokens_details":{"cached_tokens":%d}`, cached))
 		return
 	}
-	const token = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}` + "\n\n"
-	fmt.Fprintf(w, `data: {"type":"message_start","message":{"usage":{"input_tokens":%d,%s}}}`+"\n\n%s"+
-		`data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":%d}}`+"\n\n"+
-		`data: {"type":"message_stop"}`+"\n\n",
-		prompt, c.details(`"cache_read_input_tokens":%d`, cached), strings.Repeat(token, limit), limit)
+	writeMessage(w, fmt.Sprintf(`"input_tokens":%d,%s`, prompt, c.details(`"cache_read_input_tokens":%d`, cached)), limit)
 }
 
 // cached returns how many tokens of a prompt are in the cache, which takes the prompt.

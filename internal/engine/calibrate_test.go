@@ -9,20 +9,25 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/testing/memconn"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A costly server speaks Anthropic's API, counts four tokens a word, and refuses what its context does not hold, in
-// vLLM's words.
+// A costly server speaks Anthropic's API, and refuses what its context does not hold, in vLLM's words.
 type costly struct {
-	context int
-	listed  bool // the list of models names the context
-	counts  bool // it has a route that counts tokens
+	perWord  int // tokens of a word
+	template int // tokens of the chat template
+	context  int
+	listed   bool // the list of models names the context
+	counts   bool // it has a route that counts tokens
+	forgets  bool // that route leaves out the chat template
 
 	longest atomic.Int64 // prompt that it was sent, in tokens
+	counted atomic.Int64 // requests to count tokens
+	short   atomic.Int64 // requests for short answers
 }
 
 func (c *costly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +49,8 @@ func (c *costly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	tokens := 4*len(strings.Fields(asked.Messages[0].Content)) + 12
+	words := c.perWord * len(strings.Fields(asked.Messages[0].Content))
+	tokens := words + c.template
 	c.longest.Store(max(c.longest.Load(), int64(tokens)))
 	switch {
 	case tokens+asked.Limit > c.context:
@@ -52,14 +58,26 @@ func (c *costly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"type":"error","error":{"type":"BadRequestError","message":"This model's maximum context `+
 			`length is %d tokens. However, your prompt contains at least %d input tokens."}}`, c.context, c.context+1)
 	case counting:
+		c.counted.Add(1)
+		if c.forgets {
+			tokens = words
+		}
 		fmt.Fprintf(w, `{"input_tokens":%d}`, tokens)
 	default:
-		const token = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}` + "\n\n"
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, `data: {"type":"message_start","message":{"usage":{"input_tokens":%d,"output_tokens":0}}}`+
-			"\n\n%s"+`data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":%d}}`+
-			"\n\n"+`data: {"type":"message_stop"}`+"\n\n", tokens, strings.Repeat(token, asked.Limit), asked.Limit)
+		if asked.Limit == length.ShortAnswer {
+			c.short.Add(1)
+		}
+		writeMessage(w, fmt.Sprintf(`"input_tokens":%d,"output_tokens":0`, tokens), asked.Limit)
 	}
+}
+
+// writeMessage answers by the Messages API with so many tokens. Usage is the members of the first usage.
+func writeMessage(w http.ResponseWriter, usage string, tokens int) {
+	const token = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}` + "\n\n"
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, `data: {"type":"message_start","message":{"usage":{%s}}}`+"\n\n%s"+
+		`data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":%d}}`+"\n\n"+
+		`data: {"type":"message_stop"}`+"\n\n", usage, strings.Repeat(token, tokens), tokens)
 }
 
 // job returns the job of the server for prompts of a length and answers of 20 tokens. All that a probe needs is
@@ -76,7 +94,7 @@ func (c *costly) job(t *testing.T, tokens int) *Job {
 func TestCalibrationStaysWithinTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, counts := range []bool{true, false} {
-			server := &costly{context: 7920, counts: counts, listed: true}
+			server := &costly{perWord: 4, template: 12, context: 7920, counts: counts, listed: true}
 			j := server.job(t, 7900)
 			results, next, err := j.Once(t.Context())
 			if err != nil || next != 1 {
@@ -101,7 +119,7 @@ func TestCalibrationStaysWithinTheContext(t *testing.T) {
 func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, counts := range []bool{true, false} {
-			server := &costly{context: 5000, counts: counts}
+			server := &costly{perWord: 4, template: 12, context: 5000, counts: counts}
 			j := server.job(t, 8000)
 			err := j.Length.CountByTokenizer(t.Context(), 0)
 			if counts && probe.ReasonOf(err) != probe.ReasonLongerThanContext {

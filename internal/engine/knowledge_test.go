@@ -1,11 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,57 +97,26 @@ func TestAServerThatNamesItsModelInASlot(t *testing.T) {
 	})
 }
 
-// A wrongTokenizer speaks Anthropic's API. Its tokenizer leaves out the chat template.
-type wrongTokenizer struct{ counts, short, probes atomic.Int64 }
-
-func (s *wrongTokenizer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
-		Messages []struct{ Content string }
-		Limit    int `json:"max_tokens"`
-	}
-	_ = json.NewDecoder(r.Body).Decode(&asked)
-	if len(asked.Messages) == 0 {
-		http.NotFound(w, r)
-		return
-	}
-	words := len(strings.Fields(asked.Messages[0].Content))
-	switch {
-	case strings.HasSuffix(r.URL.Path, "count_tokens"):
-		s.counts.Add(1)
-		fmt.Fprintf(w, `{"input_tokens":%d}`, words)
-		return
-	case asked.Limit == length.ShortAnswer:
-		s.short.Add(1)
-	default:
-		s.probes.Add(1)
-	}
-	const token = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}` + "\n\n"
-	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, `data: {"type":"message_start","message":{"usage":{"input_tokens":%d}}}`+"\n\n%s"+
-		`data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":%d}}`+"\n\n"+
-		`data: {"type":"message_stop"}`+"\n\n", words+40, strings.Repeat(token, asked.Limit), asked.Limit)
-}
-
 // TestDistrustSurvivesAReload holds that a tokenizer which an answer has contradicted is not believed again after a
 // reload, not even where the length must be found out again.
 func TestDistrustSurvivesAReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, server := newDiary(t), &wrongTokenizer{}
+		d, server := newDiary(t), &costly{perWord: 1, template: 40, context: 4000, counts: true, forgets: true}
 		d.servers.Answer("a", server.ServeHTTP)
 		variables := []string{
 			"TARGETS_0_URL=http://a", "TARGETS_0_API=anthropic", "TARGETS_0_MODEL=m", "PROMPT_TOKENS=1000", "MAX_TOKENS=20",
 		}
 		d.apply("", variables...)
 		time.Sleep(time.Minute)
-		counts, short := server.counts.Load(), server.short.Load()
+		counts, short := server.counted.Load(), server.short.Load()
 		if counts == 0 || short == 0 {
 			t.Fatalf("%d counts and %d short requests: the tokenizer is not contradicted", counts, short)
 		}
 		d.apply("", append(variables, "API_KEY=another")...)
 		time.Sleep(time.Minute)
-		if server.counts.Load() != counts || server.short.Load() != short {
+		if server.counted.Load() != counts || server.short.Load() != short {
 			t.Errorf("after a reload the tokenizer is asked %d times, and %d short requests are sent",
-				server.counts.Load()-counts, server.short.Load()-short)
+				server.counted.Load()-counts, server.short.Load()-short)
 		}
 		if got := d.runner.jobs[0].Length.Snapshot(0); got.Off != 0 || got.Method != length.ByUsage {
 			t.Errorf("the length is off by %d tokens, by %s", got.Off, got.Method)
