@@ -2,6 +2,7 @@
 package exposition
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -13,12 +14,12 @@ import (
 // Serve returns the page that a handler serves under a path.
 func Serve(handler http.Handler, path string) string {
 	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, path, nil))
 	return w.Body.String()
 }
 
-// Value returns the value of the first series on a page that has the name and the labels of a selector, which is written
-// as in PromQL. ok is false if there is none.
+// Value returns the value of the first series on a page that has the name and the labels of a selector, which is
+// written as in PromQL. ok is false if there is none.
 func Value(page, selector string) (value float64, ok bool) {
 	name, labels, _ := strings.Cut(strings.TrimSuffix(selector, "}"), "{")
 	for line := range strings.Lines(page) {
