@@ -34,11 +34,10 @@ func (d *Daemon) beginDrain(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "draining")
 }
 
-// endDrain serves DELETE /-/drain: probes start again.
+// endDrain serves DELETE /-/drain: probes start again. The timer may go on: it then finds no drain to end.
 func (d *Daemon) endDrain(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	changed := d.runner.SetDraining(false)
-	d.drainTimer.Stop()
 	d.publishReadiness()
 	d.mu.Unlock()
 	if changed {

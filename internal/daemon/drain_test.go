@@ -72,7 +72,8 @@ func TestDrainIsOff(t *testing.T) {
 func TestDrainExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := simnet.New(t, "a")
-		prober := start(t, servers, &Daemon{}, "PROBER_DRAIN_ENDPOINT", "on")
+		d := &Daemon{}
+		prober := start(t, servers, d, "PROBER_DRAIN_ENDPOINT", "on")
 		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(time.Minute)
 		prober.expectDrain(http.MethodDelete, "not draining", true)
@@ -82,6 +83,8 @@ func TestDrainExpires(t *testing.T) {
 		prober.expectDrain(http.MethodPost, "draining", false)
 		time.Sleep(10 * time.Minute)
 		prober.expectDrain(http.MethodPost, "draining", false)
+		d.expireDrain() // as the timer does if it fires at that moment
+		prober.expectReady(false)
 		time.Sleep(15*time.Minute - time.Nanosecond)
 		prober.expectReady(false)
 		prober.expectLogged(0, drainExpired)

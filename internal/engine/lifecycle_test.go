@@ -218,6 +218,29 @@ func TestLookupsRestDuringADrain(t *testing.T) {
 	})
 }
 
+// TestCountsAtOnce holds how many groups have their prompts counted at the same time before their first slots: servers
+// that hang hold up the others for half a minute.
+func TestCountsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary(t)
+		d.servers.Answer("a/v1/models", hang)
+		var targets []string
+		for n := range countsAtOnce + 1 {
+			targets = append(targets, fmt.Sprintf("TARGETS_%d_NAME=%d", n, n), fmt.Sprintf("TARGETS_%d_URL=http://a", n))
+		}
+		d.apply("", append(targets, "QPS=0.001", "MAX_TOKENS_PER_DAY=none")...)
+		asked := func() int { return d.servers.Requests()["a/v1/models"] }
+		time.Sleep(time.Second)
+		if got := asked(); got != countsAtOnce {
+			t.Errorf("%d servers have been asked at once, want %d", got, countsAtOnce)
+		}
+		time.Sleep(countWait)
+		if got := asked(); got <= countsAtOnce {
+			t.Error("the last one waits for those that hang")
+		}
+	})
+}
+
 // TestProbesAtOnce holds how many probes of a target are in flight while its server hangs.
 func TestProbesAtOnce(t *testing.T) {
 	for _, want := range []int{1, 3} {

@@ -120,6 +120,39 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// TestALargeFileIsNotReadToLookAtIt holds that a file of a megabyte has changed if its size or its time has, and a
+// smaller one if its content has.
+func TestALargeFileIsNotReadToLookAtIt(t *testing.T) {
+	const size = 1 << 20
+	for size, want := range map[int]bool{size - 1: true, size: false} {
+		path := filepath.Join(t.TempDir(), "set")
+		writeFile(t, path, strings.Repeat("a", size))
+		written := time.Now()
+		setTime := func(to time.Time) {
+			if err := os.Chtimes(path, to, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		setTime(written)
+		files := New()
+		_, err := files.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, path, strings.Repeat("b", size))
+		setTime(written)
+		files.Changed()
+		if got := len(files.Changed()) > 0; got != want {
+			t.Errorf("another content of %d bytes has changed: %t, want %t", size, got, want)
+		}
+		setTime(written.Add(time.Second))
+		files.Changed()
+		if len(files.Changed()) == 0 {
+			t.Errorf("another time of %d bytes is no change", size)
+		}
+	}
+}
+
 // TestWhatIsParsedOnce holds that a data set is parsed once for all targets that name it, serves after its content was
 // released, and is taken over by the next load if it is the same, also past a load that failed. What no configuration
 // names any more is forgotten.

@@ -1,6 +1,7 @@
 package length
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -85,11 +86,16 @@ func TestWhatAnswersTeach(t *testing.T) {
 	for name, test := range map[string]struct {
 		method  Method
 		cut     bool
-		answers []int // tokens by their usage, one after another
-		unknown int   // the answer that makes the length unknown, from 1; 0: none does
+		answers []int         // tokens by their usage, one after another
+		unknown int           // the answer that makes the length unknown, from 1; 0: none does
+		outcome probe.Outcome // of the answers; empty: OK
 	}{
-		"the tokenizer is right":                            {method: ByTokenizer, answers: []int{1000, 1000}},
-		"the tokenizer leaves out the chat template":        {method: ByTokenizer, answers: []int{1028}, unknown: 1},
+		"the tokenizer is right":                     {method: ByTokenizer, answers: []int{1000, 1000}},
+		"the tokenizer leaves out the chat template": {method: ByTokenizer, answers: []int{1028}, unknown: 1},
+		"the same, of answers that are judged wrong": {
+			method: ByTokenizer, answers: []int{1028}, unknown: 1, outcome: probe.WrongLength,
+		},
+		"answers that failed":                               {method: ByTokenizer, answers: []int{1028, 1028}, outcome: probe.Truncated},
 		"the tokenizer was right and changed":               {method: ByTokenizer, answers: []int{1000, 1100, 1100}, unknown: 3},
 		"the usage becomes another one":                     {method: ByUsage, answers: []int{1000, 1100, 1100}, unknown: 3},
 		"two counts differ from each other and from before": {method: ByUsage, answers: []int{1001, 990}, unknown: 2},
@@ -120,7 +126,9 @@ func TestWhatAnswersTeach(t *testing.T) {
 					t.Errorf("answer %d: confirmed %t, want %t", n+1, isConfirmed, want)
 				}
 				q.Answered(1, uint64(n), answer(7000))
-				q.Answered(0, uint64(n), answer(tokens))
+				result := answer(tokens)
+				result.Outcome = cmp.Or(test.outcome, probe.OK)
+				q.Answered(0, uint64(n), result)
 				if unknown == 0 && !q.Ready(0) {
 					unknown = n + 1
 				}
@@ -276,4 +284,16 @@ func TestCountsInProgress(t *testing.T) {
 			t.Error("a count that has ended stands in the way")
 		}
 	})
+}
+
+// TestABookGivesCopies holds that nobody changes what is in the book by what was written into it or read from it.
+func TestABookGivesCopies(t *testing.T) {
+	book, k, size := NewBook(), key{kind: "kind"}, prompt.Size{Words: 1}
+	mine := record{trials: map[prompt.Size]int{}}
+	book.write(k, mine)
+	mine.trials[size] = 1
+	book.read(k).trials[size] = 2
+	if n := len(book.read(k).trials); n > 0 {
+		t.Errorf("the book has %d trials that nobody wrote", n)
+	}
 }

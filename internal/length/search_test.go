@@ -227,3 +227,16 @@ func TestCountsThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// TestWhenAServerCuts holds how few tokens more words may count before the server is taken for one that cuts prompts:
+// half of what the shorter prompts predict.
+func TestWhenAServerCuts(t *testing.T) {
+	for grows, want := range map[int]bool{0: true, 450: true, 499: true, 500: false, 550: false, 1000: false} {
+		s := search{want: 2000, trials: []trial{
+			{prompt.Size{Words: 125}, 400}, {prompt.Size{Words: 250}, 525}, {prompt.Size{Words: 1250}, 525 + grows},
+		}}
+		if got := s.isCut(); got != want {
+			t.Errorf("1,000 words more count %d tokens more: cut %t, want %t", grows, got, want)
+		}
+	}
+}

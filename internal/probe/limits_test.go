@@ -70,6 +70,8 @@ func TestAStallEnds(t *testing.T) {
 		}
 		s.restart()
 		s.end()
+		time.Sleep(limit)
+		s.fire() // as the timer does if it fires while the answer ends
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if len(canceled) > 0 {

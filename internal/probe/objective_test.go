@@ -16,6 +16,8 @@ func TestObjectivesJudge(t *testing.T) {
 	failed := &Result{Outcome: Stalled, Timeline: timing.Timeline{Frames: []timing.Frame{{At: ms}}}}
 	late := &Result{Outcome: OK, Usage: wire.Usage{Output: wire.Tokens(47)}, Timeline: inReads(2*ms, 99*ms, 45, 1, 1)}
 	unknown := &Result{Outcome: OK, Timeline: timing.Timeline{Frames: []timing.Frame{{At: ms}}}}
+	contaminated := *ok
+	contaminated.Cache = CacheContaminated
 	refused := &Result{Outcome: Unauthorized}
 	rejected := &Result{Outcome: Rejected}
 	for _, test := range []struct {
@@ -32,6 +34,9 @@ func TestObjectivesJudge(t *testing.T) {
 		{"TPOT above", SignalTPOT, 29 * ms, ok, false, true},
 		{"the longest gap", SignalMaxGap, 40 * ms, ok, true, true},
 		{"E2EL", SignalE2EL, 560 * ms, ok, true, true},
+		{"TTFT of a prompt that a cache had", SignalTTFT, time.Hour, &contaminated, false, false},
+		{"server TTFT of it", SignalServerTTFT, time.Hour, &contaminated, false, false},
+		{"E2EL of it", SignalE2EL, time.Hour, &contaminated, true, true},
 		{"availability", SignalAvailability, 0, ok, true, true},
 		{"a failed probe is never good", SignalTTFT, time.Hour, failed, false, true},
 		{"nor is it available", SignalAvailability, 0, failed, false, true},

@@ -31,6 +31,8 @@ func TestWholePrompt(t *testing.T) {
 		"apart, half of it written":         {none, prompt, prompt, usage(16, 984, 1000), 2000, wire.Always},
 		"within, all of it written":         {none, prompt, prompt, usage(2000, 0, 2000), 2000, wire.Never},
 		"within, a few more than before":    {none, prompt, prompt, usage(2010, 1984, 0), 2010, wire.Never},
+		"within, a hundredth more":          {none, prompt, prompt, usage(2020, 1984, 0), 2020, wire.Never},
+		"more than a hundredth":             {none, prompt, prompt, usage(2021, 1984, 0), 2021, ""},
 		"apart, against a belief":           {within, prompt, prompt, usage(400, 1600, 0), 2000, wire.Always},
 		"within, against a belief":          {apart, prompt, prompt, usage(2000, 400, 0), 2000, wire.Never},
 		"neither, and the cache may be why": {none, prompt, prompt, usage(1200, 1000, 0), 0, ""},

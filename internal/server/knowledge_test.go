@@ -246,8 +246,12 @@ func TestAfter(t *testing.T) {
 		"a prompt in the cache": {seen{prompt(80, usage(90, 16, 0), false)}, func(k *Knowledge) {
 			k.LastPrompt = wire.Tokens(90)
 		}},
-		"a prompt cut short": {seen{prompt(80, usage(60, 0, 0), false)}, func(k *Knowledge) {
-			k.LastPrompt = wire.Tokens(60)
+		"a prompt cut short": {seen{prompt(80, usage(71, 0, 0), false)}, func(k *Knowledge) {
+			k.LastPrompt = wire.Tokens(71)
+		}},
+		"a prompt whose words are joined as far as any": {seen{prompt(80, usage(72, 0, 0), false)}, func(k *Knowledge) {
+			k.LastPrompt = wire.Tokens(72)
+			k.Uncached = CountedPrompt{72, 80}
 		}},
 		"counted apart, and then not shown": {seen{Answer{CacheApart: wire.Always}, Answer{}}, func(k *Knowledge) {
 			k.CacheApart = wire.Always

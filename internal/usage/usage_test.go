@@ -18,10 +18,15 @@ func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
 
 // TestProblemsAreBounded holds that a file of something else has no line of the log for each line of it.
 func TestProblemsAreBounded(t *testing.T) {
-	text := make(Problems, 2000).Error()
-	lines := strings.Count(text, "\n")
-	if lines != 101 || !strings.HasPrefix(text, "2,000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
-		t.Errorf("%d lines, of which the last is %q", lines, text[strings.LastIndex(text, "\n"):])
+	for n, wantEnd := range map[int]string{2000: "\n  and 1900 more", 101: "\n  and 1 more", 100: "\n  "} {
+		text := make(Problems, n).Error()
+		lines := strings.Count(text, "\n")
+		if lines != min(n, 101) || !strings.HasSuffix(text, wantEnd) {
+			t.Errorf("%d problems: %d lines, of which the last is %q", n, lines, text[strings.LastIndex(text, "\n"):])
+		}
+	}
+	if text := make(Problems, 2000).Error(); !strings.HasPrefix(text, "2,000 problems:\n") {
+		t.Errorf("it begins with %q", text[:20])
 	}
 }
 
