@@ -333,3 +333,18 @@ func TestServerTTFTNeedsTheEndOfTheRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestWhenAReadIsLate holds how long bytes lie unread in a read that is late: longer than 250 µs, and than a twentieth of
+// the mean time between two reads.
+func TestWhenAReadIsLate(t *testing.T) {
+	for gap, most := range map[time.Duration]time.Duration{
+		ms: 250 * time.Microsecond, 5 * ms: 250 * time.Microsecond, 20 * ms: ms,
+	} {
+		for delay, want := range map[time.Duration]bool{most: false, most + 1: true} {
+			line := inReads(gap, delay, 1, 1, 1, 1)
+			if got := analyse(&line).hasLateRead(); got != want {
+				t.Errorf("%v unread, reads %v apart: late %t, want %t", delay, gap, got, want)
+			}
+		}
+	}
+}
