@@ -368,7 +368,7 @@ func TestWhichRequestsAreWatched(t *testing.T) {
 	for _, wait := range []time.Duration{2000 * ms, 1000 * ms, 1200 * ms} {
 		l.Answered(wait, false)
 	}
-	for range firstWatched - 1 {
+	for range 3 {
 		next(850 * ms)
 	}
 	unwatched() // although none of them has ended
@@ -377,7 +377,7 @@ func TestWhichRequestsAreWatched(t *testing.T) {
 	for range recentWaits {
 		l.Answered(1200*ms, false)
 	}
-	for range needWatched - 1 {
+	for range 15 {
 		next(1020 * ms) // the 1,000 ms are forgotten
 	}
 	unwatched()
