@@ -2,7 +2,6 @@ package observe
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/testing/exposition"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -20,10 +20,9 @@ import (
 func notesOnPage(o *Observers) string {
 	mux := http.NewServeMux()
 	o.Board.Register(mux)
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	page := exposition.Serve(mux, "/")
 	var notes []string
-	for _, match := range regexp.MustCompile(`<dt>note</dt><dd><bdi>([^<]*)`).FindAllStringSubmatch(w.Body.String(), -1) {
+	for _, match := range regexp.MustCompile(`<dt>note</dt><dd><bdi>([^<]*)`).FindAllStringSubmatch(page, -1) {
 		notes = append(notes, match[1])
 	}
 	return strings.Join(notes, "; ")

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/testing/exposition"
 	"github.com/llm-prober/prober/internal/timing"
 )
 
@@ -149,14 +149,9 @@ func TestWhatIsRecorded(t *testing.T) {
 	recorder.DropResults("a")
 	record(probe.Stalled)
 
-	w := httptest.NewRecorder()
-	o.Metrics.Handler(log.New(io.Discard, "", 0)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	outcomes := regexp.MustCompile(`(?m)^llm_probe_probes_total\{.*outcome="(\w+)".*\} ([1-9]\d*)$`)
-	var got []string
-	for _, found := range outcomes.FindAllStringSubmatch(w.Body.String(), -1) {
-		got = append(got, found[1]+"="+found[2])
-	}
-	if want := "connect=1 rejected=1 timeout=1"; strings.Join(got, " ") != want {
-		t.Errorf("recorded %v, want %s", got, want)
+	page := exposition.Serve(o.Metrics.Handler(log.New(io.Discard, "", 0)), "/metrics")
+	const want = "connect=1 rejected=1 timeout=1"
+	if got := exposition.Slots(page)["a"]; got != want {
+		t.Errorf("recorded %s, want %s", got, want)
 	}
 }
