@@ -87,6 +87,7 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 				t.Errorf("the drain took %v of %v", took, drain)
 			}
 			prober.expectLogged(counted, "probe")
+			prober.expectLogged(0, "some probes did not end and are left behind")
 		})
 	}
 }
