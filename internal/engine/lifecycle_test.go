@@ -71,11 +71,7 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 		before := goroutines()
 		set := filepath.Join(t.TempDir(), "set.jsonl")
 		var want holding
-		reloads := 100
-		if testing.Short() {
-			reloads = 10
-		}
-		for n := range reloads {
+		for n := range 100 {
 			writeFile(t, set, fmt.Sprintf(`{"prompt": "the data set number %d"}`, n))
 			d.apply("", "QPS=0.01", "CONNECTION=reuse", "TARGETS_0_URL=http://a", fmt.Sprintf("TIMEOUT=%ds", 10+n%2),
 				"PROMPT=dataset", "DATASET_FILE="+set)
