@@ -157,14 +157,14 @@ type objectiveJSON struct {
 func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
 	targets := []targetJSON{}
 	for _, v := range b.views() {
-		targets = append(targets, v.targetJSON())
+		targets = append(targets, newTargetJSON(v))
 	}
 	data := map[string]any{"vantage": orNull(b.vantage), "targets": targets}
 	answer(w, http.StatusOK, map[string]any{"status": "success", "data": data})
 }
 
-// targetJSON returns what /api/v1/targets says of the target.
-func (v *view) targetJSON() targetJSON {
+// newTargetJSON returns what /api/v1/targets says of a target.
+func newTargetJSON(v *view) targetJSON {
 	t := v.Target
 	j := targetJSON{
 		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,

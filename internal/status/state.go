@@ -121,7 +121,7 @@ func (h *history) objectives(now time.Time) (list []objective) {
 // Total returns the number of events.
 func (o objective) Total() int { return o.Good + o.Bad }
 
-// isBelowGoal reports whether fewer events were good than the goal demands, or there are none.
+// isBelowGoal reports whether fewer events were good than the goal demands, or whether there are none.
 func (o objective) isBelowGoal() bool {
 	return report.Attainment{Goal: stats.Number(o.Goal), Good: o.Good, Judged: o.Total()}.Missed()
 }
@@ -148,7 +148,8 @@ func (o objective) spent() float64 {
 
 func (o objective) isMissed() bool { return o.Missed }
 
-// shortfall says how far an objective is missed in a time of so many words, "hour" or "40 s".
+// shortfall says how far an objective is missed, and when it last was if that was not by the last result. The span is
+// the length of the window in words: "hour" or "40 s".
 func (o objective) shortfall(span string, last *entry, now time.Time) string {
 	text := fmt.Sprintf("%s %s (%d of %d) over the last %s, goal %s",
 		o.Name, format.Attainment(o.Good, o.Total()), o.Good, o.Total(), span, format.Goal(o.Goal))
@@ -201,8 +202,8 @@ type slowdown struct {
 	n             int     // recent probes
 }
 
-// slowdowns returns the latencies of which the median of the last results in an hour is above [stats.SlowRatio] times
-// the usual. TPOT is left out if ITL is slow: one fault raises both.
+// slowdowns returns what is slow in the last results of an hour: the latencies whose median is above [stats.SlowRatio]
+// times the usual. TPOT is left out if ITL is slow: one fault raises both.
 func (u *usual) slowdowns(hour []*entry, now time.Time) (list []slowdown) {
 	recent := hour[max(0, len(hour)-recentResults):]
 	for i, latency := range comparedLatencies {
