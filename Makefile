@@ -15,7 +15,7 @@ SHELL := /bin/bash
 LAZY    := GOGC=400
 COMPILE := $(LAZY) CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
-.PHONY: build demo help check test fmt vet race fuzz lint workflows chromium buildah e2e e2e-backends e2e-chart e2e-rules \
+.PHONY: build demo help check test fmt vet race fuzz lint workflows rules chromium buildah e2e e2e-backends e2e-chart e2e-rules \
   e2e-page e2e-image nightly history drill accuracy-smoke kube helm generate generate-chart bench accuracy clean \
   image packages release-check snapshot release
 
@@ -145,6 +145,9 @@ buildah:
 	  echo "The image is built with buildah, which is not in the PATH."; \
 	  echo "On Debian: apt-get install buildah"; \
 	  exit 1; }
+
+rules: $(PROMTOOL) ## each alert on both sides of its numbers, and stories, by promtool
+	cd test/rules && PROMTOOL_BINARY=$(PROMTOOL) $(call tested,-count=1 .)
 
 e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
 

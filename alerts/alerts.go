@@ -3,7 +3,7 @@
 // it gives without options. The package imports no other package of the program.
 //
 // To change an alert, begin at template/rules.yaml, which explains how rules are written. Then come its runbook in
-// runbooks and its cases in tests.
+// runbooks and its rows in table.
 package alerts
 
 import (

@@ -164,3 +164,64 @@ func TestPages(t *testing.T) {
 		t.Errorf("%d expressions: the test does not see them", n)
 	}
 }
+
+// TestClassicRules holds that "prober alerts --classic" prints the shipped rules without the native half of each
+// expression, and no function that Prometheus 2.42 does not know.
+func TestClassicRules(t *testing.T) {
+	shipped := expressions(t, alerts.Options{})
+	delete(shipped, "ProberClassicOnly")
+	delete(shipped, "ProberMixedHistograms")
+	classic := expressions(t, alerts.Options{Histograms: alerts.ClassicOnly})
+	nativeHalf := regexp.MustCompile(`^\(*(label_replace\()?histogram_`)
+	onlyNative := regexp.MustCompile(`histogram_[^q]|(rate|increase)\(\w+_seconds\[`)
+	if len(shipped) != len(classic) {
+		t.Errorf("%d names of rules, want %d", len(classic), len(shipped))
+	}
+	for name, all := range shipped {
+		for i, expr := range all {
+			want := expr.String()
+			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+				or, ok := node.(*parser.BinaryExpr)
+				if !ok || or.Op != parser.LOR {
+					return nil
+				}
+				first := or.LHS.String()
+				if nativeHalf.MatchString(first) && !strings.Contains(first, "_bucket[") {
+					want = strings.Replace(want, or.String(), or.RHS.String(), 1)
+				}
+				return nil
+			})
+			if len(classic[name]) != len(all) {
+				t.Fatalf("%s: %d rules, want %d", name, len(classic[name]), len(all))
+			}
+			got := classic[name][i].String()
+			if got != want || onlyNative.MatchString(got) {
+				t.Errorf("%s is\n%s\nwant, without native histograms,\n%s", name, got, want)
+			}
+		}
+	}
+}
+
+// expressions returns the expressions of rules, by the name of the alert or record.
+func expressions(t *testing.T, o alerts.Options) map[string][]parser.Expr {
+	t.Helper()
+	var file struct {
+		Groups []struct {
+			Rules []struct{ Record, Alert, Expr string }
+		}
+	}
+	if err := yaml.Unmarshal(o.Rules(), &file); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]parser.Expr{}
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			expr, err := parser.NewParser(parser.Options{}).ParseExpr(rule.Expr)
+			if err != nil {
+				t.Fatalf("%s%s: %v", rule.Alert, rule.Record, err)
+			}
+			all[rule.Alert+rule.Record] = append(all[rule.Alert+rule.Record], expr)
+		}
+	}
+	return all
+}
