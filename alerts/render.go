@@ -123,18 +123,18 @@ func (o Options) average(histogram, window string, by labelList) string {
 // after it if these are longer, less the time for which the alert is kept. The record is the time when there last was
 // an event in the five minutes before. A target without an interval is disabled or gone, and does not fulfil it.
 func (o Options) until(after, kept, record string) (string, error) {
-	least, err := time.ParseDuration(after)
+	shortest, err := time.ParseDuration(after)
 	if err != nil {
 		return "", err
 	}
-	known, err := time.ParseDuration(kept)
+	before, err := time.ParseDuration(kept)
 	if err != nil {
 		return "", err
 	}
-	known += 5 * time.Minute
+	before += 5 * time.Minute // the record is up to five minutes later than the event
 	return fmt.Sprintf("(\n          time() - max_over_time(%s[1d]) <= on %s group_left ()\n"+
 		"          clamp_min(3 * max by %[2]s (last_over_time(llm_probe_interval_seconds[5m])), %[3]v) - %[4]v)",
-		record, o.series(), least.Seconds(), known.Seconds()), nil
+		record, o.series(), shortest.Seconds(), before.Seconds()), nil
 }
 
 // either returns the native expression, the classic one, or the native one where there is one, in parentheses. If by
