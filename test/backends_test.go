@@ -112,8 +112,12 @@ func truthOf(t *testing.T, all []program.Result) truth {
 		if want.samples[r.Target] == nil {
 			want.samples[r.Target] = map[string][]float64{}
 		}
-		for name, values := range map[string][]float64{"ttft": {r.TTFT}, "tpot": {r.TPOT}, "e2el": {r.E2EL}, "itl": r.ITL} {
-			want.samples[r.Target][name] = append(want.samples[r.Target][name], values...)
+		samples := want.samples[r.Target]
+		samples["itl"] = append(samples["itl"], r.ITL...)
+		for name, value := range map[string]*float64{"ttft": r.TTFT, "tpot": r.TPOT, "e2el": r.E2EL} {
+			if value != nil {
+				samples[name] = append(samples[name], *value)
+			}
 		}
 	}
 	return want

@@ -79,9 +79,9 @@ type Result struct {
 	Target  string    `json:"target"`
 	Outcome string    `json:"outcome"`
 	Start   time.Time `json:"start"`
-	TTFT    float64   `json:"ttft_seconds"`
-	TPOT    float64   `json:"tpot_seconds"`
-	E2EL    float64   `json:"e2el_seconds"`
+	TTFT    *float64  `json:"ttft_seconds"` // nil: it was not sure, as on a machine that is busy
+	TPOT    *float64  `json:"tpot_seconds"`
+	E2EL    *float64  `json:"e2el_seconds"`
 	ITL     []float64 `json:"itl_seconds"`
 	Trace   string    `json:"trace_id"`
 }
