@@ -12,25 +12,24 @@ import (
 // engine is a continuous batching scheduler with chunked prefill. A request waits the profile's base time outside the
 // engine (nothing there is exclusive), queues first in first out, and is then served in steps of
 //
-//	step = PrefillFixed (if there is any prefill) + Σ prefill(chunk) + (B > 0 ? TPOT + (B − 1)·StepPerSequence : 0)
+//	step = Σ prefill(chunk) + (B > 0 ? TPOT + (B − 1)·StepPerSequence : 0)
 //
 // where B is the number of sequences in decode and the chunks fill up what B leaves of StepTokens, for as many
 // waiting prompts as MaxBatch has room for. At its end every sequence in decode, and each prefilled prompt, has one
 // more token. So one alone has
 //
-//	TTFT = base + PrefillFixed + prefill(prompt)    TPOT = TPOT
+//	TTFT = base + prefill(prompt)    TPOT = TPOT
 //
 // and many:
 //
 //	throughput → 1/(prefill(prompt) + answer·step(B)/B)
 //
-// With PrefillShare and PrefillEvery a step may have no chunks although prompts wait. run owns all but the inbox.
+// run owns all but the inbox.
 type engine struct {
 	profile Profile
 	inbox   chan *sequence
 	waiting []*sequence // in the order in which they came
 	running []*sequence
-	since   int // steps without prefill since the last one with
 }
 
 // newEngine returns an engine whose inbox holds more requests than can come during one step.
@@ -112,10 +111,6 @@ func (e *engine) plan(at time.Time) (took time.Duration, prefilled int) {
 	if len(e.running) > 0 {
 		took = e.profile.TPOT + time.Duration(len(e.running)-1)*e.profile.StepPerSequence
 	}
-	e.since++
-	if e.holds(at) {
-		return took, 0
-	}
 	for _, q := range e.waiting {
 		if budget <= 0 || room <= 0 || q.ready.After(at) {
 			break
@@ -125,28 +120,11 @@ func (e *engine) plan(at time.Time) (took time.Duration, prefilled int) {
 		q.done += chunk
 		budget -= chunk
 		room--
-		if e.since > 0 {
-			e.since = 0
-			took += e.profile.PrefillFixed
-		}
 		if q.done == q.prompt {
 			prefilled++
 		}
 	}
 	return took, prefilled
-}
-
-// holds reports whether the waiting prompts are too few yet to stop the running answers for them, see [Profile].
-func (e *engine) holds(at time.Time) bool {
-	p := e.profile
-	if e.since >= p.PrefillEvery {
-		return false
-	}
-	ready := slices.IndexFunc(e.waiting, func(q *sequence) bool { return q.ready.After(at) })
-	if ready < 0 {
-		ready = len(e.waiting)
-	}
-	return min(ready, p.MaxBatch-len(e.running)) < int(p.PrefillShare*float64(len(e.running)))
 }
 
 // finish ends a step: the prefilled prompts join the running ones, and each of these has one more token.
@@ -191,17 +169,17 @@ func (p Profile) prefill(from, to int) time.Duration {
 	return time.Duration(math.Round(linear + square))
 }
 
-// base returns the part of TTFT that nothing changes: TTFT = base + PrefillFixed + prefill, exact at PromptTokens.
+// base returns the part of TTFT that nothing changes: TTFT = base + prefill(PromptTokens).
 func (p Profile) base() time.Duration {
-	return p.TTFT - p.PrefillFixed - p.prefill(0, p.PromptTokens)
+	return p.TTFT - p.prefill(0, p.PromptTokens)
 }
 
 // alone returns the answer of a server that is always alone, to a prompt whose first cached tokens need no prefill:
 //
-//	first   = base + PrefillFixed + prefill(cached, prompt) + jitter
+//	first   = base + prefill(cached, prompt) + jitter
 //	token k = first + k·TPOT + jitter(k), never before token k−1
 func (p Profile) alone(origin time.Time, prompt, cached, want int, random *rand.Rand) *sequence {
-	first := p.base() + p.PrefillFixed + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))
+	first := p.base() + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))
 	q := &sequence{times: make([]time.Time, want)}
 	at := first
 	for k := range want {

@@ -150,7 +150,7 @@ func (s *Server) tokenize(p protocol, reply func(tokens int) any) http.HandlerFu
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		q, _ := p.parse(body) // a prompt is counted also if it would not be answered
+		q, _ := p.parse(body) // a prompt is counted even if it would not be answered
 		writeJSON(w, reply(q.prompt.tokens))
 	}
 }
@@ -166,15 +166,12 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, p protocol,
 		return nil
 	}
 	q, refused := p.parse(body)
-	answering, limit := s.answering.Add(1), s.config.Profile.MaxRequests
-	defer s.answering.Add(-1)
-	if refused == nil && limit > 0 && answering > int64(limit) {
-		refused = &refusal{http.StatusTooManyRequests, "Model is overloaded"}
-	}
 	if refused != nil {
 		s.refuseInStream(w, *refused)
 		return nil
 	}
+	s.answering.Add(1)
+	defer s.answering.Add(-1)
 	a := s.accept(c, q)
 	defer a.schedule.gone.Store(true)
 	return s.stream(ctx, w, p, a)

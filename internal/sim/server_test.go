@@ -17,7 +17,6 @@ import (
 func TestTokensComeWhenTheyAreDue(t *testing.T) {
 	const chat = `{"messages":[{"content":"count"}],"max_tokens":4,"ignore_eos":true,"stream":true}`
 	const completion = `{"prompt":%q,"max_tokens":4,"ignore_eos":true,"stream":true}`
-	const tgi = `{"inputs":"%s do not stop.","parameters":{"max_new_tokens":4}}`
 	for name, test := range map[string]struct {
 		profile, path, body string
 		fault               Fault
@@ -31,8 +30,6 @@ func TestTokensComeWhenTheyAreDue(t *testing.T) {
 			millis(20, 21)},
 		"alone in vLLM's queue": {"vllm-ladder", "/v1/completions", fmt.Sprintf(completion, words(79)), Fault{ITL: 1.5},
 			millis(315, 390, 465, 540)},
-		"alone in TGI's queue": {"tgi-ladder", "/generate_stream", fmt.Sprintf(tgi, words(76)), Fault{},
-			millis(123.5, 167, 210.5, 254)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
