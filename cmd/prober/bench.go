@@ -16,7 +16,7 @@ import (
 )
 
 func newBench() *cobra.Command {
-	var o bench.Options
+	var line bench.CommandLine
 	var judged judgeFlags
 	cmd := &cobra.Command{
 		Use:   "bench [[NAME=]URL…]",
@@ -49,7 +49,10 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			f := files.New()
 			var gate report.Gate
-			load := func(settings map[string]string) (*config.Config, error) {
+			line.URLs = urls
+			line.Changed = cmd.Flags().Changed
+			line.Settings = overrides(cmd)
+			line.Load = func(settings map[string]string) (*config.Config, error) {
 				c, err := loadConfig(config.Options{
 					Overrides: settings, URLs: urls, Objectives: judged.objectives, Finite: true,
 				}, f)
@@ -60,10 +63,8 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 				gate, err = judged.gate(c, report.Judged{Compared: true, Pair: bench.IsPair(c.Targets)})
 				return c, err
 			}
-			plan, err := bench.Parse(bench.CommandLine{
-				Options: o, Settings: overrides(cmd), URLs: urls, Changed: cmd.Flags().Changed, Load: load,
-			})
-			err = withOutputProblems(err, o.Format, o.Plot)
+			plan, err := bench.NewPlan(line)
+			err = withOutputProblems(err, line.Format, line.Plot)
 			if err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 			return runBench(cmd, plan, f)
 		},
 	}
-	addBenchFlags(cmd.Flags(), &o)
+	addBenchFlags(cmd.Flags(), &line)
 	judged.add(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
 	addConfigFlags(cmd, cmd.Name())
 	cmd.Flags().Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
@@ -80,14 +81,16 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 }
 
 // addBenchFlags adds the flags that only bench has.
-func addBenchFlags(flags *pflag.FlagSet, o *bench.Options) {
-	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
-	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
-	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
-	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")
-	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate results of a comparison; 0 for none")
-	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
-	flags.StringVar(&o.Plot, "plot", "",
+func addBenchFlags(flags *pflag.FlagSet, line *bench.CommandLine) {
+	flags.IntVar(&line.Requests, "requests", 0,
+		"requests of each target in a step (default 10, or 10 times --concurrency)")
+	flags.DurationVar(&line.Duration, "duration", 0, "time within which the requests of a step begin")
+	flags.IntVar(&line.Concurrency, "concurrency", 0, "requests of a target in flight")
+	flags.IntSliceVar(&line.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")
+	flags.DurationVar(&line.Every, "every", 30*time.Second,
+		"time between intermediate results of a comparison; 0 for none")
+	flags.StringVar(&line.Format, "format", "text", "text, json or markdown")
+	flags.StringVar(&line.Plot, "plot", "",
 		"`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 }
 

@@ -96,6 +96,8 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		return usage.Problems{{
 			Place: "--" + word, Text: "secrets have no flags, which other users of this machine can see", Hint: instead,
 		}}
+	case (word == "rate" || word == "request-rate") && has("qps"): // as other load generators call it
+		return fmt.Errorf("%w (did you mean --qps?)", unknown)
 	case word == "interval" && has("qps"):
 		return fmt.Errorf("%w (did you mean --qps? --qps 0.1 is a probe every 10 s)", unknown)
 	case isOfOthers:

@@ -1,6 +1,19 @@
 package bench
 
-import "github.com/llm-prober/prober/internal/report"
+import (
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// IsPair reports whether targets are two of one group, whose comparison shows a regression. A target that stands for
+// its addresses may become several.
+func IsPair(targets []config.Target) bool {
+	if len(targets) != 2 {
+		return false
+	}
+	a, b := targets[0], targets[1]
+	return a.Group == b.Group && !a.EachAddress && !b.EachAddress
+}
 
 // gate notes what the run fails on. It returns [report.ErrMissed] if there is anything.
 func (r *run) gate() error {

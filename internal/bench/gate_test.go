@@ -19,7 +19,7 @@ func eightRequests(t *testing.T, objectives ...probe.Objective) *testRun {
 	r := newRig(t, "fast", "it")
 	r.servers.FailAfter(4500*time.Millisecond, "it", sim.Fault{TTFT: 10})
 	r.servers.FailAfter(5500*time.Millisecond, "it", sim.Fault{Status: 503})
-	run := r.newRun(Options{Requests: 8}, []string{"it"}, "QPS", "1")
+	run := r.newRun(CommandLine{Requests: 8}, []string{"it"}, "QPS", "1")
 	run.Plan.Lengths[0].Targets[0].GivenObjectives = objectives
 	return run
 }
@@ -79,7 +79,7 @@ func TestFailOnRegression(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, "fast", "old", "new")
 				r.servers.FailAfter(0, "new", test.fault)
-				run := r.newRun(Options{Requests: 10, Concurrency: 1}, []string{"old", "new"})
+				run := r.newRun(CommandLine{Requests: 10, Concurrency: 1}, []string{"old", "new"})
 				run.Plan.Gate.Regression = true
 				run.measure(t)
 				run.errs.Reset()
@@ -94,7 +94,7 @@ func TestFailOnRegression(t *testing.T) {
 // TestNothingToCompareIsARegression holds that a gate which compared nothing does not pass.
 func TestNothingToCompareIsARegression(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		run := newRig(t, "fast", "old", "new").newRun(Options{Requests: 1, Concurrency: 1}, []string{"old", "new"})
+		run := newRig(t, "fast", "old", "new").newRun(CommandLine{Requests: 1, Concurrency: 1}, []string{"old", "new"})
 		run.steps = 1
 		equal(t, "whether the gate passes", run.gateRegressions(), false)
 		equal(t, "errs", run.errs.String(), "regression: a target was not asked: nothing to compare\n")

@@ -1,12 +1,15 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
@@ -14,86 +17,212 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A Plan is what a bench does, validated.
-type Plan struct {
-	Options
-	Gate    report.Gate      // what makes the run fail; the caller sets it
-	Lengths []*config.Config // one for each length of prompts
-}
-
-// A CommandLine is what the user asked for.
+// A CommandLine is what the user asked for. A zero field was not given.
 type CommandLine struct {
-	Options  Options
-	Settings map[string]string      // of the targets, by their names as in [config.Options]
-	URLs     []string               // of the targets
-	Changed  func(flag string) bool // reports whether a flag was given
+	Requests    int           // of each target in a step
+	Duration    time.Duration // in which the requests of a step begin
+	Concurrency int           // requests of a target in flight
+	Ladder      []int         // concurrency of each step
+
+	Every  time.Duration // between intermediate results of a comparison; 0 for none
+	Format string        // text, json or markdown
+	Plot   string        // file of the page with plots; empty: none
+
+	URLs    []string               // of the targets
+	Changed func(flag string) bool // reports whether a flag was given
+
+	// Settings are those of the targets, by their names as in [config.Options]. QPS and PROMPT_TOKENS may be lists, and
+	// QPS may be "inf".
+	Settings map[string]string
 
 	// Load reads the configuration with these settings.
 	Load func(settings map[string]string) (*config.Config, error)
 }
 
-// Parse returns the plan of a command line. All mistakes of the user are returned together, as [usage.Problems].
-func Parse(line CommandLine) (*Plan, error) {
-	plan := &Plan{Options: line.Options}
-	settings := maps.Clone(line.Settings)
-	setGroup(settings, line.URLs)
-	problems := plan.readQPS(settings)
-	problems = append(problems, plan.check(line.Changed, line.Settings["QPS"])...)
-	lengths, missing := promptLengths(settings["PROMPT_TOKENS"])
+// A Plan is what a bench does, validated.
+type Plan struct {
+	Lengths  []*config.Config  // one for each length of prompts
+	Loads    []Load            // one for each step; [Load.For] makes them those of a group
+	Every    time.Duration     // between intermediate results of a comparison; 0 for none
+	Format   string            // text, json or markdown
+	Plot     string            // file of the page with plots; empty: none
+	Gate     report.Gate       // what makes the run fail; the caller sets it
+	Settings map[string]string // what was asked for, by name; if targets or lengths differ in one, it has all values
+}
+
+// NewPlan returns the plan of a command line. All mistakes of the user are returned together, as [usage.Problems].
+func NewPlan(line CommandLine) (*Plan, error) {
+	plan := &Plan{Every: line.Every, Format: line.Format, Plot: line.Plot}
+	rates, problems := line.rates()
+	problems = append(problems, line.check()...)
+	lengths, missing := line.promptLengths()
 	problems = append(problems, missing...)
 	for _, length := range lengths {
-		settings["PROMPT_TOKENS"] = length
-		if length == "" {
-			delete(settings, "PROMPT_TOKENS")
-		}
-		c, err := line.Load(settings)
-		wrong, ok := errors.AsType[usage.Problems](err)
+		c, err := line.Load(line.settings(length))
+		wrong, isUsage := errors.AsType[usage.Problems](err)
 		switch {
-		case ok:
+		case isUsage:
 			problems = appendNew(problems, wrong)
 		case err != nil && problems == nil:
 			return nil, err
 		case err == nil:
-			plan.unlimit(c)
 			plan.Lengths = append(plan.Lengths, c)
 		}
 	}
 	if problems != nil {
 		return nil, problems
 	}
-	comparisons := plan.comparisons()
-	if comparisons > 0 {
-		plan.requestsToCompare = report.PairsNeeded(comparisons)
+	for _, c := range plan.Lengths {
+		for i := range c.Targets { // they take what was asked for, even if it is too much for them
+			c.Targets[i].BackoffLimit = 0
+			c.Targets[i].MaxInFlight = cmp.Or(line.Concurrency, math.MaxInt)
+		}
 	}
+	plan.Loads = line.loads(rates)
+	plan.setDefaultSizes()
+	plan.Settings = line.describe(plan, rates)
 	return plan, nil
 }
 
-// readQPS reads the rate: a number, several, inf for no clock, or none. It leaves only a single number in the settings,
-// because the configuration knows no other.
-func (o *Options) readQPS(settings map[string]string) (problems usage.Problems) {
-	qps := settings["QPS"]
-	several := strings.Contains(qps, ",")
-	if several {
-		problems = o.readRates(qps)
+// loads returns the load of each step:
+//
+//	--qps X                      by the clock; X is a setting of the targets, which may be configured elsewhere as well
+//	--qps X --concurrency N      by the clock; the targets skip what would be more than N in flight
+//	--qps A,B                    a step by the clock for each of these rates
+//	--qps inf                    all at once
+//	--qps inf --concurrency N    a closed loop
+//	--concurrency N              a closed loop
+//	--ladder A,B                 a closed loop for each of these numbers
+//	--qps inf --ladder A,B       so many at once; with --requests or --duration closed loops as well
+//
+// Each of them may have --requests and --duration. A load without either has no size yet.
+func (line CommandLine) loads(rates []float64) []Load {
+	qps := line.Settings["QPS"]
+	isSized := line.Requests > 0 || line.Duration > 0
+	step := Load{Requests: line.Requests, Limit: line.Duration, Concurrency: line.Concurrency}
+	var steps []Load
+	switch {
+	case len(line.Ladder) > 0:
+		for _, n := range line.Ladder {
+			if qps == "inf" && !isSized {
+				step.Requests = n
+			} else {
+				step.Concurrency = n
+			}
+			steps = append(steps, step)
+		}
+	case len(rates) > 0:
+		for _, rate := range rates {
+			step.ByTheClock = true
+			step.Plan = schedule.Plan{Interval: time.Duration(float64(time.Second) / rate)}
+			steps = append(steps, step)
+		}
+	case qps == "inf", qps == "" && line.Concurrency > 0:
+		steps = []Load{step}
+	default:
+		step.ByTheClock = true
+		steps = []Load{step}
 	}
-	if several || qps == "inf" {
-		delete(settings, "QPS")
+	return steps
+}
+
+// setDefaultSizes sets how many requests a step has if nothing says it. Each worker makes ten, or as many as comparisons
+// need and two to spare, because a request that fails has no pair.
+func (p *Plan) setDefaultSizes() {
+	const defaultRequests = 10
+	const spare = 2
+	requests := defaultRequests
+	comparisons := p.comparisons()
+	if comparisons > 0 {
+		requests = max(defaultRequests, report.PairsNeeded(comparisons)+spare)
 	}
-	o.Unpaced = qps == "inf" || qps == "" && o.Concurrency > 0
+	for i, load := range p.Loads {
+		if load.Requests == 0 && load.Limit == 0 {
+			p.Loads[i].Requests = requests * max(1, load.Concurrency)
+		}
+	}
+}
+
+// comparisons returns how many comparisons the run makes, as far as that is known before names are resolved: in each
+// step of each length, each target of a group except the first is compared with the first.
+func (p *Plan) comparisons() (n int) {
+	for _, c := range p.Lengths {
+		members := map[string]int{}
+		for _, t := range c.Targets {
+			members[t.Group]++
+		}
+		for _, count := range members {
+			n += count - 1
+		}
+	}
+	return n * len(p.Loads)
+}
+
+// check returns what is wrong with the flags that only bench has.
+func (line CommandLine) check() (problems usage.Problems) {
+	reject := func(isWrong bool, flag string, value any, text, hint string) {
+		if isWrong {
+			problems.Add(usage.FlagPlace(flag, value), text, hint)
+		}
+	}
+	const wantRequests = "want a number of requests, for example "
+	const wantDuration = "want a duration with its unit, for example "
+	reject(line.Changed("requests") && line.Requests < 1, "requests", line.Requests,
+		"must be at least 1", wantRequests+"100")
+	reject(line.Changed("duration") && line.Duration <= 0, "duration", line.Duration,
+		"must be above 0", wantDuration+"5m")
+	reject(line.Changed("concurrency") && line.Concurrency < 1, "concurrency", line.Concurrency,
+		"must be at least 1", wantRequests+"8")
+	reject(line.Every < 0 || line.Every > 0 && line.Every < time.Second, "every", line.Every,
+		"must be at least 1s, or 0 for none", wantDuration+"30s")
+	qps := line.Settings["QPS"]
+	if len(line.Ladder) > 0 {
+		reject(slices.Min(line.Ladder) < 1, "ladder", strings.Join(line.ladderTexts(), ","),
+			"each step must be at least 1", "want numbers of requests, for example 1,2,4,8")
+		reject(qps != "" && qps != "inf", "qps", qps,
+			"a ladder has no rate: each of its steps is a closed loop", "leave one of them out")
+		reject(line.Concurrency > 0, "concurrency", line.Concurrency,
+			"the steps of a ladder are its concurrency", "leave it out")
+		return problems
+	}
+	reject(qps == "inf" && line.Concurrency == 0 && line.Requests == 0, "qps", qps,
+		"needs --requests or --concurrency", "add one of them")
 	return problems
 }
 
-// setGroup puts targets that are given by several URLs into one group, unless the user named one.
-func setGroup(settings map[string]string, urls []string) {
-	several := len(urls) > 1 || strings.Contains(strings.Join(urls, ""), "dns+http")
-	_, named := settings["GROUP"]
-	if several && !named {
-		settings["GROUP"] = "bench"
+// ladderTexts returns the steps of the ladder as texts.
+func (line CommandLine) ladderTexts() (list []string) {
+	for _, concurrency := range line.Ladder {
+		list = append(list, strconv.Itoa(concurrency))
 	}
+	return list
 }
 
-// promptLengths returns the lengths of a list: "80,10000". Without a list there is one, which is not given.
-func promptLengths(list string) (lengths []string, problems usage.Problems) {
+// rates reads the rates of several steps: "0.5,1,2". A single rate is a setting of the targets.
+func (line CommandLine) rates() (rates []float64, problems usage.Problems) {
+	const maxRate = 1000
+	list := line.Settings["QPS"]
+	if !strings.Contains(list, ",") {
+		return nil, nil
+	}
+	for text := range strings.SplitSeq(list, ",") {
+		rate, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		inRange := rate > 0 && rate <= maxRate
+		if err != nil || !inRange {
+			return nil, usage.Problems{{
+				Place: usage.FlagPlace("qps", list),
+				Text:  fmt.Sprintf("%q is no rate", text),
+				Hint:  "want rates above 0, at most 1000, for example 0.5,1,2",
+			}}
+		}
+		rates = append(rates, rate)
+	}
+	return rates, nil
+}
+
+// promptLengths returns the lengths of a list: "80,10000". Without a list there is one, which is empty.
+func (line CommandLine) promptLengths() (lengths []string, problems usage.Problems) {
+	list := line.Settings["PROMPT_TOKENS"]
 	if list == "" {
 		return []string{""}, nil
 	}
@@ -109,6 +238,25 @@ func promptLengths(list string) (lengths []string, problems usage.Problems) {
 	return lengths, problems
 }
 
+// settings returns the settings with which the configuration of one length of prompts is read. Targets that are given
+// by several URLs are in one group, unless the user named one.
+func (line CommandLine) settings(length string) map[string]string {
+	settings := maps.Clone(line.Settings)
+	if length != "" {
+		settings["PROMPT_TOKENS"] = length
+	}
+	qps := settings["QPS"]
+	if qps == "inf" || strings.Contains(qps, ",") { // the configuration knows only a single rate
+		delete(settings, "QPS")
+	}
+	several := len(line.URLs) > 1 || strings.Contains(strings.Join(line.URLs, ""), "dns+http")
+	_, named := settings["GROUP"]
+	if several && !named {
+		settings["GROUP"] = "bench"
+	}
+	return settings
+}
+
 // appendNew appends the problems that are not in the list yet: those of every length of prompts are said once.
 func appendNew(list, more usage.Problems) usage.Problems {
 	for _, problem := range more {
@@ -119,83 +267,47 @@ func appendNew(list, more usage.Problems) usage.Problems {
 	return list
 }
 
-// IsPair reports whether targets are two of one group, whose comparison shows a regression. A target that stands for
-// its addresses may become several.
-func IsPair(targets []config.Target) bool {
-	if len(targets) != 2 {
-		return false
+// describe returns the settings of a run as its document has them.
+func (line CommandLine) describe(plan *Plan, rates []float64) map[string]string {
+	values := map[string][]string{}
+	add := func(name, value string) {
+		if !slices.Contains(values[name], value) {
+			values[name] = append(values[name], value)
+		}
 	}
-	a, b := targets[0], targets[1]
-	return a.Group == b.Group && !a.EachAddress && !b.EachAddress
-}
-
-// comparisons returns how many comparisons the run makes, as far as that is known before names are resolved: in each
-// step of each length, each target of a group except the first is compared with the first.
-func (p *Plan) comparisons() (n int) {
-	for _, c := range p.Lengths {
-		members := map[string]int{}
+	for _, c := range plan.Lengths {
 		for _, t := range c.Targets {
-			members[t.Group]++
+			for _, o := range t.GivenObjectives {
+				add("objective", o.String())
+			}
+			for name, value := range t.Values("bench") {
+				add(name, value)
+			}
 		}
-		for _, count := range members {
-			n += count - 1
-		}
 	}
-	return n * len(p.Loads(schedule.Plan{}))
-}
-
-// settings returns the settings of the run by their names. If targets or lengths of prompts differ in one, it has all
-// values.
-func (p *Plan) settings() map[string]string {
-	values := settingValues{}
-	for _, c := range p.Lengths {
-		values.addConfig(c)
-	}
-	if len(p.Ladder) > 0 {
-		values["ladder"] = p.ladderTexts()
-	}
-	if p.Unpaced || len(p.Ladder) > 0 {
+	if !plan.Loads[0].ByTheClock {
 		values["qps"] = []string{"inf"}
-	} else if p.Rates != nil {
+	} else if len(rates) > 0 {
 		delete(values, "qps")
 	}
-	for _, rate := range p.Rates {
-		values.add("qps", strconv.FormatFloat(rate, 'g', -1, 64))
+	for _, rate := range rates {
+		add("qps", strconv.FormatFloat(rate, 'g', -1, 64))
 	}
-	if p.Requests != 0 {
-		values.add("requests", strconv.Itoa(p.Requests))
+	if len(line.Ladder) > 0 {
+		values["ladder"] = line.ladderTexts()
 	}
-	if p.Concurrency != 0 {
-		values.add("concurrency", strconv.Itoa(p.Concurrency))
+	if line.Requests != 0 {
+		add("requests", strconv.Itoa(line.Requests))
 	}
-	if p.Duration != 0 {
-		values.add("duration", fmt.Sprint(p.Duration))
+	if line.Concurrency != 0 {
+		add("concurrency", strconv.Itoa(line.Concurrency))
+	}
+	if line.Duration != 0 {
+		add("duration", line.Duration.String())
 	}
 	all := map[string]string{}
 	for name, list := range values {
 		all[name] = strings.Join(list, ", ")
 	}
 	return all
-}
-
-// settingValues are the different values of each setting.
-type settingValues map[string][]string
-
-// addConfig adds the objectives of c, and the settings of its targets.
-func (v settingValues) addConfig(c *config.Config) {
-	for _, t := range c.Targets {
-		for _, o := range t.GivenObjectives {
-			v.add("objective", o.String())
-		}
-		for name, value := range t.Values("bench") {
-			v.add(name, value)
-		}
-	}
-}
-
-// add adds a value, unless the setting has it already.
-func (v settingValues) add(name, value string) {
-	if !slices.Contains(v[name], value) {
-		v[name] = append(v[name], value)
-	}
 }

@@ -57,7 +57,7 @@ func (t *tally) progress(now time.Time) Progress {
 	defer t.mu.Unlock()
 	total, _ := t.load.Total()
 	p := Progress{
-		Step: t.run.step, Steps: t.run.steps, Label: t.load.String(),
+		Step: t.run.stepsBegun, Steps: t.run.steps, Label: t.load.String(),
 		Total: total * len(t.asked), Elapsed: now.Sub(t.partBegan), Limit: t.load.Limit,
 	}
 	if len(t.asked) == 1 && len(t.job.Targets) > 1 {
@@ -66,7 +66,7 @@ func (t *tally) progress(now time.Time) Progress {
 	for _, i := range t.asked {
 		m := t.members[i]
 		p.Failed += m.failed
-		p.Done += m.step.Len()
+		p.Done += m.results.Len()
 		for _, n := range m.skipped {
 			p.Done += n
 		}

@@ -3,9 +3,12 @@ package bench
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +54,36 @@ func rejecting(field string, next http.Handler) http.HandlerFunc {
 	}
 }
 
+// truncating answers with next, but counts no more than most tokens of a prompt, as a server that drops the others.
+func truncating(most int, next http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
+		next.ServeHTTP(truncatedCounts{ResponseWriter: w, most: most}, request)
+	}
+}
+
+type truncatedCounts struct {
+	http.ResponseWriter
+	most int
+}
+
+var usageFields = regexp.MustCompile(`"prompt_tokens":(\d+),"total_tokens":(\d+)`)
+
+// Write writes a whole frame or document.
+func (w truncatedCounts) Write(frame []byte) (int, error) {
+	changed := usageFields.ReplaceAllFunc(frame, func(fields []byte) []byte {
+		figures := usageFields.FindSubmatch(fields)
+		prompt, _ := strconv.Atoi(string(figures[1]))
+		total, _ := strconv.Atoi(string(figures[2]))
+		dropped := max(0, prompt-w.most)
+		return fmt.Appendf(nil, `"prompt_tokens":%d,"total_tokens":%d`, prompt-dropped, total-dropped)
+	})
+	_, err := w.ResponseWriter.Write(changed)
+	return len(frame), err
+}
+
+// Unwrap gives net/http's response controller its Flush.
+func (w truncatedCounts) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // A testRun is a run of a test, and what it wrote to the standard streams.
 type testRun struct {
 	*run
@@ -60,35 +93,37 @@ type testRun struct {
 
 // newRun returns a run that has not begun. Its prompts have 80 tokens and its answers five, unless the settings, which
 // are names and values, say otherwise.
-func (r *rig) newRun(options Options, targets []string, settings ...string) *testRun {
+func (r *rig) newRun(line CommandLine, targets []string, settings ...string) *testRun {
 	r.t.Helper()
-	values := map[string]string{"PROMPT_TOKENS": "80", "MAX_TOKENS": "5"}
-	if options.Unpaced {
-		values["QPS"] = "inf"
-	}
+	line.Settings = map[string]string{"PROMPT_TOKENS": "80", "MAX_TOKENS": "5"}
 	for pair := range slices.Chunk(settings, 2) {
-		values[pair[0]] = pair[1]
+		line.Settings[pair[0]] = pair[1]
 	}
-	var urls []string
 	for _, name := range targets {
-		urls = append(urls, name+"=http://"+name)
+		line.URLs = append(line.URLs, name+"=http://"+name)
 	}
-	options.Format = cmp.Or(options.Format, "text")
-	plan, err := Parse(CommandLine{
-		Options: options, Settings: values, URLs: urls, Changed: func(string) bool { return false },
-		Load: func(settings map[string]string) (*config.Config, error) {
-			return config.Load(config.Options{Overrides: settings, URLs: urls})
-		},
-	})
+	line.Format = cmp.Or(line.Format, "text")
+	plan, err := newPlan(line)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	result := &testRun{}
 	result.run = newRun(Setup{
 		Plan: plan, Files: files.New(), Dial: r.servers.Dial,
-		Screen: NewScreen(&result.out, &result.errs, options.Format), Out: &result.out,
+		Screen: NewScreen(&result.out, &result.errs, plan.Format), Out: &result.out,
 	})
 	return result
+}
+
+// newPlan returns the plan of a command line. Nothing but that is configured.
+func newPlan(line CommandLine) (*Plan, error) {
+	if line.Changed == nil {
+		line.Changed = func(string) bool { return false }
+	}
+	line.Load = func(settings map[string]string) (*config.Config, error) {
+		return config.Load(config.Options{Overrides: settings, URLs: line.URLs, Finite: true})
+	}
+	return NewPlan(line)
 }
 
 // measure measures all groups, which must not fail, and returns the document.

@@ -42,7 +42,7 @@ type run struct {
 	writeErr error // the first error of writing results; the run goes on
 
 	steps       int // of all lengths and groups
-	step        int // the one under way, counted from 1
+	stepsBegun  int
 	comparisons int // of all steps; they share one confidence
 
 	previousJobs []*engine.Job // of the length before
@@ -56,7 +56,7 @@ func newRun(s Setup) *run {
 	return &run{Setup: s, budgets: engine.Budgets{}, book: length.NewBook(), document: report.Document{
 		Source:   "prober bench",
 		Version:  s.Version,
-		Settings: s.Plan.settings(),
+		Settings: s.Plan.Settings,
 		Started:  time.Now(),
 	}}
 }
@@ -149,7 +149,7 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 		r.budgets.AssignTo(j)
 	}
 	r.previousJobs = jobs
-	stepsOfJob := len(r.Plan.Lengths) * len(r.Plan.Loads(schedule.Plan{}))
+	stepsOfJob := len(r.Plan.Lengths) * len(r.Plan.Loads)
 	r.steps = stepsOfJob * len(jobs)
 	r.comparisons = 0
 	for _, j := range jobs {
@@ -167,8 +167,8 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 
 // noteTooFewRequests says before the run if a step cannot show a difference, whatever it measures.
 func (r *run) noteTooFewRequests(plan schedule.Plan) {
-	for _, load := range r.Plan.Loads(plan) {
-		warning := r.tooFewRequests(load)
+	for _, load := range r.Plan.Loads {
+		warning := r.tooFewRequests(load.For(plan))
 		if warning != "" {
 			r.Screen.Note("warning: " + warning)
 			return
@@ -179,7 +179,7 @@ func (r *run) noteTooFewRequests(plan schedule.Plan) {
 // tooFewRequests says why a step of this load cannot show a difference. It is empty if it may, or if nothing is
 // compared.
 func (r *run) tooFewRequests(load Load) string {
-	allAtOnce := !load.Planned() && load.Concurrency == 0
+	allAtOnce := !load.ByTheClock && load.Concurrency == 0
 	switch {
 	case r.comparisons == 0:
 		return ""
@@ -203,11 +203,12 @@ func (r *run) measure(ctx context.Context, j *engine.Job) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	for i, load := range r.Plan.Loads(j.Plan) {
-		r.step++
+	for i, load := range r.Plan.Loads {
+		r.stepsBegun++
+		load = load.For(j.Plan)
 		t := newTally(j, load, r)
-		s := step{group: j.Group(t), load: load, prepare: j.Length.Ahead, watch: t.watch}
-		if load.Planned() {
+		s := sender{group: j.Group(t), load: load, prepare: j.Length.Ahead, watch: t.watch}
+		if load.ByTheClock {
 			s.group.Interval = load.Plan.Interval
 		}
 		nextRound = s.run(ctx, nextRound, i%len(j.Targets))

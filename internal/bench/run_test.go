@@ -25,7 +25,7 @@ func TestTwoStacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "production-stack", "production-stack")
 		r.servers.Serve("ray-serve", "ray-serve")
-		run := r.newRun(Options{Requests: 10}, []string{"production-stack", "ray-serve"},
+		run := r.newRun(CommandLine{Requests: 10}, []string{"production-stack", "ray-serve"},
 			"PROMPT_TOKENS", "21000", "MAX_TOKENS", "100")
 		d := run.measure(t)
 
@@ -49,7 +49,8 @@ func TestTwoStacks(t *testing.T) {
 				sent = append(sent, answer.Tokens[0].Sub(answer.Start))
 			}
 			slices.Sort(sent)
-			equal(t, s.Target+": median TTFT", medianOf(s.TTFT).Round(time.Microsecond),
+			median := time.Duration(float64(s.TTFT.At(stats.P50)) * float64(time.Second))
+			equal(t, s.Target+": median TTFT", median.Round(time.Microsecond),
 				((sent[4] + sent[5]) / 2).Round(time.Microsecond))
 		}
 	})
@@ -60,7 +61,7 @@ func TestTwoStacks(t *testing.T) {
 func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "fast", "a", "b", "c")
-		run := r.newRun(Options{Ladder: []int{1, 2}}, []string{"a", "b", "c"}, "PROMPT_TOKENS", "80,120")
+		run := r.newRun(CommandLine{Ladder: []int{1, 2}}, []string{"a", "b", "c"}, "PROMPT_TOKENS", "80,120")
 		d := run.measure(t)
 		var loads []string
 		for _, c := range d.Comparisons {
@@ -81,7 +82,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 func TestTooFewRequestsAreSaidBeforeTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "fast", "a", "b", "c")
-		run := r.newRun(Options{Ladder: []int{1, 2}, Requests: 3}, []string{"a", "b", "c"}, "PROMPT_TOKENS", "80,120")
+		run := r.newRun(CommandLine{Ladder: []int{1, 2}, Requests: 3}, []string{"a", "b", "c"}, "PROMPT_TOKENS", "80,120")
 		run.measure(t)
 		before, _, _ := strings.Cut(run.errs.String(), "warm-up: ")
 		equal(t, "errs", before, "warning: concurrency 1: no difference can be shown with 3 requests of each target, "+
@@ -96,15 +97,15 @@ func TestTooFewRequests(t *testing.T) {
 		comparisons int
 		want        string
 	}{
-		"enough rounds":                   {Load{Plan: clock, Requests: 8}, 1, ""},
-		"one round less":                  {Load{Plan: clock, Requests: 7}, 1, "this step needs 8"},
+		"enough rounds":                   {Load{ByTheClock: true, Plan: clock, Requests: 8}, 1, ""},
+		"one round less":                  {Load{ByTheClock: true, Plan: clock, Requests: 7}, 1, "this step needs 8"},
 		"two workers need twice as many":  {Load{Concurrency: 2, Requests: 15}, 1, "this step needs 16"},
 		"more comparisons need more":      {Load{Concurrency: 1, Requests: 8}, 8, "this step needs 11"},
 		"all at once":                     {Load{Requests: 99}, 1, "requests in flight together are one pair"},
 		"nothing is compared":             {Load{Requests: 1}, 0, ""},
 		"only time limits them":           {Load{Concurrency: 1, Limit: time.Second}, 1, ""},
-		"time limits them, by the clock":  {Load{Plan: clock, Limit: 7 * time.Second}, 1, "this step needs 8"},
-		"time is enough for eight rounds": {Load{Plan: clock, Limit: 8 * time.Second}, 1, ""},
+		"time limits them, by the clock":  {Load{ByTheClock: true, Plan: clock, Limit: 7 * time.Second}, 1, "this step needs 8"},
+		"time is enough for eight rounds": {Load{ByTheClock: true, Plan: clock, Limit: 8 * time.Second}, 1, ""},
 	} {
 		r := &run{comparisons: test.comparisons}
 		got := r.tooFewRequests(test.load)
@@ -118,7 +119,7 @@ func TestTooFewRequests(t *testing.T) {
 func TestResultsSoFar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "fast", "a", "b")
-		every := Options{Requests: 8, Every: 3500 * time.Millisecond}
+		every := CommandLine{Requests: 8, Every: 3500 * time.Millisecond}
 		run := r.newRun(every, []string{"a", "b"}, "QPS", "1")
 		run.measure(t)
 		contains(t, "output", run.out.String(), "so far, after 4s:\n"+
@@ -133,7 +134,7 @@ func TestResultsSoFar(t *testing.T) {
 func TestResultsSoFarOfOneTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "fast", "a", "b")
-		every := Options{Concurrency: 1, Duration: 4 * time.Second, Every: 3 * time.Second}
+		every := CommandLine{Concurrency: 1, Duration: 4 * time.Second, Every: 3 * time.Second}
 		run := r.newRun(every, []string{"a", "b"}, "MAX_TOKENS", "900")
 		run.measure(t)
 		contains(t, "output", run.out.String(), "a so far, after 3s:\nload            ok")
@@ -146,7 +147,7 @@ func TestAServerThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "production-stack", "ill", "well")
 		r.servers.FailAfter(100*time.Millisecond, "ill", sim.Fault{Status: 503}) // the warm-up is under way by then
-		d := r.newRun(Options{Requests: 4, Unpaced: true}, []string{"ill", "well"}, "PROMPT_TOKENS", "2000").measure(t)
+		d := r.newRun(CommandLine{Requests: 4}, []string{"ill", "well"}, "QPS", "inf", "PROMPT_TOKENS", "2000").measure(t)
 		ill, well := d.Summaries[0], d.Summaries[1]
 		equal(t, "requests that succeeded of well", well.Succeeded(), 4)
 		equal(t, "TTFT of ill", ill.TTFT.Count, 0)
@@ -169,7 +170,8 @@ func TestNoRequestSucceeds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, "production-stack", "ill")
 			r.servers.FailAfter(100*time.Millisecond, "ill", sim.Fault{Status: 503})
-			run := r.newRun(Options{Requests: 4, Unpaced: true, Format: format}, []string{"ill"}, "PROMPT_TOKENS", "2000")
+			run := r.newRun(CommandLine{Requests: 4, Format: format}, []string{"ill"},
+				"QPS", "inf", "PROMPT_TOKENS", "2000")
 			if err := run.measureAll(t.Context()); !errors.Is(err, ErrFailed) {
 				t.Errorf("%s: %v, want that it failed", format, err)
 			}
@@ -185,7 +187,7 @@ func TestADeadFirstTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "fast", "well", "dead")
 		r.servers.Down("dead")
-		d := r.newRun(Options{Requests: 4}, []string{"dead", "well"}, "PROMPT_TOKENS", "2000", "QPS", "1").measure(t)
+		d := r.newRun(CommandLine{Requests: 4}, []string{"dead", "well"}, "PROMPT_TOKENS", "2000", "QPS", "1").measure(t)
 		dead, well := d.Summaries[0], d.Summaries[1]
 		equal(t, "outcomes of dead", dead.Outcomes, map[probe.Outcome]int{probe.Connect: 4})
 		equal(t, "outcomes of well", well.Outcomes, map[probe.Outcome]int{probe.OK: 4})
@@ -199,7 +201,7 @@ func TestADeadFirstTarget(t *testing.T) {
 func TestASpentBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "fast", "it")
-		run := r.newRun(Options{Requests: 4, Concurrency: 1}, []string{"it"}, "TOKEN_BUDGET_PER_DAY", "300")
+		run := r.newRun(CommandLine{Requests: 4, Concurrency: 1}, []string{"it"}, "TOKEN_BUDGET_PER_DAY", "300")
 		s := run.measure(t).Summaries[0]
 		equal(t, "requests sent", s.Sent(), 2)
 		equal(t, "requests skipped", s.Skipped, map[probe.Skip]int{probe.SkipBudget: 1})
@@ -216,7 +218,7 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 		"json": `"succeeded_requests": 3`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			run := newRig(t, "production-stack", "it").newRun(Options{Requests: 10, Format: format}, []string{"it"},
+			run := newRig(t, "production-stack", "it").newRun(CommandLine{Requests: 10, Format: format}, []string{"it"},
 				"PROMPT_TOKENS", "21000", "MAX_TOKENS", "100")
 			ctx, interrupt := context.WithTimeout(t.Context(), 31500*time.Millisecond)
 			defer interrupt()
@@ -242,6 +244,49 @@ func TestPromptTokens(t *testing.T) {
 	}
 }
 
+// TestPromptsThatAServerTruncates holds that the screen says after the warm-up which prompts are not as long as was
+// asked, and of which target.
+func TestPromptsThatAServerTruncates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "fast", "whole", "short")
+		r.servers.Answer("short", truncating(60, r.servers.Simulator("short")))
+		run := r.newRun(CommandLine{Requests: 1, Concurrency: 1}, []string{"whole", "short"})
+		run.measure(t)
+		_, after, _ := strings.Cut(run.errs.String(), "warm-up: ")
+		equal(t, "errs", after, "prompts of 80 tokens, not counted (at most 120 s each)\n"+
+			"short: the prompts have 80 tokens as whole counts them, and 60 as this server does\n")
+	})
+}
+
+// TestStartDelayWarning holds when requests began too late for their TTFT.
+func TestStartDelayWarning(t *testing.T) {
+	for name, test := range map[string]struct {
+		startDelays []time.Duration
+		ttft        time.Duration
+		want        string
+	}{
+		"a tenth of TTFT":                  {ms(100), time.Second, ""},
+		"more than a tenth":                {ms(150), time.Second, "up to 150 ms after they were due (p99, 15% of the median TTFT)"},
+		"more than a tenth, as it must be": {ms(5), 20 * time.Millisecond, ""},
+		"one request of 100":               {slices.Concat(make([]time.Duration, 99), ms(1000)), time.Second, ""},
+		"two requests of 100": {
+			slices.Concat(make([]time.Duration, 98), ms(500, 500)), time.Second, "50% of the median TTFT",
+		},
+	} {
+		step := &report.Step{}
+		for _, late := range test.startDelays {
+			step.Add(report.Sample{
+				Outcome: probe.OK, Late: late, Latencies: report.Latencies{TTFT: stats.Number(test.ttft.Seconds())},
+			})
+		}
+		got := startDelayWarning(step.Samples(), step.Summary().TTFT)
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+	equal(t, "without TTFT", startDelayWarning([]report.Sample{{Late: time.Hour}}, stats.Distribution{}), "")
+}
+
 // TestWarningsOfACompleteRun holds that a bench says what its results mean on a server, and nothing else.
 func TestWarningsOfACompleteRun(t *testing.T) {
 	const few = "only 2 requests: quantiles from P75 on rest on fewer than ten samples"
@@ -251,7 +296,7 @@ func TestWarningsOfACompleteRun(t *testing.T) {
 		"vllm": {few},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			run := newRig(t, "fast", "it").newRun(Options{Requests: 2, Concurrency: 2}, []string{"it"}, "SERVER", server)
+			run := newRig(t, "fast", "it").newRun(CommandLine{Requests: 2, Concurrency: 2}, []string{"it"}, "SERVER", server)
 			equal(t, server, run.measure(t).Summaries[0].Warnings, want)
 		})
 	}
@@ -272,7 +317,7 @@ func TestTwoWaysToOneServer(t *testing.T) {
 			server := rejecting(test.rejects, r.servers.Simulator("a"))
 			r.servers.Answer("a", server)
 			r.servers.Answer("b", server)
-			run := r.newRun(Options{Requests: 8, Concurrency: 1}, []string{"a", "b"}, "PROMPT_TOKENS", "2000")
+			run := r.newRun(CommandLine{Requests: 8, Concurrency: 1}, []string{"a", "b"}, "PROMPT_TOKENS", "2000")
 			c := run.measure(t).Comparisons[0]
 			var metrics []string
 			for _, l := range c.Lines {
@@ -289,7 +334,7 @@ func TestTwoWaysToOneServer(t *testing.T) {
 func TestLostResultsAreAFailure(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		synctest.Test(t, func(t *testing.T) {
-			run := newRig(t, "fast", "it").newRun(Options{Requests: 1, Unpaced: true, Format: format}, []string{"it"})
+			run := newRig(t, "fast", "it").newRun(CommandLine{Requests: 1, Format: format}, []string{"it"}, "QPS", "inf")
 			disk, out := io.Pipe()
 			_ = disk.CloseWithError(syscall.ENOSPC)
 			run.Out = out

@@ -32,17 +32,16 @@ type tally struct {
 
 // A memberTally is the results of one member of a group in one step.
 type memberTally struct {
-	step      *report.Step
-	failed    int // requests, canceled ones included
-	skipped   map[probe.Skip]int
-	readDelay time.Duration // P99 of how long data waited to be read; set when the member has been asked
+	results *report.Step
+	failed  int // requests, canceled ones included
+	skipped map[probe.Skip]int
 }
 
 // newTally returns an empty tally of a step.
 func newTally(j *engine.Job, load Load, r *run) *tally {
 	t := &tally{run: r, job: j, load: load, began: time.Now()}
 	for range j.Targets {
-		t.members = append(t.members, memberTally{step: &report.Step{}, skipped: map[probe.Skip]int{}})
+		t.members = append(t.members, memberTally{results: &report.Step{}, skipped: map[probe.Skip]int{}})
 	}
 	if r.Observers != nil {
 		t.exporter = j.RecorderFor(r.Observers)
@@ -64,7 +63,7 @@ func (t *tally) Record(r *probe.Result) {
 	s := report.SampleOf(r, t.job.Targets[i].Places, t.job.Targets[i].GivenObjectives...)
 	t.mu.Lock()
 	m := &t.members[i]
-	m.step.Add(s)
+	m.results.Add(s)
 	if s.Outcome != probe.OK {
 		m.failed++
 	}
@@ -84,8 +83,7 @@ func (t *tally) Skipped(target string, reason probe.Skip) {
 	t.members[t.place(target)].skipped[reason]++
 }
 
-// watch runs a part of the step, in which these members are asked. It shows its progress, and measures how late the
-// bench was meanwhile.
+// watch runs a part of the step, in which these members are asked. It shows the progress meanwhile.
 func (t *tally) watch(members []int, run func()) {
 	t.mu.Lock()
 	t.asked = members
@@ -94,12 +92,9 @@ func (t *tally) watch(members []int, run func()) {
 	stop := make(chan struct{})
 	var showing sync.WaitGroup
 	showing.Go(func() { t.showProgress(stop) })
-	readDelay := readDelayDuring(run)
+	run()
 	close(stop)
 	showing.Wait()
-	for _, i := range members {
-		t.members[i].readDelay = readDelay
-	}
 }
 
 // summaries returns a summary of each member that was asked. sumUp sums up a single one.
@@ -108,7 +103,7 @@ func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.
 	defer t.mu.Unlock()
 	for i, target := range t.job.Targets {
 		m := t.members[i]
-		if m.step.Len() == 0 && len(m.skipped) == 0 {
+		if m.results.Len() == 0 && len(m.skipped) == 0 {
 			continue
 		}
 		s := sumUp(i)
@@ -119,7 +114,7 @@ func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.
 		s.AtOnce = t.load.InFlight()
 		s.PromptTokens = promptTokens(target)
 		s.Skipped = maps.Clone(m.skipped)
-		if t.load.Planned() {
+		if t.load.ByTheClock {
 			s = s.Paced(t.load.Plan.Interval)
 		}
 		list = append(list, s)
@@ -128,13 +123,16 @@ func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.
 }
 
 // interim sums up a member of a step under way. It sorts a value of each request, no tokens.
-func (t *tally) interim(member int) report.Summary { return t.members[member].step.Interim() }
+func (t *tally) interim(member int) report.Summary { return t.members[member].results.Interim() }
 
 // final sums up a member of a step that has ended.
 func (t *tally) final(member int) report.Summary {
 	m := t.members[member]
-	s := m.step.Summary(t.job.Targets[member].GivenObjectives...)
-	s.Warnings = append(s.Warnings, m.clientWarnings(medianOf(s.TTFT), medianOf(s.TPOT))...)
+	s := m.results.Summary(t.job.Targets[member].GivenObjectives...)
+	warning := startDelayWarning(m.results.Samples(), s.TTFT)
+	if warning != "" {
+		s.Warnings = append(s.Warnings, warning)
+	}
 	server := t.job.Members[member].Knowledge().Type
 	if server.Note != "" {
 		s.Warnings = append(s.Warnings, "this server is "+server.Name+": "+server.Note)
@@ -142,12 +140,27 @@ func (t *tally) final(member int) report.Summary {
 	return s
 }
 
-// medianOf returns the median of d, or 0 if it has no values.
-func medianOf(d stats.Distribution) time.Duration {
-	if d.Count == 0 {
-		return 0
+// startDelayWarning says that requests began so late that TTFT may be wrong: by more than a tenth of its median, and by
+// more than it takes to start some requests at once. It is empty otherwise.
+func startDelayWarning(samples []report.Sample, ttft stats.Distribution) string {
+	const toleratedShare = 0.1
+	const floor = 5 * time.Millisecond
+	if ttft.Count == 0 {
+		return ""
 	}
-	return time.Duration(float64(d.At(stats.P50)) * float64(time.Second))
+	var delays []time.Duration
+	for _, sample := range samples {
+		delays = append(delays, sample.Late)
+	}
+	slices.Sort(delays)
+	delay := stats.QuantileOf(delays, stats.P99)
+	share := delay.Seconds() / float64(ttft.At(stats.P50))
+	if delay <= floor || share <= toleratedShare {
+		return ""
+	}
+	return fmt.Sprintf("the bench was late: requests began up to %s after they were due "+
+		"(p99, %.0f%% of the median TTFT); TTFT does not include that delay, but may be too long by as much",
+		format.Duration(delay), 100*share)
 }
 
 // finish adds the summaries and comparisons of the step to the document, and shows them.
@@ -167,7 +180,7 @@ func (t *tally) finish() {
 	}
 	if r.steps == 1 && r.Plan.Plot != "" {
 		for _, m := range t.members {
-			r.plotSteps = append(r.plotSteps, m.step)
+			r.plotSteps = append(r.plotSteps, m.results)
 		}
 	}
 }
@@ -187,12 +200,12 @@ func (t *tally) notSentWarning(s report.Summary) string {
 
 // comparisons compares each member that has results with the first.
 func (t *tally) comparisons() (list []report.Comparison) {
-	samplesOfFirst := t.members[0].step.Samples()
+	samplesOfFirst := t.members[0].results.Samples()
 	if len(samplesOfFirst) == 0 {
 		return nil
 	}
 	for i := 1; i < len(t.members); i++ {
-		samples := t.members[i].step.Samples()
+		samples := t.members[i].results.Samples()
 		if len(samples) == 0 {
 			continue
 		}
@@ -200,7 +213,7 @@ func (t *tally) comparisons() (list []report.Comparison) {
 			A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.stepName(), Pair: "round",
 			ComparisonsInRun: t.run.comparisons,
 		}
-		if !t.load.Planned() {
+		if !t.load.ByTheClock {
 			c.Pair = "prompt"
 			c.RequestsInPair = t.load.InFlight()
 			c.Warnings = append(c.Warnings, report.MeasuredInTurn)

@@ -33,7 +33,6 @@ type Sample struct {
 	Output       wire.Count // tokens
 	Contaminated bool       // the prompt should be cold, but a cache had it: no TTFT
 	Tainted      bool       // the prober read nearly all of the answer late: no ITL
-	ByUser       bool       // the prober itself took the arrival times, because the kernel gave none
 	Hidden       bool       // its first tokens were reasoning that no frame showed: no TTFT
 	Frames       int        // token frames
 	Bursts       int        // token frames that arrived in one burst with the frame before, and were read on time
@@ -65,7 +64,6 @@ func SampleOf(r *probe.Result, places Places, objectives ...probe.Objective) Sam
 		Output:       r.Usage.Generated(),
 		Contaminated: r.Cache == probe.CacheContaminated,
 		Tainted:      r.Timeline.Taint != "",
-		ByUser:       r.Timestamps == probe.ByUser,
 		Hidden:       r.ReasoningHidden,
 		Frames:       len(r.Timeline.Frames),
 		Bursts:       r.Timeline.Bursts(),

@@ -43,7 +43,7 @@ func TestSampleOf(t *testing.T) {
 func TestSamplesLackWhatResultsLack(t *testing.T) {
 	cached, hidden, late := answered(3, 1), answered(3, 1), answered(3, 1)
 	cached.Cache, hidden.ReasoningHidden = probe.CacheContaminated, true
-	late.Timeline.Taint, late.Timestamps = timing.TaintLate, probe.ByUser
+	late.Timeline.Taint = timing.TaintLate
 	for name, test := range map[string]struct {
 		result *probe.Result
 		want   string
@@ -51,7 +51,7 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 		"complete":       {answered(3, 1), "TTFT, TPOT, ITL, E2EL"},
 		"in a cache":     {cached, "TPOT, ITL, E2EL, contaminated"},
 		"with reasoning": {hidden, "TPOT, ITL, E2EL, hidden"},
-		"read late":      {late, "TTFT, TPOT, E2EL, tainted, by user"},
+		"read late":      {late, "TTFT, TPOT, E2EL, tainted"},
 		"stalled":        {stalled(), "stall limit reached after 37 token frames"},
 	} {
 		s := SampleOf(test.result, nil)
@@ -59,7 +59,7 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 			wordIf(stats.Finite(s.Latencies.TTFT), "TTFT"),
 			wordIf(stats.Finite(s.Latencies.TPOT), "TPOT"), wordIf(s.TokenITLs != nil, "ITL"),
 			wordIf(stats.Finite(s.Latencies.E2EL), "E2EL"), wordIf(s.Contaminated, "contaminated"), wordIf(s.Hidden, "hidden"),
-			wordIf(s.Tainted, "tainted"), wordIf(s.ByUser, "by user"), s.Error,
+			wordIf(s.Tainted, "tainted"), s.Error,
 		)
 		if diff := cmp.Diff(test.want, strings.Join(got, ", ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

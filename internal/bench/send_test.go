@@ -86,7 +86,7 @@ func (g *testGroup) Skipped(target string, reason probe.Skip) {
 
 // run runs a step and returns the round after it.
 func (g *testGroup) run(ctx context.Context, load Load, first uint64, lead int) uint64 {
-	s := step{
+	s := sender{
 		group: g.group,
 		load:  load,
 		prepare: func(context.Context) {
@@ -132,8 +132,8 @@ const answer = 29
 
 var everySecond = schedule.Plan{Interval: time.Second, Name: "bench"}
 
-// TestSteps holds when requests begin, in milliseconds, and in which parts a step watches its members.
-func TestSteps(t *testing.T) {
+// TestStarts holds when requests begin, in milliseconds, and in which parts a step watches its members.
+func TestStarts(t *testing.T) {
 	for name, test := range map[string]struct {
 		load    Load
 		lead    int
@@ -143,7 +143,7 @@ func TestSteps(t *testing.T) {
 		skipped map[string]int
 	}{
 		"by the clock, members ask in turns": {
-			load:   Load{Plan: everySecond, Requests: 3},
+			load:   Load{ByTheClock: true, Plan: everySecond, Requests: 3},
 			starts: map[string][]time.Duration{"a": ms(10, 1010+answer, 2010), "b": ms(10+answer, 1010, 2010+answer)},
 			parts:  [][]int{{0, 1}},
 		},
@@ -197,7 +197,7 @@ func TestSteps(t *testing.T) {
 // a clock, however long it takes to write its prompt.
 func TestRounds(t *testing.T) {
 	for name, load := range map[string]Load{
-		"by the clock": {Plan: everySecond, Requests: 3},
+		"by the clock": {ByTheClock: true, Plan: everySecond, Requests: 3},
 		"closed loop":  {Concurrency: 2, Requests: 3},
 		"all at once":  {Requests: 3},
 	} {
@@ -213,7 +213,7 @@ func TestRounds(t *testing.T) {
 					t.Errorf("the next step begins with round %d, which was asked", next)
 				}
 				for _, r := range g.results {
-					if !load.Planned() {
+					if !load.ByTheClock {
 						equal(t, "schedule delay", r.ScheduleDelay(), time.Duration(0))
 					}
 				}
@@ -230,7 +230,7 @@ func TestInterruptedSteps(t *testing.T) {
 		after  time.Duration
 		starts []time.Duration
 	}{
-		"by the clock": {"a", Load{Plan: everySecond, Requests: 1000}, 1500 * time.Millisecond, ms(10, 1010)},
+		"by the clock": {"a", Load{ByTheClock: true, Plan: everySecond, Requests: 1000}, 1500 * time.Millisecond, ms(10, 1010)},
 		"closed loop":  {"a", Load{Concurrency: 2, Requests: 1000}, 40 * time.Millisecond, ms(0, 0, answer, answer)},
 		"waiting to ask a server again that rejects": {
 			"refusing", Load{Concurrency: 1, Limit: time.Hour}, 1500 * time.Millisecond, ms(0, 1000),
@@ -266,7 +266,7 @@ func TestLateRoundsAreCounted(t *testing.T) {
 		g := newTestGroup(t, 0, "a", "b")
 		late := &standstill{Context: t.Context()}
 		late.pause.Store(int64(2500 * time.Millisecond)) // from the first round on, at 10 ms
-		g.run(late, Load{Plan: everySecond, Requests: 5}, 0, 0)
+		g.run(late, Load{ByTheClock: true, Plan: everySecond, Requests: 5}, 0, 0)
 		equal(t, "rounds", g.rounds(), map[string][]uint64{"a": {2, 3, 4}, "b": {2, 3, 4}})
 		equal(t, "skipped", g.skipped, map[string]int{"a late": 2, "b late": 2})
 	})

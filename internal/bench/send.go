@@ -12,8 +12,8 @@ import (
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
-// A step sends the requests of one load to one group of targets.
-type step struct {
+// A sender sends the requests of one step: those of one load to one group of targets.
+type sender struct {
 	group *probe.Group
 	load  Load
 
@@ -27,9 +27,9 @@ type step struct {
 // run sends the requests of the step, in rounds from first on, until ctx is done. It returns when all requests have
 // ended, with the round after its last. By the clock, all members are asked in each round; otherwise one member after
 // the other has its requests, beginning with the member lead.
-func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
+func (s *sender) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	members := len(s.group.Members)
-	if s.load.Planned() {
+	if s.load.ByTheClock {
 		all := make([]int, members)
 		for i := range all {
 			all[i] = i
@@ -45,7 +45,7 @@ func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 }
 
 // byTheClock asks all members in each round, at the times of the plan. It returns the round after its last.
-func (s *step) byTheClock(ctx context.Context, first uint64) (next uint64) {
+func (s *sender) byTheClock(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
 	s.prepare(ctx)
 	const headStart = 10 * time.Millisecond // else the first start would be over before the schedule looks for it
@@ -62,9 +62,9 @@ func (s *step) byTheClock(ctx context.Context, first uint64) (next uint64) {
 }
 
 // inClosedLoop asks one member without a clock, or all at once. It returns the round after its last.
-func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next uint64) {
+func (s *sender) inClosedLoop(ctx context.Context, first uint64, member int) (next uint64) {
 	c := closedLoop{
-		step: s, first: first, member: member,
+		sender: s, first: first, member: member,
 		requests: uint64(cmp.Or(s.load.Requests, math.MaxInt)),
 		start:    make(chan struct{}),
 	}
@@ -83,7 +83,7 @@ func (s *step) inClosedLoop(ctx context.Context, first uint64, member int) (next
 // A closedLoop asks one member by workers, each of which sends its next request when the one before is answered. All
 // begin together, when each has its first question.
 type closedLoop struct {
-	step     *step
+	sender   *sender
 	member   int
 	first    uint64 // round of the first request
 	requests uint64 // how many there are at most
@@ -97,7 +97,7 @@ type closedLoop struct {
 // A request is one question of a closed loop. It is written before the request is due: to write a long prompt takes a
 // millisecond, which is not the server's. To the group, it is the questions of this round.
 type request struct {
-	probe.Questions // those of the step; they take the answer
+	probe.Questions // those of the group; they take the answer
 
 	round    uint64
 	question probe.Question
@@ -130,7 +130,7 @@ func (c *closedLoop) work(ctx context.Context) {
 
 // take returns the next request with its question. ok is false if there is none, or if it would begin after the limit.
 func (c *closedLoop) take(ctx context.Context) (r *request, ok bool) {
-	limit := c.step.load.Limit
+	limit := c.sender.load.Limit
 	if limit > 0 && !c.began.IsZero() && time.Since(c.began) >= limit {
 		return nil, false
 	}
@@ -138,27 +138,27 @@ func (c *closedLoop) take(ctx context.Context) (r *request, ok bool) {
 	if n >= c.requests {
 		return nil, false
 	}
-	c.step.prepare(ctx)
-	r = &request{Questions: c.step.group.Questions, round: c.first + n}
+	c.sender.prepare(ctx)
+	r = &request{Questions: c.sender.group.Questions, round: c.first + n}
 	r.question, r.failed, r.skip = r.Questions.Next(ctx, c.member, r.round)
 	return r, true
 }
 
 // send sends a request and waits for its answer. It reports whether the worker goes on.
 func (c *closedLoop) send(ctx context.Context, r *request, due time.Time) bool {
-	group := *c.step.group
+	group := *c.sender.group
 	group.Questions = r
 	result, skip := group.Turn(ctx, c.member, r.round, due)
 	if skip == probe.SkipWaiting { // the slot was used to find the length of the next prompt
 		return true
 	}
-	return result != nil && c.step.holdSlot(ctx, result)
+	return result != nil && c.sender.holdSlot(ctx, result)
 }
 
 // holdSlot waits until the slot of a request may be given to the next. It reports false if ctx ended first. If only
 // time ends the step, a failed request keeps its slot for a second, so that a server which rejects at once is not
 // hammered.
-func (s *step) holdSlot(ctx context.Context, r *probe.Result) bool {
+func (s *sender) holdSlot(ctx context.Context, r *probe.Result) bool {
 	if s.load.Requests > 0 || r.Outcome == probe.OK {
 		return true
 	}
