@@ -118,8 +118,8 @@ type Target struct {
 
 	// Objectives are its own or, without any, those of all targets: at least one. GivenObjectives are the same, or nil if
 	// they are the default because nobody wrote any.
-	Objectives      []Objective `env:"-"`
-	GivenObjectives []Objective `env:"-"`
+	Objectives      []probe.Objective `env:"-"`
+	GivenObjectives []probe.Objective `env:"-"`
 
 	// Places say where the settings of the target are written, or would be, by their keys in the targets file: "model in
 	// targets.yaml:21", "PROBER_TARGETS_0_MODEL" or "--model". That of api_key is also that of a file with the key.
@@ -137,10 +137,8 @@ type Rejected struct {
 	Problems usage.Problems // at least one
 }
 
-// An Objective is the ratio of probes that should be good.
-type Objective = probe.Objective
-
-// objectiveSettings are the settings of an [Objective]: its fields, with tags.
+// objectiveSettings are the settings of a [probe.Objective]. It has the same fields, so that Go converts one into the
+// other.
 type objectiveSettings struct {
 	Name   string        `env:"NAME" format:"identifier"`
 	Signal probe.Signal  `env:"SIGNAL" envDefault:"availability"`
@@ -181,7 +179,7 @@ func (c *Config) Problems() usage.Problems {
 func (c *Config) NeedRestart(next *Config) []string {
 	var variables []string
 	for _, k := range newSchema().prober.keys {
-		if k.Restart && k.text(c) != k.text(next) {
+		if k.needsRestart() && k.text(c) != k.text(next) {
 			variables = append(variables, k.Variable)
 		}
 	}

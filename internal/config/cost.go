@@ -42,8 +42,8 @@ func (t Target) cappedTokensPerDay() int {
 	return t.TokensPerDay()
 }
 
-// costKnown reports whether all settings that the cost of t depends on are right.
-func (t *target) costKnown() bool {
+// isCostKnown reports whether all settings that the cost of t depends on are right.
+func (t *target) isCostKnown() bool {
 	s := t.settings
 	return t.entry.right(&s.QPS, &s.PromptTokens, &s.MaxTokens, &s.SessionRounds, &s.TokenBudgetPerDay)
 }
@@ -65,22 +65,23 @@ func (t Target) BudgetEnd(perDay, perProbe int) string {
 // warnOfBudget warns of a budget that does not last for a day. A probe that is too long for the rest of it is not sent.
 func (l *loader) warnOfBudget(t *target) {
 	s := t.settings
-	if !t.costKnown() || !s.Enabled {
+	if !t.isCostKnown() || !s.Enabled {
 		return
 	}
-	probe, perDay := s.PromptTokens+s.MaxTokens, s.TokensPerDay()
+	least := s.PromptTokens + s.MaxTokens
+	perDay := s.TokensPerDay()
 	end := s.BudgetEnd(perDay, s.TokensPerProbe())
-	place := t.entry.label(&s.TokenBudgetPerDay)
+	place := t.entry.problemPlace(&s.TokenBudgetPerDay)
 	switch {
-	case s.TokenBudgetPerDay > 0 && s.TokenBudgetPerDay < probe:
-		l.warn(place, fmt.Sprintf("is less than the %d tokens of one probe", probe))
+	case s.TokenBudgetPerDay > 0 && s.TokenBudgetPerDay < least:
+		l.warn(place, fmt.Sprintf("is less than the %d tokens of one probe", least))
 	case end != "" && !l.options.Finite:
 		l.warn(place, fmt.Sprintf("target %s costs %s tokens a day; %s", quote(s.Name), format.Grouped(perDay), end))
 	}
 }
 
-// smallCost is the cost in tokens a day up to which a target does not count against the default limit. It is somewhat
-// more than a target costs by default.
+// smallCost is the cost in tokens a day up to which a target does not count against the default limit. A target with
+// all defaults costs 182 million.
 const smallCost = 200_000_000
 
 // limitCost reports a configuration that costs more tokens a day than the limit. The default limit does not count
@@ -90,11 +91,13 @@ func (l *loader) limitCost() {
 	if l.options.Finite || *limit == 0 || !l.prober.right(limit) {
 		return
 	}
-	sum, counted := 0, 0
-	largest, share := "", 0
+	sum := 0
+	counted := 0
+	highest := 0
+	highestText := ""
 	for _, t := range l.targets {
 		s := t.settings
-		if !t.costKnown() || !s.Enabled {
+		if !t.isCostKnown() || !s.Enabled {
 			continue
 		}
 		cost := s.cappedTokensPerDay()
@@ -102,9 +105,9 @@ func (l *loader) limitCost() {
 		if l.prober.given(limit) || cost > smallCost {
 			counted += cost
 		}
-		if cost > share {
-			share = cost
-			largest = fmt.Sprintf("%s costs the most: %s (qps %v, %s tokens a probe)", quote(s.Name),
+		if cost > highest {
+			highest = cost
+			highestText = fmt.Sprintf("%s costs the most: %s (qps %v, %s tokens a probe)", quote(s.Name),
 				format.Grouped(cost), s.QPS, format.Grouped(s.TokensPerProbe()))
 		}
 	}
@@ -112,10 +115,10 @@ func (l *loader) limitCost() {
 	switch {
 	case sum <= *limit:
 	case counted <= *limit:
-		l.warn(l.prober.label(limit), fmt.Sprintf("%s, and are probed: by default the limit does not "+
+		l.warn(l.prober.problemPlace(limit), fmt.Sprintf("%s, and are probed: by default the limit does not "+
 			"count targets of up to %s; set one of your own, or none", costs, format.Grouped(smallCost)))
 	default:
-		l.prober.problem(limit, costs+", of which "+largest, fmt.Sprintf("lower qps or prompt_tokens, "+
+		l.prober.problem(limit, costs+", of which "+highestText, fmt.Sprintf("lower qps or prompt_tokens, "+
 			"set a token_budget_per_day, or set %sMAX_TOKENS_PER_DAY=%d (none: no limit) to allow this", prefix, sum))
 	}
 }

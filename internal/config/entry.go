@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -76,7 +77,7 @@ type entry struct {
 	section  *section
 	settings any                   // pointer to the struct, which parse fills
 	values   layer                 // what all sources say together
-	entries  map[*section][]*entry // of the lists in it
+	entries  map[*section][]*entry // of the lists in it: the objectives of a target
 
 	placeOf  func(Key) place // where a user would write a setting
 	title    string          // what it is called without a name: PROBER_TARGETS_3, targets.yaml:5, URL argument 1
@@ -116,15 +117,15 @@ func (e *entry) writeAt(at place, field any, text string) {
 // parse fills the struct with what is written, and with defaults for the rest. It reports wrong values and leaves them
 // zero.
 func (e *entry) parse() {
-	environment := map[string]string{}
+	texts := map[string]string{} // by name of the setting; "" stands for the default
 	for _, k := range e.section.keys {
 		text := e.values[k.name].text
 		if !k.isNone(text) && !k.kind.addsUp {
-			environment[k.name] = text
+			texts[k.name] = text
 		}
 	}
 	failed := map[string]error{} // by name of the field
-	err := env.ParseWithOptions(e.settings, env.Options{Environment: environment, FuncMap: parsers()})
+	err := env.ParseWithOptions(e.settings, env.Options{Environment: texts, FuncMap: parsers()})
 	aggregate, _ := errors.AsType[env.AggregateError](err)
 	for _, err := range aggregate.Errors {
 		failure, ok := errors.AsType[env.ParseError](err)
@@ -141,9 +142,10 @@ func (e *entry) parse() {
 		case k.isNone(text):
 			k.clear(e.settings)
 		case text != "":
-			wrong, isWrong := k.check(e.settings, text, failed[k.field.Name])
-			if isWrong {
-				e.problem(k.pointer(e.settings), wrong.Text, wrong.Hint)
+			err := k.check(e.settings, text, failed[k.field.Name])
+			if err != nil {
+				wrong, _ := errors.AsType[usage.Problem](err)
+				e.problem(k.pointer(e.settings), cmp.Or(wrong.Text, "not valid"), cmp.Or(wrong.Hint, k.hint()))
 				k.clear(e.settings)
 			}
 		}
@@ -163,7 +165,7 @@ func (e *entry) right(fields ...any) bool {
 	return true
 }
 
-// written returns the value of a setting as it is written, or its default.
+// written returns the value of a setting as it is written, or its default, for the text of a problem.
 func (e *entry) written(field any) string {
 	k := e.key(field)
 	if e.given(field) {
@@ -181,12 +183,12 @@ func (e *entry) nameOf(field any) string {
 	return p.at
 }
 
-// label returns the place for a problem with a setting: where it is written, and what.
-func (e *entry) label(field any) string {
+// problemPlace returns the place for a problem with a setting: where it is written and what, as PROBER_QPS="fast".
+func (e *entry) problemPlace(field any) string {
 	k := e.key(field)
 	switch {
 	case e.given(field):
-		return k.label(e.values[k.name])
+		return k.problemPlace(e.values[k.name])
 	case k.Default != "":
 		return fmt.Sprintf("%s=%q (default)", e.placeOf(k), k.Default)
 	}
@@ -195,7 +197,7 @@ func (e *entry) label(field any) string {
 
 // problem reports what is wrong with a setting, at its place.
 func (e *entry) problem(field any, text, hint string) {
-	e.problems.Add(e.label(field), text, hint)
+	e.problems.Add(e.problemPlace(field), text, hint)
 	e.wrong[e.key(field).name] = true
 }
 
@@ -225,8 +227,8 @@ func (e *entry) places() map[string]string {
 
 var webScheme = regexp.MustCompile(`^https?://`)
 
-// label returns where a value is written, and what: place="text", or place alone if the text may be secret.
-func (k Key) label(v value) string {
+// problemPlace returns where a value is written, and what: place="text", or place alone if the text may be secret.
+func (k Key) problemPlace(v value) string {
 	if k.secret {
 		return v.place.String()
 	}

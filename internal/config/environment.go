@@ -20,7 +20,7 @@ func variableAt(before string) func(Key) place {
 func (l *loader) readVariables(e *entry, before string) {
 	for _, k := range e.section.keys {
 		variable := before + k.name
-		l.known[variable] = true
+		l.variables[variable] = true
 		text := strings.TrimSpace(l.options.Environ[variable])
 		if text != "" {
 			e.values[k.name] = value{text: text, place: place{at: variable}}
@@ -79,26 +79,27 @@ func (l *loader) arguments() (entries []*entry) {
 var serviceLink = regexp.MustCompile(
 	`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
-// unknownVariables reports the variables that begin with PROBER_ and are no settings. Empty ones and those that
+// reportUnknownVariables reports the variables that begin with PROBER_ and are no settings. Empty ones and those that
 // Kubernetes makes do not count.
-func (l *loader) unknownVariables() {
+func (l *loader) reportUnknownVariables() {
 	for _, variable := range slices.Sorted(maps.Keys(l.options.Environ)) {
 		text := strings.TrimSpace(l.options.Environ[variable])
-		isOther := !strings.HasPrefix(variable, prefix) || l.known[variable] || text == ""
+		isOther := !strings.HasPrefix(variable, prefix) || l.variables[variable] || text == ""
 		isLink := serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
 		if !isOther && !isLink {
-			l.unknownVariable(variable)
+			l.reportUnknownVariable(variable)
 		}
 	}
 }
 
-// unknownVariable reports a variable that is no setting: as a problem if it seems to be a mistake, because it belongs
+// reportUnknownVariable reports a variable that is no setting: as a problem if it seems to be a mistake, because it belongs
 // to a list or resembles a setting that is not given, and as a warning otherwise.
-func (l *loader) unknownVariable(variable string) {
+func (l *loader) reportUnknownVariable(variable string) {
 	const wantList = "set PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …; docs/configuration.md lists them"
 	name := strings.TrimPrefix(variable, prefix)
 	near := l.nearVariable(name)
-	isList, isOfList := false, false
+	isList := false
+	isOfList := false
 	for _, list := range l.schema.shared.lists {
 		isList = isList || name == list.list || name+"S" == list.list
 		isOfList = isOfList || strings.HasPrefix(name, list.list+"_")
@@ -128,7 +129,7 @@ func (l *loader) nearVariable(name string) string {
 		return prefix + l.schema.target.list + "_0_" + name
 	}
 	var names []string
-	for variable := range l.known {
+	for variable := range l.variables {
 		if l.options.Environ[variable] == "" {
 			names = append(names, strings.TrimPrefix(variable, prefix))
 		}

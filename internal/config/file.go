@@ -31,13 +31,13 @@ func ReadFile(path string) (data []byte, err error) {
 	return data, err
 }
 
-// maxTargets bounds the size of the targets file, in bytes: some 10,000 targets. Parsed, it takes many times as much.
-const maxTargets = 2 << 20
+// maxTargetsFile bounds the size of the targets file, in bytes: some 10,000 targets. Parsed, it takes many times as much.
+const maxTargetsFile = 2 << 20
 
 // readTargetsFile reads the targets file, if there is one, into two entries: what it says for all targets, with its
 // lists and all its problems, and what it says about the prober itself.
 func (l *loader) readTargetsFile() (shared, prober *entry) {
-	shared = newEntry(l.schema.shared, variableAt(prefix))
+	shared = newEntry(l.schema.shared, variableAt(prefix)) // what nobody wrote would be a variable
 	prober = newEntry(l.schema.prober, variableAt(prefix))
 	path := l.prober.values[l.prober.key(&l.config.TargetsFile).name].text
 	if path == "" || !printable(path) { // which parsing reports
@@ -46,36 +46,36 @@ func (l *loader) readTargetsFile() (shared, prober *entry) {
 	data, err := l.options.ReadFile(path)
 	switch {
 	case err != nil:
-		l.prober.problem(&l.config.TargetsFile, err.Error(), "")
-	case len(data) > maxTargets:
+		l.prober.problem(&l.config.TargetsFile, err.Error(), fileHint(err))
+	case len(data) > maxTargetsFile:
 		l.prober.problem(&l.config.TargetsFile, "has more than 2 MiB", "want a targets file")
 	default:
-		d := document{path: path, schema: l.schema, entry: shared, prober: prober}
-		root := d.parse(data)
-		d.read(pair{root, root})
+		r := fileReader{path: path, schema: l.schema, entry: shared, prober: prober}
+		root := r.parse(data)
+		r.read(pair{root, root})
 	}
 	return shared, prober
 }
 
-// A document is a mapping of the targets file: the whole file, a target or an objective. It takes its values as texts,
-// which are parsed as those of variables are. A YAML decoder would stop at the first mistake, quote secrets in errors,
-// and give on, none and 10s other meanings.
-type document struct {
+// A fileReader reads one mapping of the targets file into an entry: the whole file, a target or an objective. It takes
+// values as texts, which are parsed as the texts of variables are. A YAML decoder would stop at the first mistake, quote
+// secrets in errors, and give on, none and 10s other meanings.
+type fileReader struct {
 	path   string
 	schema schema
 	entry  *entry // takes what the mapping says, and all problems
 	prober *entry // takes what the top of the file says about the prober; nil in the lists
 }
 
-// parse returns the root of the only document in data; an empty node if data is not YAML.
-func (d document) parse(data []byte) *yaml.Node {
+// parse returns the root of the only YAML document in data; an empty node if data is not YAML.
+func (r fileReader) parse(data []byte) *yaml.Node {
 	var root, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	err := decoder.Decode(&root)
 	if err == nil {
 		err = decoder.Decode(&second)
 		if err == nil {
-			d.problemAt(&second, "a second document begins", "want one document")
+			r.problemAt(&second, "a second document begins", "want one document")
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -86,7 +86,7 @@ func (d document) parse(data []byte) *yaml.Node {
 				hint = advice
 			}
 		}
-		d.problemAt(&yaml.Node{Line: line}, "not YAML: "+text, hint)
+		r.problemAt(&yaml.Node{Line: line}, "not YAML: "+text, hint)
 	}
 	if root.Kind == yaml.DocumentNode {
 		return root.Content[0]
@@ -115,7 +115,8 @@ func syntaxError(err error, data []byte) (line int, text string) {
 	if !ok {
 		return 1, "the parser failed"
 	}
-	line, text = failure.Mark.Line, failure.Message
+	line = failure.Mark.Line
+	text = failure.Message
 	context := failure.ContextMark.Line
 	lastLine := 1 + bytes.Count(bytes.TrimRight(data, " \t\r\n"), []byte("\n"))
 	switch {
@@ -132,18 +133,18 @@ func syntaxError(err error, data []byte) (line int, text string) {
 	return min(line, lastLine), text
 }
 
-func (d document) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", d.path, n.Line) }
+func (r fileReader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.path, n.Line) }
 
-func (d document) problemAt(n *yaml.Node, text, hint string) {
-	d.entry.problems.Add(d.place(n), text, hint)
+func (r fileReader) problemAt(n *yaml.Node, text, hint string) {
+	r.entry.problems.Add(r.place(n), text, hint)
 }
 
 // A pair is a key of a mapping and its value. Problems with the value are reported on the line of the key.
 type pair struct{ key, value *yaml.Node }
 
-// shaped returns the value of p, with aliases followed, which must be of a kind: a single value, a list or a mapping.
-// For null it returns an empty node. It reports any other value, and ok is false.
-func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
+// nodeOf returns the value of p, with aliases followed, which must be of a kind: a single value, a list or a mapping.
+// For null it returns an empty node. It reports a value of another kind, and ok is false.
+func (r fileReader) nodeOf(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
 	n = p.value
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -157,16 +158,17 @@ func (d document) shaped(p pair, kind yaml.Kind) (n *yaml.Node, ok bool) {
 	shapes := map[yaml.Kind]string{
 		yaml.ScalarNode: "a single value", yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping",
 	}
-	d.problemAt(p.key, "is "+shapes[n.Kind], "want "+shapes[kind])
+	r.problemAt(p.key, "is "+shapes[n.Kind], "want "+shapes[kind])
 	return &yaml.Node{}, false
 }
 
 // pairs returns the pairs of a mapping in their order. It reports keys that are not single values.
-func (d document) pairs(p pair) (all []pair, ok bool) {
-	n, ok := d.shaped(p, yaml.MappingNode)
+func (r fileReader) pairs(p pair) (all []pair, ok bool) {
+	n, ok := r.nodeOf(p, yaml.MappingNode)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if _, single := d.shaped(pair{key, key}, yaml.ScalarNode); single {
+		_, isScalar := r.nodeOf(pair{key, key}, yaml.ScalarNode)
+		if isScalar {
 			all = append(all, pair{key, value})
 		}
 	}
@@ -174,14 +176,14 @@ func (d document) pairs(p pair) (all []pair, ok bool) {
 }
 
 // entries returns the entries of a list, with the lists in them.
-func (d document) entries(list *section, p pair) (entries []*entry) {
-	n, _ := d.shaped(p, yaml.SequenceNode)
+func (r fileReader) entries(list *section, p pair) (entries []*entry) {
+	n, _ := r.nodeOf(p, yaml.SequenceNode)
 	for _, node := range n.Content {
-		at := d.place(node)
+		at := r.place(node)
 		next := newEntry(list, func(k Key) place { return place{at: at, key: k.fileKey()} })
 		next.title = at
 		next.nameHint = "give it a name of its own (name: …)"
-		inner := document{path: d.path, schema: d.schema, entry: next}
+		inner := fileReader{path: r.path, schema: r.schema, entry: next}
 		inner.read(pair{node, node})
 		entries = append(entries, next)
 	}
@@ -189,39 +191,39 @@ func (d document) entries(list *section, p pair) (entries []*entry) {
 }
 
 // read reads a mapping: its settings, and the lists that can stand in it.
-func (d document) read(mapping pair) {
+func (r fileReader) read(mapping pair) {
 	lines := map[string]int{} // of the keys so far
-	pairs, ok := d.pairs(mapping)
+	pairs, ok := r.pairs(mapping)
 	if !ok {
-		for _, k := range d.entry.section.keys {
-			d.entry.wrong[k.name] = true // so that nothing is reported as missing as well
+		for _, k := range r.entry.section.keys {
+			r.entry.wrong[k.name] = true // so that nothing is reported as missing as well
 		}
 	}
 	for _, p := range pairs {
 		key := p.key.Value
 		line, twice := lines[key]
 		lines[key] = p.key.Line
-		list := d.list(key)
-		owner, k := d.setting(key)
+		list := r.findList(key)
+		owner, k := r.findSetting(key)
 		switch {
 		case owner == nil && list == nil:
-			d.unknownKey(p.key)
+			r.reportUnknownKey(p.key)
 		case twice:
-			d.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", key, line), "keep one of them")
+			r.problemAt(p.key, fmt.Sprintf("the key %s is already given on line %d", key, line), "keep one of them")
 			if owner != nil {
 				owner.wrong[k.name] = true
 			}
 		case list != nil:
-			d.entry.entries[list] = d.entries(list, p)
+			r.entry.entries[list] = r.entries(list, p)
 		default:
-			d.readSetting(owner, k, p)
+			r.readSetting(owner, k, p)
 		}
 	}
 }
 
-// list returns the list that a key names; nil if it names none.
-func (d document) list(key string) *section {
-	for _, list := range d.entry.section.lists {
+// findList returns the list that a key names; nil if it names none.
+func (r fileReader) findList(key string) *section {
+	for _, list := range r.entry.section.lists {
 		if key == list.fileKey() {
 			return list
 		}
@@ -229,19 +231,19 @@ func (d document) list(key string) *section {
 	return nil
 }
 
-// setting returns the setting that a key names, and the entry that it belongs to; nil if it names none.
-func (d document) setting(key string) (owner *entry, k Key) {
-	for _, k := range d.entry.section.keys {
+// findSetting returns the setting that a key names, and the entry that it belongs to; nil if it names none.
+func (r fileReader) findSetting(key string) (owner *entry, k Key) {
+	for _, k := range r.entry.section.keys {
 		if key == k.fileKey() {
-			return d.entry, k
+			return r.entry, k
 		}
 	}
-	if d.prober == nil {
+	if r.prober == nil {
 		return nil, Key{}
 	}
-	for _, k := range d.prober.section.keys {
+	for _, k := range r.prober.section.keys {
 		if key == k.fileKey() && k.has("file") {
-			return d.prober, k
+			return r.prober, k
 		}
 	}
 	return nil, Key{}
@@ -251,44 +253,48 @@ func (d document) setting(key string) (owner *entry, k Key) {
 func isNull(n *yaml.Node) bool { return n.Kind == 0 || n.ShortTag() == "!!null" }
 
 // readSetting reads the value of a setting of owner.
-func (d document) readSetting(owner *entry, k Key, p pair) {
+func (r fileReader) readSetting(owner *entry, k Key, p pair) {
 	if isNull(p.value) {
 		return
 	}
-	read := d.single
+	var text string
+	var ok bool
 	if k.kind.newMapping != nil {
-		read = func(p pair) (string, bool) { return d.mapping(k.kind, p) }
+		text, ok = r.mapping(k.kind, p)
+	} else {
+		text, ok = r.scalar(p)
 	}
-	text, ok := read(p)
 	if !ok {
 		owner.wrong[k.name] = true
 		return
 	}
 	if k.Type == "file" && text != "" && !filepath.IsAbs(text) {
-		text = filepath.Join(filepath.Dir(d.path), text)
+		text = filepath.Join(filepath.Dir(r.path), text)
 	}
-	owner.values[k.name] = value{text: text, place: place{at: d.place(p.key), key: k.fileKey()}}
+	owner.values[k.name] = value{text: text, place: place{at: r.place(p.key), key: k.fileKey()}}
 }
 
-// single returns a single value as a text.
-func (d document) single(p pair) (text string, ok bool) {
-	n, ok := d.shaped(p, yaml.ScalarNode)
+// scalar returns a single value as a text.
+func (r fileReader) scalar(p pair) (text string, ok bool) {
+	n, ok := r.nodeOf(p, yaml.ScalarNode)
 	return strings.TrimSpace(n.Value), ok
 }
 
-// mapping returns the pairs of a mapping, as headers and labels are, as lines of NAME=value.
-func (d document) mapping(of kind, p pair) (lines string, ok bool) {
-	all, ok := d.pairs(p)
+// mapping returns the pairs of headers or labels as lines of NAME=value. It reports each pair that is wrong.
+func (r fileReader) mapping(of kind, p pair) (lines string, ok bool) {
+	all, ok := r.pairs(p)
 	found := of.newMapping()
 	for _, p := range all {
 		name := p.key.Value
-		text, single := d.single(p)
+		text, isScalar := r.scalar(p)
 		err := found.add(name, text)
 		wrong, isWrong := errors.AsType[usage.Problem](err)
 		if isWrong {
-			d.problemAt(p.key, wrong.Text, cmp.Or(wrong.Hint, of.wantInFile))
+			r.problemAt(p.key, wrong.Text, cmp.Or(wrong.Hint, of.wantInFile))
 		}
-		ok = ok && single && !isWrong
+		if !isScalar || isWrong {
+			ok = false
+		}
 		lines += name + "=" + text + "\n"
 	}
 	return lines, ok
@@ -299,29 +305,30 @@ const intervalHint = "set the rate instead: qps 0.1 is a probe every 10 s"
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
-// unknownKey reports a key that does not exist here, and where it belongs. It quotes only what may be a key, because
+// reportUnknownKey reports a key that does not exist here, and where it belongs. It quotes only what may be a key, because
 // the rest may be a secret.
-func (d document) unknownKey(key *yaml.Node) {
+func (r fileReader) reportUnknownKey(key *yaml.Node) {
 	name := key.Value
 	word := keyStart.FindString(name)
 	if word != name {
 		word += "…"
 	}
 	var words []string
-	for _, k := range d.entry.section.keys {
+	for _, k := range r.entry.section.keys {
 		words = append(words, k.fileKey())
 	}
-	for _, list := range d.entry.section.lists {
+	for _, list := range r.entry.section.lists {
 		words = append(words, list.fileKey())
 	}
-	for _, k := range d.schema.prober.keys {
-		if d.prober != nil && k.has("file") {
+	for _, k := range r.schema.prober.keys {
+		if r.prober != nil && k.has("file") {
 			words = append(words, k.fileKey())
 		}
 	}
-	text, hint := "unknown key "+quote(word)+usage.Suggestion(name, words), ""
-	ofProber, isOfProber := d.schema.prober.find(strings.ToUpper(name))
-	ofTarget, isOfTarget := d.schema.target.find(strings.ToUpper(name))
+	text := "unknown key " + quote(word) + usage.Suggestion(name, words)
+	hint := ""
+	ofProber, isOfProber := r.schema.prober.find(strings.ToUpper(name))
+	ofTarget, isOfTarget := r.schema.target.find(strings.ToUpper(name))
 	switch {
 	case name == "interval":
 		hint = intervalHint
@@ -334,5 +341,5 @@ func (d document) unknownKey(key *yaml.Node) {
 	case isOfTarget && !ofTarget.Shared:
 		hint = "move it into an entry of targets"
 	}
-	d.problemAt(key, text, hint)
+	r.problemAt(key, text, hint)
 }

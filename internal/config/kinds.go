@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -120,23 +121,23 @@ var kinds = map[string]kind{
 	"file":    {name: "file", schema: anyText},
 	"header": {
 		name: "header", want: "the name of a header, for example x-user-id", schema: pattern(headerName),
-		check: matching(headerName, "not a valid name of an HTTP header"),
+		check: mustMatch(headerName, "not a valid name of an HTTP header"),
 	},
 	"host": {
 		name: "host", want: "a host name without port, for example chat.example.com", schema: pattern(hostName),
-		check: matching(hostName, "not a host name"),
+		check: mustMatch(hostName, "not a host name"),
 	},
 	"identifier": {
 		name: "text", want: "a-z, 0-9 and _ only", schema: pattern(identifier),
-		check: matching(identifier, "not an identifier"),
+		check: mustMatch(identifier, "not an identifier"),
 	},
 	"name": {
 		name: "name", want: "1 to 100 printable characters", schema: pattern(shortName),
-		check: matching(shortName, "has more than 100 characters"),
+		check: mustMatch(shortName, "has more than 100 characters"),
 	},
 	"path": {
 		name: "path", want: "an absolute path without query, for example /v1/chat/completions", schema: pattern(urlPath),
-		check: matching(urlPath, "not the path of a URL"),
+		check: mustMatch(urlPath, "not the path of a URL"),
 	},
 	"website": {
 		name: "text", want: "http(s)://HOST[:PORT][/PATH], for example https://grafana.example.com", schema: anyText,
@@ -148,13 +149,15 @@ var kinds = map[string]kind{
 	},
 }
 
-// kindOf returns the kind of a field.
+// kindOf returns the kind of a field. A field without one is a mistake of ours, and panics.
 func kindOf(f reflect.StructField) kind {
 	goType := strings.TrimPrefix(f.Type.String(), "*")
-	if k, ok := kinds[cmp.Or(f.Tag.Get("format"), goType)]; ok {
-		return k
+	name := cmp.Or(f.Tag.Get("format"), goType)
+	k, ok := kinds[name]
+	if !ok {
+		panic(fmt.Sprintf("config: %s is of the kind %q, which does not exist", f.Name, name))
 	}
-	return kinds[f.Type.Kind().String()] // of a named text
+	return k
 }
 
 // signals returns the words of the signals that an objective can judge.
@@ -172,8 +175,8 @@ func perToken(quantity string) usage.Problem {
 
 func pattern(e *regexp.Regexp) node { return node{"type": "string", "pattern": e.String()} }
 
-// matching returns a check that texts match an expression. wrong is the text of the problem if one does not.
-func matching(e *regexp.Regexp, wrong string) func(string) error {
+// mustMatch returns a check that texts match an expression. wrong is the text of the problem if one does not.
+func mustMatch(e *regexp.Regexp, wrong string) func(string) error {
 	return func(text string) error {
 		if !e.MatchString(text) {
 			return usage.Problem{Text: wrong}
@@ -221,7 +224,7 @@ func parseURL(s string) (base string, each bool, err error) {
 	case u.User != nil:
 		const hint = "leave them out: a key belongs in api_key_file, other credentials in headers"
 		err = usage.Problem{Text: "has credentials in it", Hint: hint}
-	case !hasScheme && !private(u):
+	case !hasScheme && !isPrivate(u):
 		const text = "has no scheme, and only loopback and private hosts default to http://"
 		err = usage.Problem{Text: text, Hint: "write https:// or http:// before it"}
 	case strings.ContainsAny(s, "?#"):
@@ -252,9 +255,9 @@ func checkWebsite(s string) error {
 // privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
 var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
 
-// private reports whether the host of u is on this machine or in the user's own network. A name without a dot needs a
+// isPrivate reports whether the host of u is on this machine or in the user's own network. A name without a dot needs a
 // port.
-func private(u *url.URL) bool {
+func isPrivate(u *url.URL) bool {
 	name := u.Hostname()
 	if address, err := netip.ParseAddr(name); err == nil {
 		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()

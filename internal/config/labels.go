@@ -94,23 +94,17 @@ func (l Labels) add(name, value string) error {
 	return nil
 }
 
-// parseLabels reads NAME=value,NAME=value, or such pairs with line breaks between them.
-func parseLabels(text string) (Labels, error) {
-	all := Labels{}
-	err := eachPair(text, func(_ int, name, value string) error { return all.add(name, value) })
-	return all, err
-}
-
-// addLabels sets the labels of a struct: those of all sources together. Of two labels with the same name, that of the
-// source which counts more is set. A source with a wrong label adds none.
+// addLabels sets the labels of a struct to the labels of all sources together. If two sources have the same label, the
+// one that counts more wins. A source with a wrong label adds none.
 func (e *entry) addLabels(k Key) {
 	var all Labels // nil without any, as in a target that nobody gave one
 	written := e.values[k.name]
 	for v := &written; v != nil && v.text != ""; v = v.below {
-		labels, err := parseLabels(v.text)
+		labels := Labels{}
+		err := eachPair(v.text, func(_ int, name, value string) error { return labels.add(name, value) })
 		if err != nil {
 			wrong, _ := errors.AsType[usage.Problem](err)
-			e.problems.Add(k.label(*v), wrong.Text, cmp.Or(wrong.Hint, k.hint()))
+			e.problems.Add(k.problemPlace(*v), wrong.Text, cmp.Or(wrong.Hint, k.hint()))
 			e.wrong[k.name] = true
 			continue
 		}
@@ -120,8 +114,8 @@ func (e *entry) addLabels(k Key) {
 	*k.pointer(e.settings).(*Labels) = all
 }
 
-// nameLabels collects the names of all labels. A target with which they become too many is wrong.
-func (l *loader) nameLabels() {
+// collectLabelNames collects the names of all labels. A target with which they become too many is wrong.
+func (l *loader) collectLabelNames() {
 	named := map[string]bool{}
 	for _, t := range l.targets {
 		all := maps.Clone(named)

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
@@ -49,7 +50,7 @@ type loader struct {
 	targets    []*target
 	objectives []*objective    // of the targets that have none of their own
 	problems   usage.Problems  // that belong to none of these
-	known      map[string]bool // the variables of all settings, given or not
+	variables  map[string]bool // the variables of all settings, given or not
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. It
@@ -69,7 +70,7 @@ func newLoader(o Options) *loader {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	l := &loader{options: o, schema: newSchema(), known: map[string]bool{}}
+	l := &loader{options: o, schema: newSchema(), variables: map[string]bool{}}
 	l.prober = newEntry(l.schema.prober, variableAt(prefix))
 	l.config = l.prober.settings.(*Config)
 	l.readVariables(l.prober, prefix)
@@ -92,15 +93,15 @@ func (l *loader) load() error {
 
 	l.loadTargets(shared)
 	l.loadObjectives(shared)
-	l.unknownVariables()
+	l.reportUnknownVariables()
 	l.validate()
 	return l.finish()
 }
 
-// LoadWithoutTargets returns the settings of the prober itself, without targets. Of these it knows only the names of
-// the labels in variables and flags. A setting that is invalid has its default, and its name, without PROBER_, is one
-// of invalid. TARGETS_FILE, SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no
-// targets file and no key: who drains a server must not wait for one.
+// LoadWithoutTargets returns the settings of the prober itself, and the names of the labels that variables and flags
+// give targets. A setting that is invalid has its default, and invalid has its name without PROBER_. TARGETS_FILE,
+// SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no targets file and no key:
+// whoever drains a server must not wait for one.
 func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
 	given := newLoader(o)
 	given.parseProber()
@@ -111,7 +112,7 @@ func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
 		case !isGiven:
 		case given.prober.wrong[k.name]:
 			invalid = append(invalid, k.name)
-		case k.Restart:
+		case k.needsRestart():
 			valid.prober.values[k.name] = v
 		}
 	}
@@ -119,7 +120,7 @@ func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
 	variables := newEntry(given.schema.shared, variableAt(prefix))
 	given.readVariables(variables, prefix)
 	given.loadTargets(variables)
-	given.nameLabels()
+	given.collectLabelNames()
 	valid.config.LabelNames = given.config.LabelNames
 	return valid.config, invalid
 }
@@ -172,7 +173,7 @@ func (l *loader) loadObjectives(shared *entry) {
 		}
 		entries = []*entry{newEntry(l.schema.objective, placeOf)}
 	}
-	var ofAll []Objective
+	var ofAll []probe.Objective
 	l.objectives, ofAll = parseObjectives(entries)
 	for _, t := range l.targets {
 		t.settings.Objectives = ofAll
@@ -196,7 +197,7 @@ func (l *loader) loadObjectives(shared *entry) {
 }
 
 // parseObjectives parses a list of objectives. Without a name, an objective has that of its signal.
-func parseObjectives(entries []*entry) (parsed []*objective, values []Objective) {
+func parseObjectives(entries []*entry) (parsed []*objective, values []probe.Objective) {
 	for _, e := range entries {
 		e.parse()
 		s := e.settings.(*objectiveSettings)
@@ -204,7 +205,7 @@ func parseObjectives(entries []*entry) (parsed []*objective, values []Objective)
 			s.Name = string(s.Signal)
 		}
 		parsed = append(parsed, &objective{settings: s, entry: e})
-		values = append(values, Objective(*s))
+		values = append(values, probe.Objective(*s))
 	}
 	return parsed, values
 }
@@ -240,7 +241,7 @@ func (l *loader) leaveOutDisabled() (problems usage.Problems) {
 	place := ""
 	for _, t := range l.targets {
 		if len(t.entry.problems) == 0 && !t.settings.Enabled {
-			place = t.entry.label(&t.settings.Enabled)
+			place = t.entry.problemPlace(&t.settings.Enabled)
 			l.warn(place, fmt.Sprintf("target %s is disabled, and left out", quote(t.settings.Name)))
 		}
 	}

@@ -76,7 +76,7 @@ func (l *loader) validateList(list []*objective, slowest *target) {
 		s, e := o.settings, o.entry
 		other, isTaken := named[s.Name]
 		if isTaken && s.Name != "" {
-			e.nameTaken(s.Name, o.nameLabel(), other.nameLabel())
+			e.reportTakenName(s.Name, o.namePlace(), other.namePlace())
 		}
 		named[s.Name] = o
 		isAvailability := s.Signal == probe.SignalAvailability
@@ -94,12 +94,12 @@ func (l *loader) validateList(list []*objective, slowest *target) {
 	}
 }
 
-// nameLabel returns the place where the name of o is from: its own or, without one, its signal.
-func (o *objective) nameLabel() string {
+// namePlace returns the place where the name of o is from: its own or, without one, its signal.
+func (o *objective) namePlace() string {
 	if o.entry.given(&o.settings.Name) {
-		return o.entry.label(&o.settings.Name)
+		return o.entry.problemPlace(&o.settings.Name)
 	}
-	return o.entry.label(&o.settings.Signal)
+	return o.entry.problemPlace(&o.settings.Signal)
 }
 
 // validateGoal reports a goal that is too high for the rate of the slowest target. It is a problem if a user wrote the
@@ -110,7 +110,7 @@ func (l *loader) validateGoal(o *objective, slowest *Target) {
 		return
 	}
 	text := fmt.Sprintf("too high for target %s at %v probes per second: fewer than %v bad probes an hour burn the "+
-		"error budget too fast, and the alert needs %[3]v", quote(slowest.Name), slowest.QPS, pageProbes)
+		"error budget too fast, and the alert needs %v", quote(slowest.Name), slowest.QPS, pageProbes, pageProbes)
 	hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(s.Goal))
 	if goal, ok := bestGoal(slowest.QPS); ok {
 		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(s.Goal))

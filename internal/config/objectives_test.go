@@ -10,13 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/usage"
 )
 
 // TestObjectivesOfFlags holds that they replace the configured ones, that their goals need not page, and that each is
 // read again from the text that it is shown as.
 func TestObjectivesOfFlags(t *testing.T) {
-	for text, want := range map[string][]Objective{
+	for text, want := range map[string][]probe.Objective{
 		"ttft<2s@95%":                {{Name: "ttft", Signal: "ttft", Limit: 2 * time.Second, Goal: 0.95}},
 		"max_gap = 500ms @ 99.9999%": {{Name: "max_gap", Signal: "max_gap", Limit: time.Second / 2, Goal: 0.999999}},
 		"tpot<1m30s":                 {{Name: "tpot", Signal: "tpot", Limit: 90 * time.Second, Goal: 0.99}},

@@ -75,18 +75,18 @@ func TestSettingsAreDescribed(t *testing.T) {
 		if k.Help == "" || k.Topic == "" {
 			t.Errorf("%s is not described", k.Variable)
 		}
-		for _, found := range tag.FindAllStringSubmatch(string(k.tag), -1) {
+		for _, found := range tag.FindAllStringSubmatch(string(k.field.Tag), -1) {
 			if !slices.Contains(known, found[1]) {
 				t.Errorf("%s has the tag %s", k.Variable, found[1])
 			}
 		}
 	}
-	for name, text := range helpTexts() {
+	for name, line := range helpLines() {
 		if !names[strings.TrimPrefix(name, "OBJECTIVES_")] {
 			t.Errorf("%s is described, and no setting", name)
 		}
-		if strings.ContainsAny(text.Help, "`|\n") || utf8.RuneCountInString(text.Help) > 80 {
-			t.Errorf("%s has the help %q: want one short line", name, text.Help)
+		if strings.ContainsAny(line.text, "`|\n") || utf8.RuneCountInString(line.text) > 80 {
+			t.Errorf("%s has the help %q: want one short line", name, line.text)
 		}
 	}
 }

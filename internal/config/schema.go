@@ -64,7 +64,7 @@ func (k Key) schema() node {
 	}
 	if k.Type == "number" {
 		for tag, keyword := range map[string]string{"min": "minimum", "max": "maximum"} {
-			bound, ok := k.tag.Lookup(tag)
+			bound, ok := k.field.Tag.Lookup(tag)
 			if ok {
 				p[keyword] = json.Number(bound)
 			}

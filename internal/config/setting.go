@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	_ "embed" // of the help
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -20,7 +19,8 @@ const (
 	none   = "none"    // the word for an optional value that is not there
 )
 
-// A Key is one setting, as the tags of its field and its help define it. All reflection is in its methods.
+// A Key is one setting, as the tags of its field and its help define it. Only its methods use reflection. They take the
+// struct of settings as owner, which is a pointer to it.
 type Key struct {
 	Variable string   // PROBER_QPS, PROBER_TARGETS_n_MODEL, PROBER_OBJECTIVES_n_GOAL
 	Flag     string   // name of the flag, without dashes; "" if it has none
@@ -29,13 +29,11 @@ type Key struct {
 	Type     string   // of its values: duration, number, file, …
 	Topic    string   // heading of its settings in help
 	Switch   bool     // takes on or off; its flag alone means on
-	Restart  bool     // a change takes effect only with a restart
 	Shared   bool     // may be given for all targets together, and for one
 	For      []string // commands that use it; empty: all
 
 	name     string // without PROBER_ and TARGETS_n_, in upper case
 	field    reflect.StructField
-	tag      reflect.StructTag
 	kind     kind
 	words    []string // the words that are allowed; nil for any text
 	optional bool     // the word none is allowed, too
@@ -59,7 +57,7 @@ type schema struct {
 }
 
 func newSchema() schema {
-	help := helpTexts()
+	help := helpLines()
 	prober := newSection[Config]("", prefix, "", help)
 	objective := newSection[objectiveSettings]("OBJECTIVES", prefix+"OBJECTIVES_n_", "OBJECTIVES_", help)
 	target := newSection[Target]("TARGETS", prefix+"TARGETS_n_", "", help)
@@ -87,9 +85,17 @@ func Reference() []Key {
 //go:embed help.txt
 var helpText string
 
-// helpTexts returns what help.txt says, by name of the setting.
-func helpTexts() map[string]Key {
-	texts, topic := map[string]Key{}, ""
+// A helpLine is what help.txt says about one setting.
+type helpLine struct {
+	topic    string
+	commands []string
+	text     string
+}
+
+// helpLines returns the lines of help.txt by the name of the setting.
+func helpLines() map[string]helpLine {
+	lines := map[string]helpLine{}
+	topic := ""
 	for line := range strings.Lines(helpText) {
 		if strings.HasPrefix(line, "[") {
 			topic = strings.Trim(line, "[]\n")
@@ -97,33 +103,40 @@ func helpTexts() map[string]Key {
 		columns := strings.Split(line, "|")
 		if len(columns) == 3 {
 			name := strings.TrimSpace(columns[0])
-			texts[name] = Key{Topic: topic, For: strings.Fields(columns[1]), Help: strings.TrimSpace(columns[2])}
+			lines[name] = helpLine{topic: topic, commands: strings.Fields(columns[1]), text: strings.TrimSpace(columns[2])}
 		}
 	}
-	return texts
+	return lines
 }
 
 // newSection returns the settings that are fields of T. The names of their variables begin with before, and their names
 // in help with listInHelp, which is empty if they have flags: an entry of a list in a target has none.
-func newSection[T any](list, before, listInHelp string, help map[string]Key) *section {
+func newSection[T any](list, before, listInHelp string, help map[string]helpLine) *section {
 	s := &section{list: list, of: reflect.TypeFor[T]()}
 	for f := range s.of.Fields() {
 		name := f.Tag.Get("env")
 		if name == "" || name == "-" {
 			continue
 		}
-		k := help[listInHelp+name]
-		k.name, k.field, k.tag, k.kind = name, f, f.Tag, kindOf(f)
-		k.Variable = before + name
+		line := help[listInHelp+name]
+		k := Key{
+			Variable: before + name,
+			Default:  f.Tag.Get("envDefault"),
+			Help:     line.text,
+			Topic:    line.topic,
+			Switch:   f.Type.Kind() == reflect.Bool,
+			For:      line.commands,
+
+			name:   name,
+			field:  f,
+			kind:   kindOf(f),
+			secret: f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers](),
+		}
+		k.optional = k.has("optional")
 		k.Shared = k.has("shared")
 		if k.Shared {
 			k.Variable = prefix + name
 		}
-		k.Default = f.Tag.Get("envDefault")
-		k.Switch = f.Type.Kind() == reflect.Bool
-		k.Restart = !k.has("reload")
-		k.optional = k.has("optional")
-		k.secret = f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers]()
 		k.words = strings.Fields(f.Tag.Get("oneof"))
 		if k.kind.words != nil {
 			k.words = k.kind.words()
@@ -156,12 +169,15 @@ func (s *section) fileKey() string { return strings.ToLower(s.list) }
 
 // has reports whether the field of the setting has a tag.
 func (k Key) has(tag string) bool {
-	_, ok := k.tag.Lookup(tag)
+	_, ok := k.field.Tag.Lookup(tag)
 	return ok
 }
 
+// needsRestart reports whether a change of the setting, which is one of the prober, takes effect only with a restart.
+func (k Key) needsRestart() bool { return !k.has("reload") }
+
 // isOfGroup reports whether members of a group must agree in the setting.
-func (k Key) isOfGroup() bool { return k.tag.Get("shared") == "group" }
+func (k Key) isOfGroup() bool { return k.field.Tag.Get("shared") == "group" }
 
 // allowed returns the end of a setting's help: the words or the bounds that are allowed.
 func (k Key) allowed() string {
@@ -172,7 +188,7 @@ func (k Key) allowed() string {
 		return "; one of " + strings.Join(k.words, ", ")
 	case k.optional:
 		return "; or " + none
-	case k.tag.Get("max") != "":
+	case k.has("max"):
 		return "; " + k.bounds()
 	}
 	return ""
@@ -180,7 +196,8 @@ func (k Key) allowed() string {
 
 // bounds returns the bounds in the tags as a phrase after "must be".
 func (k Key) bounds() string {
-	least, most := k.tag.Get("min"), k.tag.Get("max")
+	least := k.field.Tag.Get("min")
+	most := k.field.Tag.Get("max")
 	if most == "" {
 		return "at least " + least
 	}
@@ -194,7 +211,7 @@ func (k Key) within(number float64) bool {
 
 // bound returns the bound in a tag, or the value without if there is no such tag.
 func (k Key) bound(tag string, without float64) float64 {
-	text, ok := k.tag.Lookup(tag)
+	text, ok := k.field.Tag.Lookup(tag)
 	if !ok {
 		return without
 	}
@@ -206,27 +223,26 @@ func (k Key) bound(tag string, without float64) float64 {
 	return number
 }
 
-// check judges the value that parsing text gave the setting in a struct. err is the reason if text could not be parsed.
-// The problem that it returns has no place yet and never quotes text.
-func (k Key) check(owner any, text string, err error) (wrong usage.Problem, isWrong bool) {
+// check judges the value of the setting in owner, which parsing text gave. parseError is the reason if text could not
+// be parsed. The error that check returns is nil or a [usage.Problem] without a place, which never quotes text.
+func (k Key) check(owner any, text string, parseError error) error {
 	v := reflect.Indirect(k.value(owner))
 	mistaken, isMistaken := k.kind.mistaken[text]
 	switch {
 	case k.kind.newMapping == nil && !printable(text):
-		err = usage.Problem{Text: "has unprintable characters"}
-	case err != nil:
+		return usage.Problem{Text: "has unprintable characters"}
+	case parseError != nil:
+		return parseError
 	case v.CanInt() && !k.within(float64(v.Int())), v.CanFloat() && !k.within(v.Float()):
-		err = usage.Problem{Text: "must be " + k.bounds()}
+		return usage.Problem{Text: "must be " + k.bounds()}
 	case isMistaken:
-		err = mistaken
+		return mistaken
 	case len(k.words) > 0 && !slices.Contains(k.words, text):
-		err = usage.Problem{Text: "unknown" + usage.Suggestion(text, k.words)}
+		return usage.Problem{Text: "unknown" + usage.Suggestion(text, k.words)}
 	case k.kind.check != nil:
-		err = k.kind.check(text)
+		return k.kind.check(text)
 	}
-	wrong, isWrong = errors.AsType[usage.Problem](err)
-	wrong.Hint = cmp.Or(wrong.Hint, k.hint())
-	return wrong, isWrong
+	return nil
 }
 
 // hint returns what a right value looks like; "" if any text is right.
@@ -242,30 +258,29 @@ func (k Key) hint() string {
 	if k.optional {
 		want += ", or " + none
 	}
-	return "want " + strings.ReplaceAll(want, "%s", cmp.Or(k.Default, k.tag.Get("optional")))
+	return "want " + strings.ReplaceAll(want, "%s", cmp.Or(k.Default, k.field.Tag.Get("optional")))
 }
 
-// value returns the field of the setting. owner is a pointer to the struct.
 func (k *Key) value(owner any) reflect.Value {
 	return reflect.ValueOf(owner).Elem().FieldByIndex(k.field.Index)
 }
 
-// pointer returns a pointer to the field of the setting. owner is a pointer to the struct.
+// pointer returns a pointer to the field of the setting.
 func (k *Key) pointer(owner any) any { return k.value(owner).Addr().Interface() }
 
-// clear sets the field of the setting to zero. owner is a pointer to the struct.
+// clear sets the field of the setting to zero.
 func (k Key) clear(owner any) { k.value(owner).SetZero() }
 
-// text returns the value of the setting as a text; "" if it is not set. owner is a pointer to the struct.
+// text returns the value of the setting as a text; "" if it is not set.
 func (k Key) text(owner any) string {
 	v := k.value(owner)
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil(), v.Kind() == reflect.Map && v.Len() == 0:
 		return ""
-	case v.IsZero() && k.Default == "" && !k.optional: // the limit of availability
-		return ""
-	case v.Kind() != reflect.Pointer && k.optional && v.IsZero():
+	case k.optional && v.IsZero():
 		return none
+	case k.Default == "" && v.IsZero(): // as the limit of availability
+		return ""
 	}
 	return fmt.Sprint(reflect.Indirect(v).Interface())
 }

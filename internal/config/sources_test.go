@@ -30,7 +30,7 @@ func exampleOf(t *testing.T, k Key, owner any) string {
 			return word
 		}
 	}
-	text, ok := examples[cmp.Or(k.tag.Get("format"), k.value(owner).Type().String())]
+	text, ok := examples[cmp.Or(k.field.Tag.Get("format"), k.value(owner).Type().String())]
 	if !ok || text == k.Default {
 		t.Fatalf("%s: examples has no value for it", k.Variable)
 	}

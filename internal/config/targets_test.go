@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // TestTargetsFile holds how the targets file differs from the environment: aliases, null, headers as a mapping. The
@@ -32,7 +34,7 @@ objectives:
 		want.Targets[i+1].Model = "big"
 		want.Targets[i+1].Headers = Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}
 	}
-	objectives := []Objective{
+	objectives := []probe.Objective{
 		{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9},
 		{Name: "up", Signal: "availability", Goal: 0.99},
 	}
@@ -71,7 +73,7 @@ func TestWholeFile(t *testing.T) {
 			t.Errorf("%.30s: got %v, want %s", content, err, want)
 		}
 	}
-	const missing = `PROBER_TARGETS_FILE="no": open no: no such file or directory`
+	const missing = `PROBER_TARGETS_FILE="no": open no: no such file or directory; create the file, or correct the path`
 	_, err := Load(Options{Environ: environ("TARGETS_FILE=no"), ReadFile: files(nil)})
 	if err == nil || err.Error() != "1 problem:\n  "+missing {
 		t.Errorf("got %v, want %s", err, missing)

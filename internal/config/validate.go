@@ -21,7 +21,7 @@ func (l *loader) validate() {
 		l.validateTarget(t)
 	}
 	l.nameTargets()
-	l.nameLabels()
+	l.collectLabelNames()
 	l.warnOfScrapedLabels()
 	l.validateGroups()
 	for _, t := range l.targets {
@@ -69,7 +69,7 @@ func (l *loader) shortenURL(t *target) {
 		}[found[2]]
 		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.entry.nameOf(&s.API), api)
 	}
-	l.warn(t.entry.label(&s.URL), text)
+	l.warn(t.entry.problemPlace(&s.URL), text)
 }
 
 // readKey reads the key of t from its file.
@@ -171,12 +171,12 @@ func validateSessions(s *Target, e *entry) {
 // warnOfTLS warns of TLS settings that are dangerous or have no effect.
 func (l *loader) warnOfTLS(s *Target, e *entry) {
 	if s.InsecureSkipVerify {
-		l.warn(e.label(&s.InsecureSkipVerify),
+		l.warn(e.problemPlace(&s.InsecureSkipVerify),
 			"anyone between the prober and the server can read prompts and keys, and answer instead of the server")
 	}
 	for _, field := range []any{&s.CAFile, &s.CertFile, &s.TLSServerName, &s.InsecureSkipVerify} {
 		if strings.HasPrefix(s.URL, "http:") && e.given(field) {
-			l.warn(e.label(field), "has no effect on an http URL")
+			l.warn(e.problemPlace(field), "has no effect on an http URL")
 		}
 	}
 }
@@ -202,9 +202,9 @@ func (l *loader) validateGroups() {
 			if !isGiven || !areRight || !differ {
 				continue
 			}
-			place := t.entry.label(mine) // one where a user wrote it
+			place := t.entry.problemPlace(mine) // one where a user wrote it
 			if !t.entry.given(mine) {
-				place = lead.entry.label(theirs)
+				place = lead.entry.problemPlace(theirs)
 			}
 			text := fmt.Sprintf("targets %s and %s are in group %s, but have %s %s and %s", quote(lead.settings.Name),
 				quote(t.settings.Name), quote(group), k.fileKey(), lead.entry.written(theirs), t.entry.written(mine))
@@ -237,22 +237,22 @@ func (l *loader) nameTargets() {
 		}
 		other, isTaken := named[s.Name]
 		if isTaken && s.Name != "" {
-			t.entry.nameTaken(s.Name, t.nameLabel(), other.nameLabel())
+			t.entry.reportTakenName(s.Name, t.namePlace(), other.namePlace())
 		} else {
 			named[s.Name] = t
 		}
 	}
 }
 
-// nameLabel returns the place where the name of t is from: its own or, without one, its URL.
-func (t *target) nameLabel() string {
+// namePlace returns the place where the name of t is from: its own or, without one, its URL.
+func (t *target) namePlace() string {
 	if t.entry.given(&t.settings.Name) {
-		return t.entry.label(&t.settings.Name)
+		return t.entry.problemPlace(&t.settings.Name)
 	}
-	return t.entry.label(&t.settings.URL)
+	return t.entry.problemPlace(&t.settings.URL)
 }
 
-// nameTaken reports that the name of e belongs to an earlier entry. The labels say where both names are from.
-func (e *entry) nameTaken(name, label, earlier string) {
-	e.problems.Add(label, fmt.Sprintf("the name %s is already taken by %s", quote(name), earlier), e.nameHint)
+// reportTakenName reports that the name of e, which is from a place, belongs to an entry before it.
+func (e *entry) reportTakenName(name, place, earlierPlace string) {
+	e.problems.Add(place, fmt.Sprintf("the name %s is already taken by %s", quote(name), earlierPlace), e.nameHint)
 }

@@ -66,23 +66,19 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// Sorted sorts ps in place by place, numbers by their value, and returns it without repetitions.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// Sorted returns the problems in the order of their places, without repetitions. Line 9 is before line 12. It leaves ps
+// as it is; nil stays nil.
 func (ps Problems) Sorted() Problems {
-	slices.SortFunc(ps, func(a, b Problem) int {
+	pad := func(number string) string { return strings.Repeat("0", max(0, 20-len(number))) + number }
+	sortKey := func(place string) string { return digits.ReplaceAllStringFunc(place, pad) }
+	sorted := slices.SortedFunc(slices.Values(ps), func(a, b Problem) int {
 		return cmp.Or(
-			strings.Compare(padNumbers(a.Place), padNumbers(b.Place)),
+			strings.Compare(sortKey(a.Place), sortKey(b.Place)),
 			strings.Compare(a.Text, b.Text),
 			strings.Compare(a.Hint, b.Hint),
 		)
 	})
-	return slices.Compact(ps)
-}
-
-var digits = regexp.MustCompile(`[0-9]+`)
-
-// padNumbers returns place with each number in 20 digits, so that texts are in the order of their numbers.
-func padNumbers(place string) string {
-	return digits.ReplaceAllStringFunc(place, func(number string) string {
-		return strings.Repeat("0", max(0, 20-len(number))) + number
-	})
+	return slices.Compact(sorted)
 }

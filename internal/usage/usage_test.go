@@ -6,13 +6,19 @@ import (
 	"testing"
 )
 
-func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
-	got := Problems{
+// TestProblemsAreSorted holds the order of problems, that each is there once, and that the original is left as it was.
+func TestProblemsAreSorted(t *testing.T) {
+	given := Problems{
 		{Place: "f:12"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "A_2_C"}, {Place: "f:9"}, {Place: "A"}, {Place: "f:9: x"},
-	}.Sorted()
+	}
+	before := slices.Clone(given)
+	got := given.Sorted()
 	want := Problems{{Place: "A"}, {Place: "A_2_C"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "f:9: x"}, {Place: "f:12"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if !slices.Equal(given, before) {
+		t.Errorf("the original is %v, want %v", given, before)
 	}
 }
 
