@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,14 +97,23 @@ func addBenchFlags(flags *pflag.FlagSet, line *bench.CommandLine) {
 }
 
 // withOutputProblems returns err with the problems of --format and --plot added, so that a user sees all problems at
-// once. It returns an error that is no [usage.Problems] as it is.
-func withOutputProblems(err error, format, plot string) error {
-	problems := checkOutput(format, plot)
-	more, ok := errors.AsType[usage.Problems](err)
-	if err != nil && !ok {
+// once. It returns an error that is no [usage.Problems] as it is. Without --plot, plot is empty.
+func withOutputProblems(err error, layout, plot string) error {
+	others, isUsage := errors.AsType[usage.Problems](err)
+	if err != nil && !isUsage {
 		return err
 	}
-	problems = append(problems, more...)
+	problems := checkFormat(layout, "text", "json", "markdown")
+	place := usage.FlagPlace("plot", plot)
+	_, errDir := os.Stat(filepath.Dir(plot))
+	switch {
+	case plot == "":
+	case filepath.Ext(plot) != ".html":
+		problems.Add(place, "not a page", "want a file that ends with .html")
+	case errDir != nil:
+		problems.Add(place, errDir.Error(), "want a file that can be written")
+	}
+	problems = append(problems, others...)
 	if problems == nil {
 		return nil
 	}

@@ -14,8 +14,7 @@ import (
 
 // A checkCommand has the values of the flags of check.
 type checkCommand struct {
-	judgeFlags
-
+	judge   judgeFlags
 	format  string
 	quick   bool
 	verbose bool
@@ -44,14 +43,14 @@ configuration, 3 for what --fail-on names.`,
 	cmd.Flags().BoolVar(&c.quick, "quick", false, "send no probe of the configured length")
 	cmd.Flags().StringVar(&c.format, "format", "text", "text, or json: one document with problems and findings")
 	cmd.Flags().BoolVarP(&c.verbose, "verbose", "v", false, "show all findings about each of several targets")
-	c.add(cmd, "objective")
+	c.judge.add(cmd, "objective")
 	addConfigFlags(cmd, cmd.Name())
 	return cmd
 }
 
 // run checks targets, and writes what is found: as JSON, as lines, or as a table if there are several targets.
 func (c *checkCommand) run(cmd *cobra.Command, urls []string) error {
-	if c.quick && c.failOn != nil {
+	if c.quick && c.judge.failOn != nil {
 		return usage.Problems{{
 			Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out",
 		}}
@@ -73,7 +72,7 @@ func (c *checkCommand) check(cmd *cobra.Command, urls []string) (*check.Report, 
 	out := cmd.OutOrStdout()
 	errs := cmd.ErrOrStderr()
 	// It is not finite: check judges a configuration as run would.
-	jobs, loaded, gate, err := c.loadJobs(cmd, config.Options{URLs: urls})
+	jobs, loaded, gate, err := c.judge.loadJobs(cmd, config.Options{URLs: urls})
 	if err != nil {
 		problems, _ := errors.AsType[usage.Problems](err)
 		return &check.Report{Problems: problems}, err
@@ -91,7 +90,7 @@ func (c *checkCommand) check(cmd *cobra.Command, urls []string) (*check.Report, 
 	if asTable {
 		found.WriteTable(out)
 	}
-	if !asTable || c.failOn != nil { // without --fail-on, the table has what was missed
+	if !asTable || c.judge.failOn != nil { // without --fail-on, the table has what was missed
 		for _, line := range found.Judgements() {
 			fmt.Fprintln(errs, line)
 		}

@@ -14,7 +14,7 @@ func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config COMMAND",
 		Short: "Print the effective configuration, an example, or a schema",
-		Args:  knownCommand,
+		Args:  refuseUnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	show := &cobra.Command{

@@ -28,7 +28,7 @@ const (
 )
 
 func newDemo() *cobra.Command {
-	s := simulation{listen: "127.0.0.1:0", Config: sim.Config{Seed: 1}}
+	s := simulation{listen: "127.0.0.1:0", server: sim.Config{Seed: 1}}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Probe two simulated stacks: needs nothing",
@@ -75,7 +75,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"},
 		"profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
-	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all the simulator's randomness")
+	cmd.Flags().Uint64Var(&s.server.Seed, "seed", s.server.Seed, "seed of all the simulator's randomness")
 	addConfigFlags(cmd, cmd.Name())
 	cmd.Flags().Lookup("qps").DefValue = demoQPS
 	cmd.Flags().Lookup("listen-address").DefValue = demoListen

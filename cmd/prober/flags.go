@@ -18,15 +18,18 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// A setting is the value of a flag that package config parses and judges.
-type setting struct {
+// A settingValue is the text of a flag that package config parses and judges.
+type settingValue struct {
 	text string
 	kind string // of the values, in one word for help
 }
 
-func (s *setting) Set(text string) error { s.text = text; return nil }
-func (s *setting) String() string        { return s.text }
-func (s *setting) Type() string          { return s.kind }
+func (v *settingValue) Set(text string) error {
+	v.text = text
+	return nil
+}
+func (v *settingValue) String() string { return v.text }
+func (v *settingValue) Type() string   { return v.kind }
 
 // addConfigFlags gives a command a flag for each setting that the command called name uses.
 func addConfigFlags(cmd *cobra.Command, name string) {
@@ -34,7 +37,7 @@ func addConfigFlags(cmd *cobra.Command, name string) {
 		if key.Flag == "" || len(key.For) > 0 && !slices.Contains(key.For, name) {
 			continue
 		}
-		value := &setting{kind: key.Type}
+		value := &settingValue{kind: key.Type}
 		flag := cmd.Flags().VarPF(value, key.Flag, "", key.Help)
 		flag.DefValue = key.Default
 		switch {
@@ -112,8 +115,18 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("%w (did you mean --%s?)", unknown, near)
 }
 
+// checkFormat returns a problem if the value of --format is none of the known ones.
+func checkFormat(value string, known ...string) (problems usage.Problems) {
+	if !slices.Contains(known, value) {
+		last := len(known) - 1
+		hint := "want " + strings.Join(known[:last], ", ") + " or " + known[last]
+		problems.Add(usage.FlagPlace("format", value), "unknown", hint)
+	}
+	return problems
+}
+
 // overrides returns the values of the flags that were given, by the names of their settings as in [config.Options]:
-// that of --prompt-tokens is PROMPT_TOKENS. It has flags that are no settings as well, which nobody looks up.
+// --prompt-tokens is PROMPT_TOKENS. Flags that are no settings are there, too, and nobody looks them up.
 func overrides(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// usageTemplate is cobra's, with flags in lines of so many columns.
+// usageTemplate is cobra's, with the width of a line of flags in place of %d.
 const usageTemplate = `Usage:
   {{.UseLine}}
 {{if .HasExample}}
@@ -110,7 +110,7 @@ as native histograms on /metrics and over OTLP.`,
   prober run http://localhost:8000   # probe until told to stop`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          knownCommand,
+		Args:          refuseUnknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	build := buildInfo()
@@ -130,13 +130,13 @@ as native histograms on /metrics and over OTLP.`,
 	topics, _, _ := root.Find([]string{"help"}) // it is there by now
 	topics.Args = func(_ *cobra.Command, topic []string) error {
 		cmd, rest, _ := root.Find(topic)
-		return knownCommand(cmd, rest)
+		return refuseUnknownCommand(cmd, rest)
 	}
 	return root
 }
 
-// knownCommand returns an error if arguments are left where the name of a command should be.
-func knownCommand(cmd *cobra.Command, rest []string) error {
+// refuseUnknownCommand returns an error if arguments are left where the name of a command should be.
+func refuseUnknownCommand(cmd *cobra.Command, rest []string) error {
 	if len(rest) == 0 || !cmd.HasSubCommands() {
 		return nil
 	}

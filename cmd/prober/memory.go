@@ -15,15 +15,15 @@ const garbagePercent = 40
 // saveMemory sets when Go collects garbage, unless GOGC and GOMEMLIMIT do, and returns a function that undoes it. If no
 // memory limit can be read, as on macOS, it sets none.
 func saveMemory(log *zap.Logger) (undo func()) {
-	percent := debug.SetGCPercent(garbagePercent)
+	percentBefore := debug.SetGCPercent(garbagePercent)
 	if os.Getenv("GOGC") != "" {
-		debug.SetGCPercent(percent)
+		debug.SetGCPercent(percentBefore)
 	}
-	bytes := debug.SetMemoryLimit(-1) // reads it
-	limit, err := memlimit.Set()      // nine tenths of the limit of the cgroup: of the container, or the service
+	limitBefore := debug.SetMemoryLimit(-1) // only reads it
+	limit, err := memlimit.Set()            // nine tenths of the limit of the cgroup: of the container, or the service
 	log.Debug("memory limit", zap.Int64("bytes", limit), zap.Error(err))
 	return func() {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(bytes)
+		debug.SetGCPercent(percentBefore)
+		debug.SetMemoryLimit(limitBefore)
 	}
 }

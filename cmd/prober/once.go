@@ -16,8 +16,7 @@ import (
 
 // An onceCommand has the values of the flags of once.
 type onceCommand struct {
-	judgeFlags
-
+	judge  judgeFlags
 	format string
 }
 
@@ -40,7 +39,7 @@ for what --fail-on names.`,
 		RunE: o.run,
 	}
 	cmd.Flags().StringVar(&o.format, "format", "text", "text, or json: one object a target and line")
-	o.add(cmd, "objective")
+	o.judge.add(cmd, "objective")
 	addConfigFlags(cmd, cmd.Name())
 	return cmd
 }
@@ -51,7 +50,7 @@ func (o *onceCommand) run(cmd *cobra.Command, urls []string) error {
 	if problems != nil {
 		return problems
 	}
-	jobs, _, gate, err := o.loadJobs(cmd, config.Options{URLs: urls, Finite: true})
+	jobs, _, gate, err := o.judge.loadJobs(cmd, config.Options{URLs: urls, Finite: true})
 	if err != nil {
 		return err
 	}

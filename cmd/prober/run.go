@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
@@ -91,21 +88,4 @@ func listenError(cmd *cobra.Command, address string, err error) error {
 		place = usage.FlagPlace("listen-address", address)
 	}
 	return fmt.Errorf("%s: %w; want a free address of this machine, for example 127.0.0.1:9465", place, err)
-}
-
-// newLog returns a log that writes to w. Without a layout it writes for people on a terminal, and JSON elsewhere.
-func newLog(w io.Writer, level, layout string) *zap.Logger {
-	least, _ := zapcore.ParseLevel(level) // the configuration is validated
-	if layout == "" && format.IsTerminal(w) {
-		layout = "console"
-	}
-	encoding := zap.NewProductionEncoderConfig()
-	encoding.EncodeTime = zapcore.ISO8601TimeEncoder
-	encoding.EncodeDuration = zapcore.StringDurationEncoder
-	encoder := zapcore.NewJSONEncoder(encoding)
-	if layout == "console" {
-		encoding.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
-		encoder = zapcore.NewConsoleEncoder(encoding)
-	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), least))
 }

@@ -16,7 +16,7 @@ import (
 
 // A simulation has the flags of simulate and demo as they were typed.
 type simulation struct {
-	sim.Config
+	server sim.Config
 
 	listen   string
 	profiles []string
@@ -63,9 +63,9 @@ Faults:
 		"`host:port` of the first endpoint; the others take the ports after it")
 	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"},
 		"profiles to serve, one endpoint each")
-	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of a chat's answer that are reasoning")
+	flags.IntVar(&s.server.Reasoning, "reasoning", 0, "number of first tokens of a chat's answer that are reasoning")
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
-	flags.Uint64Var(&s.Seed, "seed", 1, "seed of all randomness: the same seed gives the same run")
+	flags.Uint64Var(&s.server.Seed, "seed", 1, "seed of all randomness: the same seed gives the same run")
 	return cmd
 }
 
@@ -86,8 +86,8 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 			problems.Add(usage.FlagPlace(flag, value), err.Error(), "")
 		}
 	}
-	if s.Reasoning < 0 {
-		check("reasoning", s.Reasoning, errors.New("must be at least 0; want a number of tokens, for example 20"))
+	if s.server.Reasoning < 0 {
+		check("reasoning", s.server.Reasoning, errors.New("must be at least 0; want a number of tokens, for example 20"))
 	}
 	var profiles []sim.Profile
 	for _, name := range s.profiles {
@@ -104,5 +104,5 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	if problems != nil {
 		return nil, problems
 	}
-	return sim.Open(ctx, *first, profiles, s.Config, fault)
+	return sim.Open(ctx, *first, profiles, s.server, fault)
 }
