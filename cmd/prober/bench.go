@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
@@ -74,16 +73,13 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 			return runBench(cmd, plan, f)
 		},
 	}
-	addBenchFlags(cmd.Flags(), &line)
-	judged.add(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
-	addConfigFlags(cmd, cmd.Name())
-	cmd.Flags().Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
-	cmd.Flags().Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
+	addBenchFlags(cmd, &line, &judged)
 	return cmd
 }
 
-// addBenchFlags adds the flags that only bench has.
-func addBenchFlags(flags *pflag.FlagSet, line *bench.CommandLine) {
+// addBenchFlags adds the flags that only bench has, and then the others.
+func addBenchFlags(cmd *cobra.Command, line *bench.CommandLine, judged *judgeFlags) {
+	flags := cmd.Flags()
 	flags.IntVar(&line.Requests, "requests", 0,
 		"requests of each target in a step (default 10, or 10 times --concurrency)")
 	flags.DurationVar(&line.Duration, "duration", 0, "time within which the requests of a step begin")
@@ -94,6 +90,10 @@ func addBenchFlags(flags *pflag.FlagSet, line *bench.CommandLine) {
 	flags.StringVar(&line.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&line.Plot, "plot", "",
 		"`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
+	judged.add(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
+	addConfigFlags(cmd, cmd.Name())
+	flags.Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
+	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 }
 
 // withOutputProblems returns err with the problems of --format and --plot added, so that a user sees all problems at

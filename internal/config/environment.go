@@ -84,16 +84,18 @@ var serviceLink = regexp.MustCompile(
 func (l *loader) reportUnknownVariables() {
 	for _, variable := range slices.Sorted(maps.Keys(l.options.Environ)) {
 		text := strings.TrimSpace(l.options.Environ[variable])
-		isOther := !strings.HasPrefix(variable, prefix) || l.variables[variable] || text == ""
+		if !strings.HasPrefix(variable, prefix) || l.variables[variable] || text == "" {
+			continue
+		}
 		isLink := serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
-		if !isOther && !isLink {
+		if !isLink {
 			l.reportUnknownVariable(variable)
 		}
 	}
 }
 
-// reportUnknownVariable reports a variable that is no setting: as a problem if it seems to be a mistake, because it belongs
-// to a list or resembles a setting that is not given, and as a warning otherwise.
+// reportUnknownVariable reports a variable that is no setting. It is a problem if it seems to be a mistake, because it
+// belongs to a list or resembles a setting that is not given. Otherwise it is a warning.
 func (l *loader) reportUnknownVariable(variable string) {
 	const wantList = "set PROBER_TARGETS_0_URL, PROBER_OBJECTIVES_0_GOAL, …; docs/configuration.md lists them"
 	name := strings.TrimPrefix(variable, prefix)
@@ -121,8 +123,8 @@ func (l *loader) reportUnknownVariable(variable string) {
 	}
 }
 
-// nearVariable returns the variable that a name, which lacks PROBER_, was probably meant to be. It is one that is not
-// given; "" if none resembles the name.
+// nearVariable returns the variable that a name without PROBER_ was probably meant to be, among the variables that are
+// not given; "" if none resembles the name.
 func (l *loader) nearVariable(name string) string {
 	k, isOfTarget := l.schema.target.find(name)
 	if isOfTarget && !k.Shared {

@@ -31,7 +31,8 @@ func ReadFile(path string) (data []byte, err error) {
 	return data, err
 }
 
-// maxTargetsFile bounds the size of the targets file, in bytes: some 10,000 targets. Parsed, it takes many times as much.
+// maxTargetsFile bounds the size of the targets file, in bytes: some 10,000 targets. Parsed, it takes many times as
+// much memory.
 const maxTargetsFile = 2 << 20
 
 // readTargetsFile reads the targets file, if there is one, into two entries: what it says for all targets, with its
@@ -58,7 +59,7 @@ func (l *loader) readTargetsFile() (shared, prober *entry) {
 }
 
 // A fileReader reads one mapping of the targets file into an entry: the whole file, a target or an objective. It takes
-// values as texts, which are parsed as the texts of variables are. A YAML decoder would stop at the first mistake, quote
+// values as texts, which are parsed like the texts of variables. A YAML decoder would stop at the first mistake, quote
 // secrets in errors, and give on, none and 10s other meanings.
 type fileReader struct {
 	path   string
@@ -305,8 +306,8 @@ const intervalHint = "set the rate instead: qps 0.1 is a probe every 10 s"
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
-// reportUnknownKey reports a key that does not exist here, and where it belongs. It quotes only what may be a key, because
-// the rest may be a secret.
+// reportUnknownKey reports a key that does not exist here, and where it belongs. It quotes only what may be a key,
+// because the rest may be a secret.
 func (r fileReader) reportUnknownKey(key *yaml.Node) {
 	name := key.Value
 	word := keyStart.FindString(name)
