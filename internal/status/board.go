@@ -5,11 +5,13 @@
 // Its statistics are those of package report over the results of the last hour. Longer times are left to the metrics.
 //
 // Results come in through board.go: entry.go is one of them as it is kept, history.go decides how long. state.go says
-// how a target is, and view.go is all that is shown of it at one moment: as JSON by api.go, and as a page by page.go,
-// fleet.go (many targets), plot.go (bars and strips) and probe.go (one probe). The pages are written by the templates.
+// how a target is: objective.go which of its objectives are missed, slowdown.go whether it takes longer than usual.
+// view.go is all that is shown of a target at one moment: as JSON by api.go, and as a page by page.go, fleet.go (many
+// targets), plot.go (bars and strips) and probe.go (one probe). The pages are written by the templates.
 package status
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -67,7 +69,7 @@ func (b *Board) RejectTarget(name string, labels map[string]string, problems usa
 	defer b.mu.Unlock()
 	h := b.historyOrNew(name)
 	h.target.Labels, h.problems = labels, problems
-	h.rejectedSince = sinceWhen(true, h.rejectedSince, time.Now())
+	h.rejectedSince = cmp.Or(h.rejectedSince, time.Now())
 }
 
 // Remove forgets a target and its results. It ignores an unknown name.
