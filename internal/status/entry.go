@@ -56,8 +56,11 @@ func newEntry(r *probe.Result, target probe.Description) *entry {
 	if !e.itlIsGaps {
 		e.itl = pack(result.ITL, nanoseconds)
 	}
-	e.sample.TokenITLs, e.sample.Warnings = nil, nil // the entry itself has these, and the texts
-	e.sample.Error, e.sample.Hint = "", ""
+	// The entry itself has these.
+	e.sample.TokenITLs = nil
+	e.sample.Warnings = nil
+	e.sample.Error = ""
+	e.sample.Hint = ""
 	for _, o := range target.Objectives {
 		e.judgements = append(e.judgements, report.Judge(o, r))
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -31,27 +32,35 @@ var (
 // maxCards is how many targets are shown as cards. More are rows of a table, in which each name is a link to a card.
 const maxCards = 8
 
-// templates are those of all pages, by the names of their files.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"age":        func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
-	"attainment": format.Attainment,
-	"by":         signedDifference,
-	"clock":      clock,
-	"count":      format.Count,
-	"elapsed":    format.Elapsed,
-	"goal":       format.Goal,
-	"grouped":    format.Grouped,
-	"half":       func(v float64) float64 { return v / 2 },
-	"latency":    latency,
-	"length":     func(p report.Phase) string { return format.Seconds(p.To - p.From) },
-	"letter":     func(o probe.Outcome) string { return letters[o] },
-	"phases":     report.Phases,
-	"place":      report.LongestGapPlace,
-	"script":     func() template.JS { return template.JS(scriptText) }, //nolint:gosec // a file of ours
-	"seconds":    func(v *float64) string { return latency(numberOf(v)) },
-	"short":      format.Short,
-	"style":      func() template.CSS { return template.CSS(styleText) }, //nolint:gosec // a file of ours
-}).ParseFS(templateFiles, "templates/*.html"))
+// templates returns the templates of all pages, by the names of their files. They are parsed when a page is first asked
+// for: most commands serve none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(templateFuncs()).ParseFS(templateFiles, "templates/*.html"))
+})
+
+// templateFuncs returns the functions that templates call.
+func templateFuncs() template.FuncMap {
+	return template.FuncMap{
+		"age":        func(t time.Time) string { return format.Elapsed(time.Since(t).Seconds()) },
+		"attainment": format.Attainment,
+		"by":         signedDifference,
+		"clock":      clock,
+		"count":      format.Count,
+		"elapsed":    format.Elapsed,
+		"goal":       format.Goal,
+		"grouped":    format.Grouped,
+		"half":       func(v float64) float64 { return v / 2 },
+		"latency":    latency,
+		"length":     func(p report.Phase) string { return format.Seconds(p.To - p.From) },
+		"letter":     func(o probe.Outcome) string { return letters[o] },
+		"phases":     report.Phases,
+		"place":      report.LongestGapPlace,
+		"script":     func() template.JS { return template.JS(scriptText) }, //nolint:gosec // a file of ours
+		"seconds":    func(v *float64) string { return latency(numberOf(v)) },
+		"short":      format.Short,
+		"style":      func() template.CSS { return template.CSS(styleText) }, //nolint:gosec // a file of ours
+	}
+}
 
 // pagePolicy is a Content-Security-Policy that lets a browser load only the page itself and its refreshed versions. It
 // names style and script by their hashes and not by a nonce: a refreshed page must be allowed to have the same style as
@@ -76,7 +85,7 @@ func hashOf(text string) string {
 // render answers with a status and a page, or with the error of its template.
 func render(w http.ResponseWriter, status int, name string, data any) {
 	var text bytes.Buffer
-	err := templates.ExecuteTemplate(&text, name, data)
+	err := templates().ExecuteTemplate(&text, name, data)
 	if err != nil {
 		http.Error(w, "render page: "+err.Error(), http.StatusInternalServerError)
 		return
