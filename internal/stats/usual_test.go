@@ -55,7 +55,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestUsualIsForgotten holds that a value of more than a day ago is unknown, also when no other came after it.
+// TestUsualIsForgotten holds that values of more than a day ago are forgotten even if no other came after them.
 func TestUsualIsForgotten(t *testing.T) {
 	var u Usual
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

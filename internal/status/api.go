@@ -351,14 +351,15 @@ func writeResults(w http.ResponseWriter, results []*entry, asLines bool) {
 	_, _ = io.WriteString(w, after)
 }
 
-const forgotten = "no result with this trace id is in memory: the prober keeps the last results of each target, " +
+// notInMemory is the error about a trace id.
+const notInMemory = "no result with this trace id is in memory: the prober keeps the last results of each target, " +
 	"its last failures and the slowest of a day, until it is restarted"
 
 // serveResult serves one result as JSON.
 func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 	e, _ := b.find(r.PathValue("trace_id"))
 	if e == nil {
-		refuse(w, http.StatusNotFound, forgotten)
+		refuse(w, http.StatusNotFound, notInMemory)
 		return
 	}
 	answer(w, http.StatusOK, map[string]any{"status": "success", "data": e.ResultJSON()})

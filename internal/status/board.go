@@ -107,27 +107,33 @@ func (b *Board) Record(r *probe.Result) {
 	if r.Outcome == probe.Canceled {
 		return
 	}
-	b.mu.Lock()
-	h := b.history(r.Target)
-	if h == nil {
-		b.mu.Unlock()
+	target, isKnown := b.description(r.Target)
+	if !isKnown {
 		return
 	}
-	target := h.target
-	b.mu.Unlock()
-
 	e := newEntry(r, target) // without the lock, so that probes of other targets do not wait for it
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h = b.history(r.Target)
+	h := b.history(r.Target)
 	if h == nil {
-		return
+		return // it was removed meanwhile
 	}
 	e.At = time.Now() // with the lock, so that entries are in the order of their times
 	h.add(e, shareOf(len(b.histories)))
 	h.usual.add(e)
 	h.assess()
+}
+
+// description returns the description of a target. ok is false if there is none.
+func (b *Board) description(target string) (d probe.Description, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.history(target)
+	if h == nil {
+		return probe.Description{}, false
+	}
+	return h.target, true
 }
 
 // history returns the history of a target; nil if there is none. The lock is held.
@@ -156,7 +162,8 @@ func (b *Board) historyOrNew(target string) *history {
 	return h
 }
 
-// copies returns the histories as they are now, so that no probe waits for arithmetic on them. Entries are shared.
+// copies returns the histories as they are now, so that no probe waits for arithmetic on them. Entries and caches are
+// shared, which is safe. So is usual, which only the holder of the lock may use.
 func (b *Board) copies() []history {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,4 +174,17 @@ func (b *Board) copies() []history {
 		list[i].skipped = maps.Clone(h.skipped)
 	}
 	return list
+}
+
+// find returns the result in memory that has a trace id, and a copy of the history of its target. The entry is nil if
+// there is none.
+func (b *Board) find(id string) (*entry, history) {
+	for _, h := range b.copies() {
+		for _, e := range h.kept() {
+			if e.TraceID == id {
+				return e, h
+			}
+		}
+	}
+	return nil, history{}
 }

@@ -56,7 +56,7 @@ func shownTargets(body string) string {
 }
 
 // TestSelection holds which targets each parameter leaves, and how each order sorts them: targets without a value are
-// the last, also if it is reversed, and those that are equal keep the order of urgency and of the configuration.
+// the last, even if it is reversed, and equal targets keep the order of urgency and of the configuration.
 func TestSelection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := fleet()

@@ -23,19 +23,6 @@ type difference struct {
 	This, Median *float64
 }
 
-// find returns the result in memory that has a trace id, and the history of its target. The entry is nil if there is
-// none.
-func (b *Board) find(id string) (*entry, history) {
-	for _, h := range b.copies() {
-		for _, e := range h.kept() {
-			if e.TraceID == id {
-				return e, h
-			}
-		}
-	}
-	return nil, history{}
-}
-
 // serveProbe serves the page of one result.
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("trace_id")
@@ -65,9 +52,9 @@ func answerForgotten(w http.ResponseWriter, r *http.Request, id string) {
 	case strings.Contains(accept, "text/html"):
 		render(w, http.StatusNotFound, "forgotten.html", id)
 	case strings.Contains(accept, "json"):
-		refuse(w, http.StatusNotFound, forgotten)
+		refuse(w, http.StatusNotFound, notInMemory)
 	default:
-		http.Error(w, forgotten, http.StatusNotFound)
+		http.Error(w, notInMemory, http.StatusNotFound)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestResultsAreFoundByTraceID(t *testing.T) {
 			}
 			equal(t, name, get(t, b, "/api/v1/results/"+r.TraceID).Body.String(), string(want)+"\n")
 		}
-		const notFound = `{"error":"` + forgotten + `","errorType":"not_found","status":"error"}` + "\n"
+		const notFound = `{"error":"` + notInMemory + `","errorType":"not_found","status":"error"}` + "\n"
 		for name, id := range map[string]string{"a result that is forgotten": quick.TraceID, "another id": "ABC"} {
 			w := get(t, b, "/api/v1/results/"+id)
 			equal(t, name, w.Body.String(), notFound)
@@ -81,8 +81,8 @@ func TestForgottenProbe(t *testing.T) {
 	for _, test := range []struct{ accept, contentType, text string }{
 		{"text/html,application/xhtml+xml,*/*;q=0.8", "text/html; charset=utf-8", "the trace id <b><bdi>&lt;b&gt;</bdi></b>"},
 		{"application/json", "application/json; charset=utf-8", `"errorType":"not_found"`},
-		{"*/*", "text/plain; charset=utf-8", forgotten},
-		{"", "text/plain; charset=utf-8", forgotten},
+		{"*/*", "text/plain; charset=utf-8", notInMemory},
+		{"", "text/plain; charset=utf-8", notInMemory},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/probes/%3Cb%3E", nil)
 		r.Header.Set("Accept", test.accept)
