@@ -1,19 +1,20 @@
 // Package daemon runs a prober until it is asked to stop. It serves HTTP, reloads the configuration when its files
 // change, reports whether it is ready, and stops in order: no new probes, then the running ones, then the last export,
-// then HTTP. What comes in is a configuration and a listener; what goes out are the page, /metrics and the log. Start
-// reading at [Daemon.Run].
+// then HTTP. What comes in is a configuration and a listener; what goes out are the page, /metrics and the log.
+//
+// Start reading at [Daemon.Run] in daemon.go. Before it, load.go has read the configuration; reload.go does so again
+// while the prober runs. serve.go is the HTTP server, weblog.go its log, and web_config.go the file with its TLS and
+// its users. drain.go holds probes back while the servers stop, and drain_request.go is the client that asks for that.
 package daemon
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/prometheus/exporter-toolkit/web"
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -21,7 +22,6 @@ import (
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
@@ -29,7 +29,7 @@ import (
 type Daemon struct {
 	// These are replaced by a reload.
 	Config  *config.Config
-	Files   *files.Files // that Config was read from
+	Files   *files.Files // from which Config was read
 	Refused error        // why a sidecar probes nothing; nil: its configuration is valid
 
 	Listener net.Listener  // of the HTTP server; Run closes it
@@ -46,7 +46,8 @@ type Daemon struct {
 
 	observers *observe.Observers
 	runner    *engine.Runner
-	open      bool // the web configuration file protects nothing by now, and the log says so
+
+	unprotected bool // the web configuration file protects nothing any more, and the log says so
 
 	// Requests for a drain come at any time. All other fields belong to the goroutine of Run.
 	mu         sync.Mutex // guards the fields below, writes of Refused, and the publishing of readiness
@@ -58,7 +59,8 @@ type Daemon struct {
 // Run probes and serves until ctx is done, then ends in this order: no new probes; the running ones end, or are
 // dropped; what was measured is exported; HTTP is closed last, so that a last scrape still sees all of it.
 func (d *Daemon) Run(ctx context.Context) error {
-	if err := d.begin(ctx); err != nil {
+	err := d.begin(ctx)
+	if err != nil {
 		return errors.Join(err, d.Listener.Close())
 	}
 	requests := make(chan chan<- reloadResult)
@@ -68,7 +70,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.publishReadiness()
 	d.mu.Unlock()
 
-	err := d.work(ctx, requests, failed)
+	err = d.work(ctx, requests, failed)
 	d.mu.Lock()
 	d.stopping = true
 	d.drainTimer.Stop()
@@ -109,7 +111,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	if d.Refused != nil {
 		_ = d.reject(d.Refused) // logged
 	} else {
-		d.noteLoaded()
+		d.showLoaded()
 	}
 	d.runner = engine.NewRunner(ctx, engine.RunnerOptions{
 		Observers: d.observers, Log: d.Log, Version: d.Build.Version, Dial: d.Dial, Lookup: d.Lookup,
@@ -137,7 +139,7 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloadResult, 
 		case <-d.Hangups:
 			_ = d.reload(ctx) // logged
 		case <-checkFiles:
-			d.warnIfOpen()
+			d.warnIfUnprotected()
 			d.reloadIfChanged(ctx)
 		case <-lookUpNames:
 			d.runner.LookUp(ctx)
@@ -145,58 +147,7 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloadResult, 
 	}
 }
 
-// reloadIfChanged reloads if the content of a file of the configuration has changed since it was read.
-func (d *Daemon) reloadIfChanged(ctx context.Context) {
-	if d.Load == nil {
-		return
-	}
-	changed := d.Files.Changed()
-	if len(changed) > 0 {
-		d.Log.Info("files changed", zap.Strings("files", changed))
-		_ = d.reload(ctx) // logged
-	}
-}
-
-// warnIfOpen logs if TLS and users have been removed from the web configuration file, which is read again for each
-// connection. If it cannot be read or is invalid, no connection is served.
-func (d *Daemon) warnIfOpen() {
-	path := d.Config.WebConfigFile
-	before := d.open
-	d.open = isOpen(path) && web.Validate(path) == nil
-	if d.open && !before {
-		d.Log.Warn("the web configuration file has neither TLS nor users any more: everybody who reaches the port can read "+
-			"the page and the metrics, and reload", zap.String("file", path))
-	}
-}
-
 // publishReadiness shows on the page and on /-/ready whether the prober is ready. The lock must be held.
 func (d *Daemon) publishReadiness() {
 	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
-}
-
-// noteLoaded shows on /metrics and the page that the configuration was loaded.
-func (d *Daemon) noteLoaded() {
-	d.observers.Metrics.Reloaded(time.Now(), true)
-	d.observers.Board.SetRejection(nil)
-}
-
-// reject logs why the whole configuration was rejected, and shows it on /metrics and the page. It returns why, with the
-// consequence.
-func (d *Daemon) reject(why error) error {
-	consequence := "keeping the previous one"
-	if d.Refused != nil {
-		consequence = "probing is disabled until it is fixed"
-	}
-	d.observers.Metrics.Reloaded(time.Now(), false)
-	d.observers.Board.SetRejection(&status.Rejection{At: time.Now(), Consequence: consequence, Problem: why.Error()})
-	text := "configuration rejected, " + consequence
-	d.Log.Error(text, zap.Error(why))
-	return fmt.Errorf("%s: %w", text, why)
-}
-
-// logWarnings logs what is legal in a configuration and probably not meant.
-func (d *Daemon) logWarnings(c *config.Config) {
-	for _, warning := range c.Warnings {
-		d.Log.Warn("configuration", zap.String("warning", warning))
-	}
 }

@@ -6,16 +6,11 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"os"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.uber.org/zap"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -33,9 +28,9 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- reloadResult)
 		mux.HandleFunc("POST /-/drain", d.beginDrain)
 		mux.HandleFunc("DELETE /-/drain", d.endDrain)
 	}
-	scrapes, _ := zap.NewStdLogAt(d.Log, zap.WarnLevel) // the error is of levels that do not exist
-	scrapes.SetPrefix("scrape failed: ")
-	mux.Handle("/metrics", d.observers.Metrics.Handler(scrapes))
+	scrapeLog, _ := zap.NewStdLogAt(d.Log, zap.WarnLevel) // fails only for a level that does not exist
+	scrapeLog.SetPrefix("scrape failed: ")
+	mux.Handle("/metrics", d.observers.Metrics.Handler(scrapeLog))
 	server := newServer(mux, newServerLog(d.Log, func() { d.observers.Metrics.Add(telemetry.InternalErrors, 1) }))
 	failed := make(chan error, 1)
 	toolkit := slog.New(toolkitLog{oncePerMinute(d.Log)})
@@ -86,34 +81,4 @@ func closeServer(server *http.Server) error {
 		return server.Close()
 	}
 	return nil
-}
-
-// PageURL returns the URL at which somebody on this machine finds what is served on an address.
-func PageURL(address, webConfig string) string {
-	host, port, _ := net.SplitHostPort(address) // a listener's, or validated
-	ip, err := netip.ParseAddr(host)
-	isEveryAddress := host == "" || err == nil && ip.IsUnspecified()
-	if isEveryAddress {
-		host = "127.0.0.1"
-	}
-	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
-	c := readWebConfig(webConfig)
-	if c.TLSConfig.IsEnabled() {
-		u.Scheme = "https"
-	}
-	return u.String()
-}
-
-// isOpen reports whether a valid web configuration file protects nothing: it has neither TLS nor users. It is false for
-// no file, which nobody takes for a protection.
-func isOpen(path string) bool {
-	c := readWebConfig(path)
-	return path != "" && !c.TLSConfig.IsEnabled() && len(c.Users) == 0
-}
-
-// readWebConfig reads a web configuration file that was validated. Without a file there is neither TLS nor a login.
-func readWebConfig(path string) (c web.Config) {
-	data, _ := os.ReadFile(path)
-	_ = yaml.Unmarshal(data, &c)
-	return c
 }

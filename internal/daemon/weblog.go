@@ -12,9 +12,9 @@ import (
 )
 
 // newServerLog returns the log of the HTTP server: what net/http says of connections and handlers. For each panic of a
-// handler it calls panicked.
-func newServerLog(to *zap.Logger, panicked func()) *log.Logger {
-	return log.New(serverLog{log: to, seldom: oncePerMinute(to), panicked: panicked}, "", 0)
+// handler it calls onPanic.
+func newServerLog(to *zap.Logger, onPanic func()) *log.Logger {
+	return log.New(serverLog{log: to, seldom: oncePerMinute(to), onPanic: onPanic}, "", 0)
 }
 
 // oncePerMinute returns a logger that writes each message once a minute, whatever its fields.
@@ -26,9 +26,9 @@ func oncePerMinute(to *zap.Logger) *zap.Logger {
 
 // A serverLog sorts the lines of net/http by what they are about: they carry no level.
 type serverLog struct {
-	log      *zap.Logger
-	seldom   *zap.Logger // for what every client may cause, see oncePerMinute
-	panicked func()
+	log     *zap.Logger
+	seldom  *zap.Logger // for what every client may cause, see oncePerMinute
+	onPanic func()
 }
 
 // Write takes one entry of the log, which has several lines if it is a panic.
@@ -39,8 +39,8 @@ func (l serverLog) Write(entry []byte) (int, error) {
 	case strings.HasPrefix(first, "http: panic serving"):
 		l.log.Error("panic while an HTTP request was served; please report it", zap.String("panic", first),
 			zap.String("stack", rest))
-		l.panicked()
-	case strings.HasPrefix(first, "http: TLS handshake error") && !brokenOff(first):
+		l.onPanic()
+	case strings.HasPrefix(first, "http: TLS handshake error") && !isClientGone(first):
 		l.seldom.Warn("TLS handshake failed; other failures are not logged for a minute", zap.String("error", first))
 	default:
 		l.log.Debug("HTTP server", zap.String("message", text))
@@ -48,9 +48,9 @@ func (l serverLog) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// brokenOff reports whether a TLS handshake failed because the client went away, as a tcpSocket probe of the kubelet
+// isClientGone reports whether a TLS handshake failed because the client went away, as a tcpSocket probe of the kubelet
 // does.
-func brokenOff(line string) bool {
+func isClientGone(line string) bool {
 	return strings.HasSuffix(line, ": EOF") || strings.HasSuffix(line, ": connection reset by peer")
 }
 
