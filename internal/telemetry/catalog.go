@@ -54,8 +54,8 @@ func catalog(o Options) []Instrument {
 		activityGauges(),
 		timestampGauges(),
 		settingGauges(o.ExternalURL),
-		delaysOfProber(),
-		stateOfProber(o.Build, o.ExternalURL),
+		proberDelays(),
+		proberState(o.Build, o.ExternalURL),
 		genAI(),
 	)
 	for n := range all {

@@ -115,7 +115,7 @@ func timestampGauges() []Instrument {
 			Kind:  Gauge,
 			Scope: ScopeTarget,
 			Labels: []Label{
-				{Name: "outcome", Values: texts(probe.Outcomes()[1:])},
+				{Name: "outcome", Values: failures()},
 				{Name: "status", From: "HTTP status of the answer; empty if there was none"},
 				{Name: "reason", From: "why, in words: one of [probe.Reasons]"},
 			},

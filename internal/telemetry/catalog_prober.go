@@ -7,8 +7,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// delaysOfProber returns how much the prober itself may falsify measurements.
-func delaysOfProber() []Instrument {
+// proberDelays returns how much the prober itself may falsify measurements.
+func proberDelays() []Instrument {
 	return []Instrument{
 		{
 			Name:       "llm.prober.schedule_delay",
@@ -42,8 +42,8 @@ func delaysOfProber() []Instrument {
 	}
 }
 
-// stateOfProber returns what is known of the program, its configuration and its failures.
-func stateOfProber(build Build, externalURL string) []Instrument {
+// proberState returns what is known of the program, its configuration and its failures.
+func proberState(build Build, externalURL string) []Instrument {
 	return []Instrument{
 		{
 			Name:  buildInfo,

@@ -101,17 +101,9 @@ func clearOTEL(t *testing.T) {
 	}
 }
 
-// newExporting returns a recorder that exports to an endpoint, and the errors that it has reported so far. It has
-// no vantage, and targets have no labels.
-func newExporting(t *testing.T, endpoint string, env map[string]string) (r *Recorder, reported func() []error) {
-	t.Helper()
-	return newLabelled(t, endpoint, env, "")
-}
-
-// newLabelled returns a recorder as newExporting does, which shows a vantage and labels of some names.
-func newLabelled(
-	t *testing.T, endpoint string, env map[string]string, vantage string, labels ...string,
-) (r *Recorder, reported func() []error) {
+// newExporting returns a recorder that exports to an endpoint, and the errors that it has reported so far. Of the
+// options, only labels and vantage matter.
+func newExporting(t *testing.T, o Options, endpoint string, env map[string]string) (*Recorder, func() []error) {
 	t.Helper()
 	clearOTEL(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
@@ -120,23 +112,24 @@ func newLabelled(
 	}
 	var mu sync.Mutex
 	var errs []error
-	onError := func(err error) {
+	o.Build = Build{Version: "v1.2.3"}
+	o.GenAI = true
+	o.ExternalURL = "http://p/page"
+	o.OnError = func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		errs = append(errs, err)
 	}
-	r, err := New(t.Context(), Options{
-		Build: Build{Version: "v1.2.3"}, GenAI: true, Labels: labels, Vantage: vantage, ExternalURL: "http://p/page",
-		OnError: onError,
-	})
+	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, func() []error {
+	reported := func() []error {
 		mu.Lock()
 		defer mu.Unlock()
 		return errs
 	}
+	return r, reported
 }
 
 // onlyMetrics returns the metrics of the only export that came.

@@ -26,7 +26,7 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 		return r.series(t)
 	}
 	const vantage = `vantage="eu-1"`
-	r := newRecordingAt(t, "eu-1", "region", "team")
+	r := newRecording(t, Options{Vantage: "eu-1", Labels: []string{"region", "team"}})
 	all := record(r)
 	unseen := map[string]bool{}
 	for _, i := range Catalog() {
@@ -60,7 +60,7 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 			}
 		}
 	}
-	without := record(newRecording(t))
+	without := record(newRecording(t, Options{}))
 	if len(without) != len(all) {
 		t.Errorf("%d series with labels and %d without", len(all), len(without))
 	}
@@ -75,7 +75,7 @@ func TestEverySeriesOfATargetHasItsLabels(t *testing.T) {
 // known of the target; that a label which is not shown changes nothing; and that only names differ, if values change
 // places.
 func TestAnotherLabelStartsNewSeries(t *testing.T) {
-	r := newRecording(t, "region", "team")
+	r := newRecording(t, Options{Labels: []string{"region", "team"}})
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	labelled := func(team, region string) string {

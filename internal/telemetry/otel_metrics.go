@@ -21,8 +21,8 @@ import (
 const instrumentation = "github.com/llm-prober/prober"
 
 // An otelBackend keeps the series for OTLP in the OpenTelemetry SDK. A provider of the SDK keeps every attribute set
-// that it ever saw, and replicas behind a DNS name may come and go for a year: so each target has providers of its own,
-// and its series end with them.
+// that it ever saw, and replicas behind a DNS name may come and go for a year. So each target has providers of its own,
+// and its series end with them. [otelBackend.Produce] merges what all of them have for the one that exports.
 type otelBackend struct {
 	version string // of the prober
 	options []sdkmetric.ManualReaderOption
@@ -102,7 +102,7 @@ func (b *otelBackend) allMeters() []*meter {
 }
 
 // open implements [backend]. A counter shows at zero. A histogram of OpenTelemetry does not exist without a value.
-func (b *otelBackend) open(i *Instrument, t probe.Description, own []string) series {
+func (b *otelBackend) open(i Instrument, t probe.Description, own []string) observer {
 	m := b.meter(meterKey{i.Scope, t.Name})
 	attributes := metric.WithAttributeSet(i.attributes(t, own))
 	if i.Kind == Counter {
@@ -111,8 +111,8 @@ func (b *otelBackend) open(i *Instrument, t probe.Description, own []string) ser
 	return openHistogram(m, i, attributes)
 }
 
-// openCounter returns a series of a counter. It makes the options once: otherwise each call of Add would allocate them.
-func openCounter(m *meter, i *Instrument, attributes metric.MeasurementOption) series {
+// openCounter creates a series of a counter. It makes the options once: otherwise each call of Add would allocate them.
+func openCounter(m *meter, i Instrument, attributes metric.MeasurementOption) observer {
 	counter := must(m.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 	options := []metric.AddOption{attributes}
 	counter.Add(context.Background(), 0, options...)
@@ -121,8 +121,7 @@ func openCounter(m *meter, i *Instrument, attributes metric.MeasurementOption) s
 	}
 }
 
-// openHistogram returns a series of a histogram.
-func openHistogram(m *meter, i *Instrument, attributes metric.MeasurementOption) series {
+func openHistogram(m *meter, i Instrument, attributes metric.MeasurementOption) observer {
 	histogram := must(m.Float64Histogram(i.Name,
 		metric.WithUnit(i.Unit),
 		metric.WithDescription(i.Help),
@@ -147,7 +146,8 @@ func (b *otelBackend) release(scope Scope, t probe.Description) {
 	delete(b.meters, meterKey{scope, t.Name})
 }
 
-// observeGauges makes the SDK read all gauges of r whenever it collects the prober's own metrics.
+// observeGauges makes the SDK read all gauges of r, those of targets as well, whenever it collects the prober's own
+// metrics.
 func (b *otelBackend) observeGauges(r *Recorder) {
 	m := b.meter(meterKey{scope: ScopeProber})
 	gauges := map[string]metric.Float64ObservableGauge{}

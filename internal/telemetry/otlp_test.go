@@ -39,7 +39,7 @@ func formOf(m *metricspb.Metric) string {
 // GenAI conventions, and the resource.
 func TestOTLPForm(t *testing.T) {
 	c := newCollector(t)
-	r, _ := newExporting(t, c.endpoint, map[string]string{
+	r, _ := newExporting(t, Options{}, c.endpoint, map[string]string{
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
 		"OTEL_RESOURCE_ATTRIBUTES":    "deployment.environment.name=test",
 	})
@@ -64,20 +64,6 @@ func TestOTLPForm(t *testing.T) {
 	delete(resource, "telemetry.sdk.version")
 	lines = append(lines, seriesName("resource", resource))
 	golden.Equal(t, "testdata/otlp.txt", strings.Join(lines, "\n")+"\n")
-}
-
-func TestGenAIMetricsCanBeOff(t *testing.T) {
-	otlp := newOTelBackend("")
-	everything(newRecorder(Options{GenAI: false}, otlp))
-	scopes, err := otlp.Produce(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range scopes[0].Metrics {
-		if strings.HasPrefix(m.Name, "gen_ai.") {
-			t.Errorf("%s is exported", m.Name)
-		}
-	}
 }
 
 // TestNewNamesTheVariable holds that an error names the variable that is wrong, and that there is none if nothing is
@@ -111,7 +97,7 @@ func TestHangingCollector(t *testing.T) {
 	}))
 	defer hanging.Close()
 	defer close(release)
-	r, _ := newExporting(t, hanging.URL, map[string]string{"OTEL_TRACES_EXPORTER": "none"})
+	r, _ := newExporting(t, Options{}, hanging.URL, map[string]string{"OTEL_TRACES_EXPORTER": "none"})
 	r.Set(fixedTarget())
 	flushed := make(chan error)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -147,7 +133,7 @@ func TestFailedExportsShowNoHeader(t *testing.T) {
 				fmt.Fprintf(w, "no %v %q \x1b[1mOTLP/plan\x1b[0mted=1 otlp%%2fplanted%%3d1", r.Header, "otlp/planted=1")
 			}))
 			defer echo.Close()
-			r, reported := newExporting(t, echo.URL, env)
+			r, reported := newExporting(t, Options{}, echo.URL, env)
 			r.Set(fixedTarget())
 			r.Record(succeeded5())
 			shut := r.Shutdown(t.Context())
@@ -187,7 +173,7 @@ func TestFailedExports(t *testing.T) {
 		"a partial success": {rejecting.endpoint, noTraces, 1, "too many labels"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, reported := newExporting(t, test.endpoint, test.env)
+			r, reported := newExporting(t, Options{}, test.endpoint, test.env)
 			r.Set(fixedTarget())
 			r.Record(succeeded5())
 			if err := r.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), test.reason) {
@@ -211,7 +197,7 @@ func TestFailedExports(t *testing.T) {
 // the SDK are reported rather than printed.
 func TestOTELVariables(t *testing.T) {
 	c := newCollector(t)
-	r, reported := newExporting(t, c.endpoint, map[string]string{
+	r, reported := newExporting(t, Options{}, c.endpoint, map[string]string{
 		"OTEL_SERVICE_NAME":                                 "mine",
 		"OTEL_RESOURCE_ATTRIBUTES":                          "service.instance.id=pod-0,service.version=other",
 		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta",

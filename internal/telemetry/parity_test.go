@@ -23,7 +23,7 @@ const (
 // TestBothRecordersAgree holds that a collector receives the series that a scrape shows, with the same values in every
 // bucket, the same counts and sums, and exemplars. The results must use many buckets and the rarer counters.
 func TestBothRecordersAgree(t *testing.T) {
-	r := newRecording(t)
+	r := newRecording(t, Options{})
 	r.Set(fixedTarget())
 	r.setChanged(func(d *probe.Description) { d.Name, d.API, d.URL = "b", "tgi", "http://tgi.example" })
 	r.Reloaded(day(), true)
@@ -56,11 +56,11 @@ func TestBothRecordersAgree(t *testing.T) {
 // TestOutliersCostNoResolution holds that the shortest value that a clock gives and the longest that a probe may take
 // change no other bucket: the SDK, unless it may have enough buckets between them, merges all buckets for ever.
 func TestOutliersCostNoResolution(t *testing.T) {
-	r := newRecording(t)
+	r := newRecording(t, Options{})
 	r.Set(fixedTarget())
 	itl := r.targets["a"].series[idOf("llm.probe.itl")]
 	for _, d := range []time.Duration{time.Nanosecond, 123 * time.Microsecond, 18 * time.Millisecond, 24 * time.Hour} {
-		observe(itl, d.Seconds(), trace.SpanContext{})
+		itl.observe(d.Seconds(), trace.SpanContext{})
 	}
 	want := values{
 		Count: 4, Sum: 86400.018123001, Zero: 1, Threshold: zeroThreshold, Scale: 4,
@@ -75,11 +75,11 @@ func TestOutliersCostNoResolution(t *testing.T) {
 // TestThresholdIsZeroInBothRecorders holds that a value equal to the threshold is in the zero bucket, and the next one
 // above is not.
 func TestThresholdIsZeroInBothRecorders(t *testing.T) {
-	r := newRecording(t)
+	r := newRecording(t, Options{})
 	r.Set(fixedTarget())
 	for _, test := range []struct {
 		name      string
-		series    []series
+		series    series
 		threshold float64
 	}{
 		{itlOfA, r.targets["a"].series[idOf("llm.probe.itl")], math.Pow(2, -13)},
@@ -87,7 +87,7 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 	} {
 		above := math.Nextafter(test.threshold, 1)
 		for _, value := range []float64{0, math.Nextafter(test.threshold, 0), test.threshold, above} {
-			observe(test.series, value, trace.SpanContext{})
+			test.series.observe(value, trace.SpanContext{})
 		}
 		got := r.series(t)[test.name]
 		if got.Zero != 3 || got.Count != 4 {
@@ -107,7 +107,7 @@ func TestAboveTheBucketLimit(t *testing.T) {
 		observeAll := func(buckets int) {
 			for n := range buckets {
 				value := zeroThreshold * math.Exp2((float64(n)+0.5)/16) // the middle of a bucket
-				observe(r.targets["a"].series[idOf("llm.probe.itl")], value, trace.SpanContext{})
+				r.targets["a"].series[idOf("llm.probe.itl")].observe(value, trace.SpanContext{})
 			}
 		}
 		expect := func(when string, scraped, exported shape) {

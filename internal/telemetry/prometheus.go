@@ -38,7 +38,7 @@ type promBackend struct {
 }
 
 // newPromBackend returns a backend that registers a vector for each histogram and counter of recorded.
-func newPromBackend(registry prometheus.Registerer, recorded []*Instrument) *promBackend {
+func newPromBackend(registry prometheus.Registerer, recorded []Instrument) *promBackend {
 	b := &promBackend{
 		counters:   map[string]*prometheus.CounterVec{},
 		histograms: map[string]*prometheus.HistogramVec{},
@@ -59,7 +59,7 @@ func newPromBackend(registry prometheus.Registerer, recorded []*Instrument) *pro
 	return b
 }
 
-func newCounter(i *Instrument) *prometheus.CounterVec {
+func newCounter(i Instrument) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: i.PrometheusName(),
 		Help: i.Help,
@@ -70,7 +70,7 @@ func newCounter(i *Instrument) *prometheus.CounterVec {
 // newHistogram returns the vector of a histogram. It has native buckets, and classic ones because Prometheus scrapes
 // those by default. It keeps no native exemplars: scrapers take those of the classic buckets, and a second copy would
 // be half of a scrape.
-func newHistogram(i *Instrument) *prometheus.HistogramVec {
+func newHistogram(i Instrument) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    i.PrometheusName(),
 		Help:    i.Help,
@@ -86,24 +86,24 @@ func newHistogram(i *Instrument) *prometheus.HistogramVec {
 }
 
 // open implements [backend].
-func (b *promBackend) open(i *Instrument, t probe.Description, own []string) series {
-	if vector, ok := b.counters[i.Name]; ok {
-		counter := vector.WithLabelValues(i.labelValues(t, own)...)
-		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
-	}
-	vector, ok := b.histograms[i.Name]
-	if !ok {
+func (b *promBackend) open(i Instrument, t probe.Description, own []string) observer {
+	if i.Scope == ScopeGenAI {
 		return nil
 	}
-	histogram := vector.WithLabelValues(i.labelValues(t, own)...)
-	return func(value float64, span trace.SpanContext) {
-		if !span.IsValid() {
+	labels := i.labelValues(t, own)
+	if i.Kind == Counter {
+		counter := b.counters[i.Name].WithLabelValues(labels...)
+		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
+	}
+	histogram := b.histograms[i.Name].WithLabelValues(labels...)
+	return func(value float64, exemplar trace.SpanContext) {
+		if !exemplar.IsValid() {
 			histogram.Observe(value)
 			return
 		}
 		histogram.(prometheus.ExemplarObserver).ObserveWithExemplar(value, prometheus.Labels{
-			"trace_id": span.TraceID().String(),
-			"span_id":  span.SpanID().String(),
+			"trace_id": exemplar.TraceID().String(),
+			"span_id":  exemplar.SpanID().String(),
 		})
 	}
 }

@@ -37,16 +37,16 @@ import (
 // them and a trace of every probe over OTLP. Its methods are safe for concurrent use. Those that record do no I/O and
 // never wait for an export or a scrape.
 type Recorder struct {
-	recorded []*Instrument // histograms and counters
-	gauges   []Instrument  // read when metrics are collected
-	labels   []string      // see [Options.Labels]
-	vantage  string        // see [Options.Vantage]
+	recorded []Instrument // histograms and counters
+	gauges   []Instrument // read when metrics are collected
+	labels   []string     // see [Options.Labels]
+	vantage  string       // see [Options.Vantage]
 	backends []backend
 	registry *prometheus.Registry     // collects everything on /metrics
-	metrics  *sdkmetric.MeterProvider // nil if metrics are not exported
+	metrics  *sdkmetric.MeterProvider // exports what the backend for OTLP produces; nil if metrics are not exported
 	traces   *sdktrace.TracerProvider // nil if traces are not exported
 
-	proberSeries map[seriesID][]series // histograms and counters of the prober itself; the map never changes
+	proberSeries map[seriesID]series // histograms and counters of the prober itself; the map never changes
 
 	mu           sync.Mutex         // guards the fields below
 	proberGauges map[string]float64 // gauges of the prober itself that were set, by name
@@ -62,50 +62,62 @@ type Options struct {
 	Build Build
 	GenAI bool // export metrics by the OpenTelemetry GenAI conventions v1.41 as well, over OTLP
 
-	// Labels are the names of the labels that targets may have, sorted. Every series of a target has all of them: those
-	// that the target does not have are empty. Labels of other names are not shown.
+	// Labels are the names of the labels that targets may have, sorted. Every series of a target has all of them, empty
+	// if the target does not have the label. Labels of other names are not shown.
 	Labels []string
 
-	// Vantage says where the prober stands. It is a label of every series of a target, empty if nobody said. It is not
-	// called location, because Google's managed Prometheus sets a label of that name on all series itself.
+	// Vantage says where the prober stands. It is a label of every series of a target. If it is empty, no series has the
+	// label. It is not called location, because Google's managed Prometheus sets a label of that name on all series.
 	Vantage string
 
 	// ExternalURL is the address at which people reach the prober's page, without a slash at its end; empty if unknown.
 	ExternalURL string
 
 	// OnError is called for each error of the SDK, by goroutines of the SDK. An export has failed only after all retries.
+	// It must not be nil if anything is exported.
 	OnError func(error)
 }
 
 // A backend keeps the series of histograms and counters in a metrics library.
 type backend interface {
-	// open creates one series, at zero if the library can show a series without values. It returns nil if the backend
-	// does not have the instrument.
-	open(i *Instrument, t probe.Description, own []string) series
+	// open creates the series of a target that has these values of [Instrument.Labels]. It is at zero if the library can
+	// show a series without values. The observer is nil if the backend does not have the instrument.
+	open(i Instrument, t probe.Description, own []string) observer
 
 	// release ends all series that a target has in a scope.
 	release(scope Scope, t probe.Description)
 }
 
-// A series takes a value, and the span to keep with it as an exemplar if the span is valid. It is safe for concurrent
-// use.
-type series func(value float64, exemplar trace.SpanContext)
+// An observer takes the values of one series in one backend. A valid span is kept with the value, as its exemplar. An
+// observer is safe for concurrent use.
+type observer func(value float64, exemplar trace.SpanContext)
+
+// A series is one series in all backends that have its instrument.
+type series []observer
+
+// observe passes a value to all backends.
+func (s series) observe(value float64, exemplar trace.SpanContext) {
+	for _, observe := range s {
+		observe(value, exemplar)
+	}
+}
 
 // A seriesID identifies one of the series of a target, or of the prober itself.
 type seriesID struct {
 	instrument string
-	labels     string // values of its own labels, joined
+	labels     string // values of [Instrument.Labels], joined
 }
 
 // idOf returns the identity of the series that has these values of [Instrument.Labels].
 func idOf(instrument string, own ...string) seriesID {
-	return seriesID{instrument: instrument, labels: strings.Join(own, "\xff")} // which no label value has: all are UTF-8
+	const separator = "\xff" // no label value has it: all are UTF-8
+	return seriesID{instrument: instrument, labels: strings.Join(own, separator)}
 }
 
 // A targetSeries is a target that is set, with its series.
 type targetSeries struct {
 	state  targetState
-	series map[seriesID][]series // one for each backend that has it
+	series map[seriesID]series
 }
 
 // New returns a recorder that exports over OTLP as the OTEL_* variables say. An error names the variable that is wrong;
@@ -156,7 +168,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		labels:       o.Labels,
 		vantage:      o.Vantage,
 		registry:     prometheus.NewRegistry(),
-		proberSeries: map[seriesID][]series{},
+		proberSeries: map[seriesID]series{},
 		proberGauges: map[string]float64{buildInfo: 1},
 		targets:      map[string]*targetSeries{},
 	}
@@ -165,7 +177,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		case i.Kind == Gauge:
 			r.gauges = append(r.gauges, i)
 		case i.Scope != ScopeGenAI, o.GenAI && otlp != nil:
-			r.recorded = append(r.recorded, &i)
+			r.recorded = append(r.recorded, i)
 		}
 	}
 	r.registry.MustRegister(
@@ -182,8 +194,8 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	return r
 }
 
-// Record records a result of a target that is set. It ignores results of other targets, canceled probes, and results
-// from before a reload: those with the prompt or the model that the target had then.
+// Record records a result of a target that is set. It ignores canceled probes, and results of other targets. It ignores
+// late results from before a reload as well, which have the prompt or the model that the target had then.
 func (r *Recorder) Record(result *probe.Result) {
 	if result.Outcome == probe.Canceled {
 		return
@@ -214,29 +226,23 @@ func (r *Recorder) recordSamples(s *targetSeries, result *probe.Result) {
 		if i.fromResult == nil {
 			continue
 		}
-		all := s.series
+		target := s.state.target
+		to := s.series
 		if i.Scope == ScopeProber {
-			all = r.proberSeries
+			to = r.proberSeries
 		}
 		creates := i.createOn != nil && i.createOn(result)
-		i.fromResult(s.state.target, result, func(v sample) {
+		i.fromResult(target, result, func(v sample) {
 			id := idOf(i.Name, v.labels...)
-			if creates && all[id] == nil {
-				all[id] = r.open(i, s.state.target, v.labels)
+			if creates && to[id] == nil {
+				to[id] = r.open(i, target, v.labels)
 			}
 			var exemplar trace.SpanContext
 			if v.exemplar {
 				exemplar = span
 			}
-			observe(all[id], v.value, exemplar)
+			to[id].observe(v.value, exemplar)
 		})
-	}
-}
-
-// observe passes a value to a series in all backends.
-func observe(all []series, value float64, exemplar trace.SpanContext) {
-	for _, one := range all {
-		one(value, exemplar)
 	}
 }
 
@@ -246,13 +252,13 @@ func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	defer r.mu.Unlock()
 	s, ok := r.targets[target]
 	if ok {
-		observe(s.series[idOf(Skipped, string(reason))], 1, trace.SpanContext{})
+		s.series[idOf(Skipped, string(reason))].observe(1, trace.SpanContext{})
 	}
 }
 
 // Add adds to a counter of the prober itself: [ExportFailures], [LookupFailures] or [InternalErrors].
 func (r *Recorder) Add(name string, n float64) {
-	observe(r.proberSeries[idOf(name)], n, trace.SpanContext{})
+	r.proberSeries[idOf(name)].observe(n, trace.SpanContext{})
 }
 
 // Reloaded records that the configuration was loaded, and when, or, if ok is false, that it was rejected.
@@ -267,8 +273,8 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.proberGauges[reloadTime] = unixSeconds(at)
 }
 
-// SetRejectedTargets records which targets of the configuration are not probed because their settings are wrong. Of a
-// target it needs the name, which must be unique, and the labels.
+// SetRejectedTargets records which targets of the configuration are not probed because their settings are wrong. It
+// uses the name of each target, which must be unique, and the labels.
 func (r *Recorder) SetRejectedTargets(targets []probe.Description) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

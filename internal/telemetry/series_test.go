@@ -21,17 +21,11 @@ type recording struct {
 	exemplars int // of the last export
 }
 
-// newRecording returns a recording that shows labels of some names.
-func newRecording(t *testing.T, labels ...string) *recording {
-	t.Helper()
-	return newRecordingAt(t, "", labels...)
-}
-
-// newRecordingAt returns a recording of a prober at a vantage.
-func newRecordingAt(t *testing.T, vantage string, labels ...string) *recording {
+// newRecording returns a recording without targets. Of the options, only labels and vantage matter.
+func newRecording(t *testing.T, o Options) *recording {
 	t.Helper()
 	c := newCollector(t)
-	r, _ := newLabelled(t, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"}, vantage, labels...)
+	r, _ := newExporting(t, o, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"})
 	t.Cleanup(func() { _ = r.Shutdown(context.Background()) })
 	return &recording{Recorder: r, collector: c}
 }

@@ -43,35 +43,17 @@ func (r *Recorder) Set(t probe.Description) {
 		r.begin(targetState{target: t})
 		return
 	}
-	if t.URL == s.state.target.URL {
-		t = withLearned(t, s.state.target)
-	}
-	r.change(s, t)
-}
-
-// change replaces the description of a target that is set, and its series if they changed.
-func (r *Recorder) change(s *targetSeries, t probe.Description) {
 	before := s.state.target
-	sameLabels := slices.Equal(targetLabels(before), targetLabels(t))
-	isRelabelled := func(name string) bool { return before.Labels[name] != t.Labels[name] }
-	sameSeries := sameLabels && !slices.ContainsFunc(r.labels, isRelabelled) && sameObjectives(before, t)
-
-	var next targetState
-	if sameLabels {
-		next = s.state
+	if t.URL == before.URL {
+		t = withLearned(t, before)
 	}
-	if t.URL != before.URL {
-		next.certExpiry = time.Time{} // it is another server's
-	}
-	next.hasWorked = s.state.hasWorked && asksTheSame(before, t)
-	next.target = t
-
-	if !sameSeries {
+	state := s.state.describedAs(t)
+	if !r.haveSameSeries(before, t) {
 		r.end(t.Name)
-		r.begin(next)
+		r.begin(state)
 		return
 	}
-	s.state = next
+	s.state = state
 	if !sameGenAIAttributes(before, t) {
 		r.release(ScopeGenAI, t)
 		r.openAll(s.series, ScopeGenAI, t)
@@ -90,20 +72,33 @@ func withLearned(t, before probe.Description) probe.Description {
 	return t
 }
 
-// sameObjectives reports whether the names of two targets' objectives are the same, in any order.
-func sameObjectives(a, b probe.Description) bool {
-	namesA := objectiveNames(a)
-	namesB := objectiveNames(b)
-	slices.Sort(namesA)
-	slices.Sort(namesB)
-	return slices.Equal(namesA, namesB)
+// describedAs returns the state with another description, and with what is still true of the target.
+func (s targetState) describedAs(t probe.Description) targetState {
+	before := s.target
+	isSameServer := t.URL == before.URL
+	next := s
+	if t.Model != before.Model || t.Prompt != before.Prompt {
+		next = targetState{certExpiry: s.certExpiry, hasWorked: s.hasWorked}
+	}
+	next.target = t
+	if !isSameServer {
+		next.certExpiry = time.Time{}
+	}
+	// Only a server that is asked for the same is expected to answer as before: another prompt may be too long for it.
+	asksTheSame := t.Prompt == before.Prompt && t.PromptTokens == before.PromptTokens && t.MaxTokens == before.MaxTokens
+	next.hasWorked = s.hasWorked && isSameServer && asksTheSame
+	return next
 }
 
-// asksTheSame reports whether two descriptions ask the same server for answers of the same length. Only then a server
-// that answered before is expected to answer now: another prompt may be too long for it.
-func asksTheSame(before, now probe.Description) bool {
-	return before.URL == now.URL && before.Prompt == now.Prompt &&
-		before.PromptTokens == now.PromptTokens && before.MaxTokens == now.MaxTokens
+// haveSameSeries reports whether two descriptions of a target have the same labels, and objectives of the same names in
+// any order.
+func (r *Recorder) haveSameSeries(a, b probe.Description) bool {
+	isRelabelled := func(name string) bool { return a.Labels[name] != b.Labels[name] }
+	objectivesA := slices.Sorted(slices.Values(objectiveNames(a)))
+	objectivesB := slices.Sorted(slices.Values(objectiveNames(b)))
+	return slices.Equal(targetLabels(a), targetLabels(b)) &&
+		!slices.ContainsFunc(r.labels, isRelabelled) &&
+		slices.Equal(objectivesA, objectivesB)
 }
 
 // Remove ends all series of a target. It ignores an unknown name.
@@ -115,7 +110,7 @@ func (r *Recorder) Remove(name string) {
 
 // begin adds a target with all its series.
 func (r *Recorder) begin(state targetState) {
-	s := &targetSeries{state: state, series: map[seriesID][]series{}}
+	s := &targetSeries{state: state, series: map[seriesID]series{}}
 	r.targets[state.target.Name] = s
 	r.openAll(s.series, ScopeGenAI, state.target)
 	r.openAll(s.series, ScopeTarget, state.target)
@@ -132,25 +127,25 @@ func (r *Recorder) end(name string) {
 	r.release(ScopeGenAI, s.state.target)
 }
 
-// openAll adds to all the series of a scope that exist from the start: those that no result creates.
-func (r *Recorder) openAll(all map[seriesID][]series, scope Scope, t probe.Description) {
+// openAll adds the series of a scope that exist from the start, which are all that no result creates.
+func (r *Recorder) openAll(to map[seriesID]series, scope Scope, t probe.Description) {
 	for _, i := range r.recorded {
 		if i.Scope != scope || i.createOn != nil {
 			continue
 		}
 		for _, own := range i.initialLabels(t) {
-			all[idOf(i.Name, own...)] = r.open(i, t, own)
+			to[idOf(i.Name, own...)] = r.open(i, t, own)
 		}
 	}
 }
 
 // open creates one series in all backends that have the instrument.
-func (r *Recorder) open(i *Instrument, t probe.Description, own []string) []series {
-	var all []series
+func (r *Recorder) open(i Instrument, t probe.Description, own []string) series {
+	var all series
 	for _, b := range r.backends {
-		one := b.open(i, t, own)
-		if one != nil {
-			all = append(all, one)
+		observe := b.open(i, t, own)
+		if observe != nil {
+			all = append(all, observe)
 		}
 	}
 	return all
@@ -166,19 +161,14 @@ func (r *Recorder) release(scope Scope, t probe.Description) {
 // update changes the state by a result. Results may come out of order.
 func (s *targetState) update(r *probe.Result) {
 	end := r.Start.Add(r.Elapsed)
-	if end.After(s.lastProbe) {
-		s.lastProbe = end
+	s.lastProbe = later(s.lastProbe, end)
+	if r.Available(s.hasWorked) {
+		s.lastAvailable = later(s.lastAvailable, end)
 	}
-	if r.Available(s.hasWorked) && end.After(s.lastAvailable) {
-		s.lastAvailable = end
-	}
-	switch {
-	case r.Outcome == probe.OK:
+	if r.Outcome == probe.OK {
 		s.hasWorked = true
-		if end.After(s.lastSuccess) {
-			s.lastSuccess = end
-		}
-	case end.After(s.lastFailure):
+		s.lastSuccess = later(s.lastSuccess, end)
+	} else if end.After(s.lastFailure) {
 		s.lastFailure = end
 		status := "" // there was none
 		if r.Status > 0 {
@@ -190,6 +180,13 @@ func (s *targetState) update(r *probe.Result) {
 		s.certExpiry = r.CertExpiry
 	}
 	s.target.Timestamps = cmp.Or(r.Timestamps, s.target.Timestamps)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // unknown is the label value of a model, API or server type that is not known yet.

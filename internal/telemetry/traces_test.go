@@ -46,11 +46,11 @@ func TestSpans(t *testing.T) {
 	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
 		t.Run(protocol, func(t *testing.T) {
 			c := newCollector(t)
-			r, _ := newLabelled(t, c.endpoint, map[string]string{
+			r, _ := newExporting(t, Options{Vantage: "eu-1"}, c.endpoint, map[string]string{
 				"OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
 				"OTEL_METRICS_EXPORTER":       "none",
 				"OTEL_TRACES_SAMPLER":         "always_off", // every probe is sampled all the same
-			}, "eu-1")
+			})
 			r.Set(fixedTarget())
 			r.Record(succeeded5())
 			r.Record(stalled())
@@ -104,7 +104,7 @@ func TestAnUnknownModelIsNotNamed(t *testing.T) {
 		}
 	}
 	c := newCollector(t)
-	r, _ := newExporting(t, c.endpoint, map[string]string{"OTEL_METRICS_EXPORTER": "none"})
+	r, _ := newExporting(t, Options{}, c.endpoint, map[string]string{"OTEL_METRICS_EXPORTER": "none"})
 	r.Set(target)
 	r.Record(with(refused(), func(r *probe.Result) { r.Model = "" }))
 	if err := r.Shutdown(t.Context()); err != nil {
