@@ -42,11 +42,11 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if problems != nil {
 				return problems
 			}
-			err := query.Run(cmd.Context())
+			document, err := query.Run(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return printDocument(cmd, &query.Document, layout)
+			return printDocument(cmd, document, layout)
 		},
 	}
 	flags := cmd.Flags()
@@ -83,10 +83,10 @@ func reportFiles(cmd *cobra.Command, files []string, layout string) error {
 	if err != nil {
 		return err
 	}
-	return printDocument(cmd, &d, layout)
+	return printDocument(cmd, d, layout)
 }
 
-func printDocument(cmd *cobra.Command, d *report.Document, layout string) error {
+func printDocument(cmd *cobra.Command, d report.Document, layout string) error {
 	out := cmd.OutOrStdout()
 	d.Version = buildInfo().Version
 	return d.Write(out, layout, format.TableWidth(out))

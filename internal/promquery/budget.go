@@ -32,7 +32,9 @@ func newBudget(objective probe.Objective, hours []report.BadHour) report.Budget 
 	for _, h := range hours {
 		good += h.Judged - h.Bad
 		judged += h.Judged
-		hoursWithData += min(h.Judged, 1)
+		if h.Judged > 0 {
+			hoursWithData++
+		}
 	}
 	due := int(math.Round(float64(judged*len(hours)) / float64(max(hoursWithData, 1))))
 	spent := float64(judged-good) / ((1 - objective.Goal) * float64(max(due, 1)))
@@ -93,11 +95,11 @@ func (s recordSet) addBadRefusals(infos model.Vector) {
 	}
 }
 
-// addEvents adds how many requests of each hour were good and bad. Prometheus extrapolates increases: 359.2 for 360.
-// They are rounded in each hour, not in the sum, so that the hours which are shown add up to the window.
+// addEvents adds how many requests of each hour were good and bad. They are rounded in each hour, not in the sum, so
+// that the hours that are shown add up to the window.
 func (s recordSet) addEvents(events []periodValue) {
 	for _, v := range events {
-		n := int(math.Round(v.value))
+		n := toCount(v.value)
 		for _, o := range s.objectivesOf(v.labels) {
 			hour := &o.hours[v.period]
 			hour.Judged += n
@@ -119,7 +121,7 @@ func (s recordSet) addFailures(outcomes []periodValue) {
 			if outcome.Refusal() && !o.objective.RefusalsAreBad {
 				continue
 			}
-			o.hours[v.period].Outcomes[outcome] = int(math.Round(v.value))
+			o.hours[v.period].Outcomes[outcome] = toCount(v.value)
 		}
 	}
 }

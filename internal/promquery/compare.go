@@ -35,7 +35,7 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 	}
 	if a.series.vantage != b.series.vantage {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("A was measured from %s, B from %s: "+
-			"their difference may be that of the places", a.series.place(), b.series.place()))
+			"their difference may be that of the places", a.series.vantageText(), b.series.vantageText()))
 	}
 	n := min(periodsOf(a), periodsOf(b))
 	if n < minPeriods() {

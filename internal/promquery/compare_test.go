@@ -52,13 +52,12 @@ func TestCompare(t *testing.T) {
 		{Targets: []string{"c"}, Versus: "1d"},
 		{Targets: []string{"a"}, Versus: "1d", To: "2026-11-01T00:39:00Z"},
 	} {
-		q := s.query(t, r)
-		err := q.Run(t.Context())
+		document, err := s.query(t, r).Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := q.Document.Comparisons[0].Text(120)
-		for _, s := range q.Document.Summaries {
+		text := document.Comparisons[0].Text(120)
+		for _, s := range document.Summaries {
 			text += fmt.Sprintf("summary of %s, %q\n", s.Target, s.Load)
 		}
 		texts = append(texts, text)
@@ -99,17 +98,16 @@ b (vantage us) against a (vantage us): []`,
 		},
 	} {
 		s := &stored{vectors: map[string]model.Vector{counted + `target="a"`: test.ofA, counted + `target="b"`: test.ofB}}
-		q := s.query(t, Request{Targets: []string{"a"}, Versus: "b"})
 		var got []string
-		err := q.Run(t.Context())
+		document, err := s.query(t, Request{Targets: []string{"a"}, Versus: "b"}).Run(t.Context())
 		if err != nil {
 			got = append(got, err.Error())
 		}
-		for _, c := range q.Document.Comparisons {
-			isOfPlace := func(warning string) bool { return !strings.Contains(warning, "places") }
-			got = append(got, fmt.Sprintf("%s against %s: %s", c.B, c.A, slices.DeleteFunc(c.Warnings, isOfPlace)))
+		for _, c := range document.Comparisons {
+			isOther := func(warning string) bool { return !strings.Contains(warning, "places") }
+			got = append(got, fmt.Sprintf("%s against %s: %s", c.B, c.A, slices.DeleteFunc(c.Warnings, isOther)))
 		}
-		for _, s := range q.Document.Summaries {
+		for _, s := range document.Summaries {
 			for _, warning := range s.Warnings {
 				if strings.Contains(warning, "the other side") {
 					got = append(got, s.Target+": "+warning)
@@ -128,7 +126,7 @@ func TestSidesAreOneSeriesEach(t *testing.T) {
 	s := &stored{vectors: map[string]model.Vector{
 		counted: {sample(400, "outcome=ok"), sample(400, "outcome=ok", "model=n")},
 	}}
-	err := s.query(t, Request{Targets: []string{"a"}, Versus: "7d"}).Run(t.Context())
+	_, err := s.query(t, Request{Targets: []string{"a"}, Versus: "7d"}).Run(t.Context())
 	const want = "a (model m, prompt cold) and a (model n, prompt cold) have data " +
 		"from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC: choose one with --match model=… or --match prompt=…"
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {

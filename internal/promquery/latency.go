@@ -23,17 +23,17 @@ type storedLatency struct {
 func (s recordSet) addLatency(q report.Quantity, stored storedLatency) {
 	buckets := s.bucketsOf(stored.histograms)
 	for one, list := range buckets {
-		q.InSummary(&one.summary).Count = int(math.Round(list.total()))
+		q.InSummary(&one.summary).Count = toCount(list.total())
 	}
 	for _, mean := range stored.means {
-		d := q.InSummary(&s.record(mean.Metric).summary)
+		d := q.InSummary(&s.recordOf(mean.Metric).summary)
 		if d.Count > 0 {
 			d.Mean = stats.Number(mean.Value)
 		}
 	}
 	for _, share := range stats.Shares() {
 		for _, quantile := range stored.quantiles[share] {
-			one := s.record(quantile.Metric)
+			one := s.recordOf(quantile.Metric)
 			d := q.InSummary(&one.summary)
 			if d.Count > 0 {
 				d.Quantiles[share] = buckets[one].quantile(share, float64(quantile.Value))
@@ -52,7 +52,7 @@ type histogram []bucket
 func (s recordSet) bucketsOf(samples model.Vector) map[*record]histogram {
 	histograms := map[*record]histogram{}
 	for _, sample := range samples {
-		one := s.record(sample.Metric)
+		one := s.recordOf(sample.Metric)
 		if sample.Histogram != nil {
 			histograms[one] = nativeHistogram(sample.Histogram)
 			continue

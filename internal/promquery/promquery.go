@@ -2,13 +2,13 @@
 // comparisons of it that a bench makes of its requests.
 //
 // What comes in is a [Request]: the flags of prober report, as they were typed. [Request.Parse] checks it and returns
-// a [Query]; [Query.Run] asks Prometheus. What goes out is a report.Document. The statistics are those of
-// internal/stats, and the names of metrics those of the catalog in internal/telemetry.
+// a [Query]. [Query.Run] asks Prometheus and returns a [report.Document]. The statistics are those of internal/stats,
+// and the names of metrics those of the catalog in internal/telemetry.
 //
 // A record is what is stored of one series: a target with its model and prompt, from one vantage. Start with Query.Run,
 // then reader.records in read.go, which asks for the counters, latencies and error budgets of all records in PromQL.
-// client.go has the HTTP and its errors. What the answers mean is in record.go, latency.go and budget.go, whose
-// functions need no Prometheus. compare.go compares two records by periods.
+// What the answers mean is in record.go, latency.go and budget.go, whose functions need no Prometheus. compare.go
+// compares two records by periods. client.go has the HTTP and its errors.
 package promquery
 
 import (
@@ -20,32 +20,33 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A Query is a valid [Request] and, after [Query.Run], what Prometheus answered.
+// A Query is a [Request] that is valid.
 type Query struct {
-	Document report.Document
-
 	reader    reader
 	selection selection
 	other     *selection // the other side of a comparison, another range or another target; nil if there is none
 }
 
-// Run asks Prometheus, and fills the document.
-func (q *Query) Run(ctx context.Context) error {
+// Run asks Prometheus. It returns the summaries of all records and, if there is another side, comparisons with it. The
+// error of a query says what to do about it.
+func (q *Query) Run(ctx context.Context) (report.Document, error) {
 	records, err := q.reader.records(ctx, q.selection)
 	if err != nil {
-		return err
+		return report.Document{}, err
 	}
-	d := &q.Document
-	d.Source = fmt.Sprintf("Prometheus at %s, %s; counts are increases, which it extrapolates to the ends of this range",
-		q.reader.client.base, q.selection.span)
-	d.Started = q.selection.span.from
+	d := report.Document{
+		Source: fmt.Sprintf("Prometheus at %s, %s; counts are increases, which it extrapolates to the ends of this range",
+			q.reader.client.base, q.selection.span),
+		Started: q.selection.span.from,
+	}
+	areTwoRanges := false
 	if q.other != nil {
-		records, err = q.addOther(ctx, records)
+		areTwoRanges = q.other.span != q.selection.span
+		records, d.Comparisons, err = q.compareSides(ctx, records)
 		if err != nil {
-			return err
+			return report.Document{}, err
 		}
 	}
-	areTwoRanges := q.other != nil && q.other.span != q.selection.span
 	for _, r := range records {
 		if areTwoRanges {
 			r.summary.Load = r.selection.span.String()
@@ -53,40 +54,42 @@ func (q *Query) Run(ctx context.Context) error {
 		d.Summaries = append(d.Summaries, r.summary)
 	}
 	d.Warnings = q.reader.client.warnings
-	return q.reader.client.err
+	return d, q.reader.client.err
 }
 
-// addOther reads the other side of a comparison, compares both, and returns the records of both. If one is of an
-// earlier range, it comes first, because a difference is new − old.
-func (q *Query) addOther(ctx context.Context, records []*record) ([]*record, error) {
+// compareSides reads the other side, and compares it with the records of this one. It returns the records of both
+// sides. Of a pair, the record of the earlier range comes first, because a difference is new − old.
+func (q *Query) compareSides(ctx context.Context, records []*record) ([]*record, []report.Comparison, error) {
 	others, err := q.reader.records(ctx, *q.other)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pairs, err := pairByVantage(records, others)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var both []*record
+	var comparisons []report.Comparison
 	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
 		if b.selection.span.from.Before(a.selection.span.from) {
 			a, b = b, a
 		}
 		both = append(both, a, b)
-		q.Document.Comparisons = append(q.Document.Comparisons, q.reader.compare(ctx, a, b))
+		comparisons = append(comparisons, q.reader.compare(ctx, a, b))
 	}
 	for _, one := range slices.Concat(records, others) {
 		if !slices.Contains(both, one) {
 			both = append(both, one)
-			one.warn("the other side has nothing from %s to compare it with", one.series.place())
+			one.warn("the other side has nothing from %s to compare it with", one.series.vantageText())
 		}
 	}
-	return both, nil
+	return both, comparisons, nil
 }
 
 // pairByVantage pairs the records of two sides that were measured from the same place. If each side has only one
-// record, they are a pair wherever they were measured: the user asked for just these.
+// record, they are a pair wherever they were measured: the user asked for just these. It is an error if a side has two
+// records from one place, or if there is no pair.
 func pairByVantage(side, other []*record) (pairs [][2]*record, err error) {
 	for _, records := range [][]*record{side, other} {
 		byVantage := map[string]*record{}
@@ -110,16 +113,16 @@ func pairByVantage(side, other []*record) (pairs [][2]*record, err error) {
 	}
 	if pairs == nil {
 		return nil, fmt.Errorf("nothing to compare: no place measured both sides, the one has data from %s, "+
-			"the other from %s", placesOf(side), placesOf(other))
+			"the other from %s", vantagesOf(side), vantagesOf(other))
 	}
 	return pairs, nil
 }
 
-// placesOf returns from where records were measured, as a list in words.
-func placesOf(records []*record) string {
-	var places []string
+// vantagesOf returns from where records were measured, as a list in words.
+func vantagesOf(records []*record) string {
+	var vantages []string
 	for _, one := range records {
-		places = append(places, one.series.place())
+		vantages = append(vantages, one.series.vantageText())
 	}
-	return format.List(places)
+	return format.List(vantages)
 }

@@ -21,7 +21,7 @@ import (
 // seriesLabels are the labels of a [series], in PromQL.
 const seriesLabels = "target, model, prompt, vantage"
 
-// A selection is the series that are read, and the time of which.
+// A selection says which series are read, and for which range of time.
 type selection struct {
 	targets  []string // nil for all
 	matchers []string // further matchers, in PromQL
@@ -66,11 +66,14 @@ func (r reader) noDataError(ctx context.Context, s selection, missing []string) 
 // readCounters reads everything that is neither a latency nor an objective. It finds all series, because each has a
 // counter of every outcome from its start.
 func (r reader) readCounters(ctx context.Context, s selection) recordSet {
-	found := newRecordSet(s, r.window)
-	for _, counter := range counters {
-		grown := s.increase(nameOf(counter.metric), s.span.length(), counter.label)
-		found.addCounter(counter, r.atEnd(ctx, s, grown))
+	increases := func(counter, label string) model.Vector {
+		return r.atEnd(ctx, s, s.increase(nameOf(counter), s.span.length(), label))
 	}
+	found := newRecordSet(s, r.window)
+	found.addProbes(increases(telemetry.Probes, "outcome"))
+	found.addSkipped(increases(telemetry.Skipped, "reason"))
+	found.addTainted(increases(telemetry.Tainted, "reason"))
+	found.addTokens(increases(telemetry.Tokens, "kind"))
 	return found
 }
 
@@ -103,19 +106,19 @@ func (r reader) readPresence(ctx context.Context, s selection, found recordSet) 
 	sources := fmt.Sprintf("%s[%dms:%dms]", inWindow, length.Milliseconds(), step.Milliseconds())
 	found.addPresence(step, r.atEnd(ctx, s, "count_over_time("+sources+")"))
 	// Not the maximum: for a moment there are two sources when a prober is replaced.
-	found.addSources(r.atEnd(ctx, s, "quantile_over_time(0.9, "+sources+")"))
+	found.warnOfSources(r.atEnd(ctx, s, "quantile_over_time(0.9, "+sources+")"))
 }
 
 // readObjectives reads the objectives of the records, and the events of each hour of the window.
 func (r reader) readObjectives(ctx context.Context, s selection, found recordSet) {
-	const some = " >= 0.5" // what would be rounded to 0, the many zeros of a month, stays in Prometheus
+	const notZero = " >= 0.5" // Prometheus keeps what would be rounded to 0: a month has thousands of zeros
 	found.addGoals(r.atEnd(ctx, s, s.lastValue(nameOf(telemetry.ObjectiveGoal), r.window)))
 	found.addLimits(r.atEnd(ctx, s, s.lastValue(nameOf(telemetry.ObjectiveLimit), r.window)))
 	found.addBadRefusals(r.atEnd(ctx, s, s.badRefusals(r.window)))
 	hours := int(r.window.Hours())
-	events := s.increase(nameOf(telemetry.ObjectiveEvents), time.Hour, "objective", "verdict") + some
+	events := s.increase(nameOf(telemetry.ObjectiveEvents), time.Hour, "objective", "verdict") + notZero
 	found.addEvents(r.atPeriods(ctx, s, events, time.Hour, hours))
-	outcomes := s.increase(nameOf(telemetry.Probes), time.Hour, "outcome") + some
+	outcomes := s.increase(nameOf(telemetry.Probes), time.Hour, "outcome") + notZero
 	found.addFailures(r.atPeriods(ctx, s, outcomes, time.Hour, hours))
 }
 
@@ -169,7 +172,7 @@ func (s selection) selector(metric string, more ...string) string {
 	return metric + "{" + strings.Join(matchers, ",") + "}"
 }
 
-// equals returns what follows a label in a selector if it must have one of these values: ="a", or =~"a|b".
+// equals returns the matcher of one of these values, which follows the name of a label in a selector: ="a", or =~"a|b".
 func equals(values ...string) string {
 	if len(values) == 1 {
 		return "=" + strconv.Quote(values[0])
@@ -181,8 +184,8 @@ func equals(values ...string) string {
 	return "=~" + strconv.Quote(strings.Join(quoted, "|"))
 }
 
-// increase returns the expression of how much a metric grew in some time. It sums up probers and ingestion paths by
-// series, and by further labels.
+// increase returns the expression of how much a metric grew in some time. The increases of all probers and ingestion
+// paths are summed up by series, and by further labels.
 func (s selection) increase(metric string, in time.Duration, labels ...string) string {
 	by := strings.Join(append([]string{seriesLabels}, labels...), ", ")
 	return fmt.Sprintf("sum by (%s) (increase(%s[%dms]))", by, s.selector(metric), in.Milliseconds())

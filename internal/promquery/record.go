@@ -13,7 +13,6 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
-	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // A series is what is counted as one: a target, its model and its prompt, from however many probers at one vantage.
@@ -57,8 +56,8 @@ func newRecordSet(s selection, window time.Duration) recordSet {
 	return recordSet{selection: s, window: window, bySeries: map[series]*record{}}
 }
 
-// record returns the record of the series that labels name. If there is none yet, it adds one without requests.
-func (s recordSet) record(labels model.Metric) *record {
+// recordOf returns the record of the series that labels name. If there is none yet, it adds one without requests.
+func (s recordSet) recordOf(labels model.Metric) *record {
 	id := seriesOf(labels)
 	one := s.bySeries[id]
 	if one != nil {
@@ -102,21 +101,21 @@ func (s recordSet) missing(targets []string) []string {
 // if another one of its target has some at the same vantage: it is of a model that was not known yet, or is no longer
 // asked.
 func (s recordSet) reported() (records []*record) {
-	type place struct{ target, vantage string }
-	haveRequests := map[place]bool{}
+	type targetAtVantage struct{ target, vantage string }
+	haveRequests := map[targetAtVantage]bool{}
 	for id, one := range s.bySeries {
 		if one.summary.Sent() > 0 {
-			haveRequests[place{id.target, id.vantage}] = true
+			haveRequests[targetAtVantage{id.target, id.vantage}] = true
 		}
 	}
 	for id, one := range s.bySeries {
-		if one.summary.Sent() > 0 || !haveRequests[place{id.target, id.vantage}] {
+		if one.summary.Sent() > 0 || !haveRequests[targetAtVantage{id.target, id.vantage}] {
 			records = append(records, one)
 		}
 	}
 	for _, one := range records {
 		one.summary.Target = one.series.nameAmong(records)
-		one.addWarnings()
+		one.warnOfMissingData()
 		for _, o := range one.objectives {
 			one.summary.Budgets = append(one.summary.Budgets, newBudget(o.objective, o.hours))
 		}
@@ -127,20 +126,18 @@ func (s recordSet) reported() (records []*record) {
 
 // nameAmong returns the name of the target, with what tells its records apart: model and prompt, the vantage, or all.
 func (s series) nameAmong(records []*record) string {
-	otherModel, otherPlace := false, false
-	for _, r := range records {
-		other := r.series
-		if other.target == s.target {
-			otherModel = otherModel || other.model != s.model || other.prompt != s.prompt
-			otherPlace = otherPlace || other.vantage != s.vantage
-		}
+	isOtherModel := func(r *record) bool {
+		return r.series.target == s.target && (r.series.model != s.model || r.series.prompt != s.prompt)
+	}
+	isOtherVantage := func(r *record) bool {
+		return r.series.target == s.target && r.series.vantage != s.vantage
 	}
 	var differs []string
-	if otherModel {
+	if slices.ContainsFunc(records, isOtherModel) {
 		differs = append(differs, "model "+s.model, "prompt "+s.prompt)
 	}
-	if otherPlace {
-		differs = append(differs, s.place())
+	if slices.ContainsFunc(records, isOtherVantage) {
+		differs = append(differs, s.vantageText())
 	}
 	if differs == nil {
 		return s.target
@@ -148,67 +145,79 @@ func (s series) nameAmong(records []*record) string {
 	return s.target + " (" + strings.Join(differs, ", ") + ")"
 }
 
-// place returns the vantage in words.
-func (s series) place() string {
+// vantageText returns the vantage as part of a sentence.
+func (s series) vantageText() string {
 	if s.vantage == "" {
 		return "no vantage"
 	}
 	return "vantage " + s.vantage
 }
 
-// A counter is one that is read, by one of its labels.
-type counter struct {
-	metric string // OTLP name
-	label  string
-	add    func(r *record, value string, n int) // adds n of a value of the label
-}
-
-// counters are all counters that are read.
-var counters = []counter{
-	{telemetry.Probes, "outcome", func(r *record, value string, n int) { r.summary.Outcomes[probe.Outcome(value)] = n }},
-	{telemetry.Skipped, "reason", func(r *record, value string, n int) { r.summary.Skipped[probe.Skip(value)] = n }},
-	{telemetry.Tainted, "reason", func(r *record, _ string, n int) { r.tainted += n }},
-	{telemetry.Tokens, "kind", func(r *record, value string, n int) {
-		switch value {
-		case "prompt":
-			r.summary.InputTokens = n
-		case "output":
-			r.summary.OutputTokens = n
-		}
-	}},
-}
-
-// addCounter adds the increases of a counter.
-func (s recordSet) addCounter(c counter, increases model.Vector) {
+// addProbes adds how many requests ended with each outcome.
+func (s recordSet) addProbes(increases model.Vector) {
 	for _, sample := range increases {
-		one := s.record(sample.Metric)
-		n := int(math.Round(float64(sample.Value)))
+		outcomes := s.recordOf(sample.Metric).summary.Outcomes
+		n := toCount(sample.Value)
 		if n != 0 {
-			c.add(one, string(sample.Metric[model.LabelName(c.label)]), n)
+			outcomes[probe.Outcome(sample.Metric["outcome"])] = n
 		}
 	}
 }
 
-// addPresence adds in how many windows of the range there is data.
+// addSkipped adds how many requests were not sent for each reason.
+func (s recordSet) addSkipped(increases model.Vector) {
+	for _, sample := range increases {
+		skipped := s.recordOf(sample.Metric).summary.Skipped
+		n := toCount(sample.Value)
+		if n != 0 {
+			skipped[probe.Skip(sample.Metric["reason"])] = n
+		}
+	}
+}
+
+// addTainted adds how many requests were read late, for whatever reason.
+func (s recordSet) addTainted(increases model.Vector) {
+	for _, sample := range increases {
+		s.recordOf(sample.Metric).tainted += toCount(sample.Value)
+	}
+}
+
+// addTokens adds the tokens of prompts and of answers.
+func (s recordSet) addTokens(increases model.Vector) {
+	for _, sample := range increases {
+		summary := &s.recordOf(sample.Metric).summary
+		switch sample.Metric["kind"] {
+		case "prompt":
+			summary.InputTokens = toCount(sample.Value)
+		case "output":
+			summary.OutputTokens = toCount(sample.Value)
+		}
+	}
+}
+
+// toCount returns an increase as a number of events. Prometheus extrapolates increases: 359.2 for 360.
+func toCount[T ~float64](increase T) int { return int(math.Round(float64(increase))) }
+
+// addPresence adds for how much of the range there is data.
 func (s recordSet) addPresence(window time.Duration, windowsWithData model.Vector) {
 	for _, sample := range windowsWithData {
-		s.record(sample.Metric).present = window * time.Duration(sample.Value)
+		s.recordOf(sample.Metric).present = window * time.Duration(sample.Value)
 	}
 }
 
-// addSources warns of series that come from several sources at once.
-func (s recordSet) addSources(sources model.Vector) {
+// warnOfSources warns of series that come from several sources at once.
+func (s recordSet) warnOfSources(sources model.Vector) {
 	for _, sample := range sources {
 		if sample.Value > 1 {
-			s.record(sample.Metric).warn("%.0f jobs or instances report this target and are added up: "+
+			s.recordOf(sample.Metric).warn("%.0f jobs or instances report this target and are added up: "+
 				"if they are one prober that is scraped twice, select one with --match job=NAME",
 				math.Ceil(float64(sample.Value)))
 		}
 	}
 }
 
-// addWarnings says what is missing in the data.
-func (r *record) addWarnings() {
+// warnOfMissingData says what is missing in the data.
+func (r *record) warnOfMissingData() {
 	length := r.selection.span.length()
 	absent := length - r.present
 	if absent > max(length/10, minPresenceWindow) {

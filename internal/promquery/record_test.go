@@ -17,7 +17,7 @@ import (
 // countedSet returns a set of records for six hours with these increases of llm_probe_probes_total.
 func countedSet(increases ...*model.Sample) recordSet {
 	s := newRecordSet(selection{span: sixHours}, 30*24*time.Hour)
-	s.addCounter(counters[0], increases)
+	s.addProbes(increases)
 	return s
 }
 
@@ -28,13 +28,9 @@ func countedSet(increases ...*model.Sample) recordSet {
 func TestRecords(t *testing.T) {
 	s := countedSet(sample(40.2, "outcome=ok"), sample(3.9, "outcome=timeout"), sample(0, "outcome=dns"),
 		sample(40, "outcome=ok", "target=classic"))
-	for i, increases := range []model.Vector{
-		{sample(2, "reason=late")},
-		{sample(4, "reason=late"), sample(3, "reason=batched")},
-		{sample(4000, "kind=prompt"), sample(400, "kind=output"), sample(99, "kind=cached")},
-	} {
-		s.addCounter(counters[1+i], increases)
-	}
+	s.addSkipped(model.Vector{sample(2, "reason=late"), sample(0.4, "reason=budget")})
+	s.addTainted(model.Vector{sample(4, "reason=late"), sample(3, "reason=coalesced")})
+	s.addTokens(model.Vector{sample(4000, "kind=prompt"), sample(400, "kind=output"), sample(99, "kind=cached")})
 	native, unused := sample(0), sample(0, "model=unused")
 	native.Histogram = &model.SampleHistogram{Buckets: model.HistogramBuckets{
 		{Lower: -0.25, Upper: 0.25, Count: 30}, {Lower: 0.25, Upper: 0.5, Count: 10},
@@ -181,8 +177,8 @@ func TestWarningsOfMissingData(t *testing.T) {
 	} {
 		s := countedSet(sample(40, "outcome=ok"))
 		s.addPresence(window, model.Vector{sample(test.windows)})
-		s.addSources(model.Vector{sample(test.sources)})
-		one := s.record(sample(0).Metric)
+		s.warnOfSources(model.Vector{sample(test.sources)})
+		one := s.recordOf(sample(0).Metric)
 		one.summary.E2EL.Count = test.latencies
 		one.tainted = test.tainted
 		got := strings.Join(s.reported()[0].summary.Warnings, "\n")
@@ -202,7 +198,7 @@ func TestNoData(t *testing.T) {
 		{"no target has any", nil, "check that this Prometheus scrapes a prober or receives its OTLP"},
 	} {
 		s := &stored{vectors: map[string]model.Vector{counted + `prompt="cold"`: test.stored}}
-		err := s.query(t, Request{Targets: []string{"b"}, Match: []string{"prompt=cold"}}).Run(t.Context())
+		_, err := s.query(t, Request{Targets: []string{"b"}, Match: []string{"prompt=cold"}}).Run(t.Context())
 		want := "no data from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://prometheus:9090 " +
 			`(looked for llm_probe_probes_total{target="b",prompt="cold"}); ` + test.want
 		if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {

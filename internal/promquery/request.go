@@ -108,12 +108,20 @@ func (r Request) parseMatch(problems *usage.Problems) (matchers []string) {
 	return matchers
 }
 
+// maxWindow is the longest window of error budgets. It is read hour by hour, and Prometheus answers with no more than
+// 11,000 values of a series (https://github.com/prometheus/prometheus/blob/main/web/api/v1/api.go).
+const maxWindow = 11_000 * time.Hour
+
 // parseWindow reads the window of error budgets.
 func (r Request) parseWindow(problems *usage.Problems) time.Duration {
+	place := usage.FlagPlace("budget-window", r.BudgetWindow)
 	parsed, err := model.ParseDuration(r.BudgetWindow)
 	window := time.Duration(parsed)
-	if err != nil || window < time.Hour || window%time.Hour != 0 {
-		problems.Add(usage.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
+	switch {
+	case err != nil || window < time.Hour || window%time.Hour != 0:
+		problems.Add(place, "not in whole hours", "want for example 12h or 30d")
+	case window > maxWindow:
+		problems.Add(place, "too long", "Prometheus answers with at most 11,000 hours: want 1y or less")
 	}
 	return window
 }
@@ -121,21 +129,22 @@ func (r Request) parseWindow(problems *usage.Problems) time.Duration {
 // parseSpan reads the range of time.
 func (r Request) parseSpan(now time.Time, problems *usage.Problems) timeRange {
 	span, fromOK, toOK := parseRange(r.From, r.To, now)
-	from, to := usage.FlagPlace("from", r.From), usage.FlagPlace("to", r.To)
+	placeOfFrom := usage.FlagPlace("from", r.From)
+	placeOfTo := usage.FlagPlace("to", r.To)
 	if !fromOK {
-		problems.Add(from, "not a time", "want "+timeFormats)
+		problems.Add(placeOfFrom, "not a time", "want "+timeFormats)
 	}
 	if !toOK {
-		problems.Add(to, "not a time", "want "+timeFormats)
+		problems.Add(placeOfTo, "not a time", "want "+timeFormats)
 	}
 	if fromOK && toOK && span.length() <= 0 {
-		problems.Add(from+" "+to, "the range is empty", "--from must be before --to; it is "+span.String())
+		problems.Add(placeOfFrom+" "+placeOfTo, "the range is empty", "--from must be before --to; it is "+span.String())
 	}
 	return span
 }
 
-// parseVersus returns what to compare a selection with. The flag says how much earlier, or another range, or else the
-// name of another target.
+// parseVersus returns the other side of a comparison with a selection. The flag says how much earlier it is, or another
+// range, or else the name of another target.
 func (r Request) parseVersus(reference selection, now time.Time, problems *usage.Problems) *selection {
 	place := usage.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {
@@ -189,8 +198,11 @@ const timeFormats = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midn
 
 // parseTime reads a time in one of the formats of [timeFormats].
 func parseTime(text string, now time.Time) (t time.Time, ok bool) {
+	if text == "now" {
+		return now, true
+	}
 	ago, err := model.ParseDuration(text)
-	if err == nil || text == "now" {
+	if err == nil {
 		return now.Add(-time.Duration(ago)), true
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // TestVersus holds what the words after --vs mean.
@@ -50,6 +52,25 @@ func TestParseTime(t *testing.T) {
 	} {
 		if got, ok := parseTime(text, midnight); ok != (want != "") || ok && timestamp(got) != want {
 			t.Errorf("%q is %v; want %s", text, got, want)
+		}
+	}
+}
+
+// TestBudgetWindow holds that a window is in whole hours, of which Prometheus answers no more than 11,000.
+func TestBudgetWindow(t *testing.T) {
+	for text, want := range map[string]string{
+		"1h": "", "30d": "", "1y": "", "11000h": "",
+		"30m": "not in whole hours", "90m": "not in whole hours", "month": "not in whole hours",
+		"11001h": "too long",
+	} {
+		var problems usage.Problems
+		Request{BudgetWindow: text}.parseWindow(&problems)
+		var got string
+		for _, p := range problems {
+			got += p.Text
+		}
+		if got != want {
+			t.Errorf("%s: problem %q, want %q", text, got, want)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func TestQueries(t *testing.T) {
 	q.reader.readLatency(t.Context(), q.selection, found, ttft)
 	q.reader.readPresence(t.Context(), q.selection, found)
 	q.reader.readObjectives(t.Context(), q.selection, found)
-	one := found.record(sample(0, "target=b.c", "vantage=eu-1").Metric)
+	one := found.recordOf(sample(0, "target=b.c", "vantage=eu-1").Metric)
 	q.reader.means(t.Context(), one.selection, ttft, 20)
 	golden.Equal(t, "testdata/queries.txt", strings.Join(s.asked, "\n\n")+"\n")
 }
