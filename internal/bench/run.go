@@ -72,7 +72,7 @@ func Run(ctx context.Context, s Setup) error {
 		r.document.Warnings = append(r.document.Warnings, err.Error())
 	}
 	if r.Observers != nil {
-		r.Observers.Export(ctx, exportTimeout)
+		r.Observers.Shutdown(ctx, exportTimeout)
 	}
 	if ctx.Err() != nil {
 		r.Screen.Note("interrupted: the results are those until now")

@@ -77,7 +77,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.publishReadiness()
 	d.mu.Unlock()
 	d.runner.Stop(d.Grace)
-	d.observers.Export(ctx, d.Flush)
+	d.observers.Shutdown(ctx, d.Flush)
 	err = errors.Join(err, closeServer(server))
 	if err != nil {
 		return err

@@ -13,13 +13,13 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A description is what was shown of a target.
+// A description is what was shown of a target. The zero value is that of a target that was not shown yet.
 type description struct {
-	target      probe.Description // InFlight and Stuck are nil: functions cannot be compared
-	member      *probe.Member     // nil before the first description
-	misfit      string            // see [report.Lengths.Misfit]
-	leavesOpen  bool              // see [report.LeavesOpen]
-	lastChanges []string          // notes on what the server was before, and since when; those of the last time
+	target     probe.Description // without InFlight and Stuck: functions cannot be compared
+	member     *probe.Member
+	misfit     string   // see [report.Lengths.Misfit]
+	leavesOpen bool     // see [report.LeavesOpen]
+	history    []string // notes on the last changes of the server: what it is now, since when, and what it was before
 }
 
 // Describe shows the targets whose descriptions have changed, and logs what is new and worth knowing.
@@ -36,53 +36,71 @@ func (r *Recorder) Describe() {
 		var changes []change
 		if before.target.URL == now.target.URL { // another URL is another server
 			changes = changesOfServer(before.target, now.target)
-			now.lastChanges = before.lastChanges
+			now.history = before.history
 		}
 		if len(changes) > 0 {
-			now.lastChanges = nil
-			since := time.Now().UTC().Format("2006-01-02 15:04")
-			for _, c := range changes {
-				now.lastChanges = append(now.lastChanges, fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before))
-			}
+			now.history = notesOn(changes)
 		}
-		now.target.Notes = append(now.target.Notes, now.lastChanges...)
+		now.target.Notes = append(now.target.Notes, now.history...)
 		if now.member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
-		o.logDifferences(before, now, changes)
 		o.described[t.Config.Name] = now
-		d := now.target
-		d.InFlight, d.Stuck = now.member.InFlight, now.member.Stuck
-		o.Metrics.Set(d)
-		o.Board.Set(d)
+		o.logDifferences(before, now, changes)
+		shown := now.target
+		shown.InFlight = now.member.InFlight
+		shown.Stuck = now.member.Stuck
+		o.Metrics.Set(shown)
+		o.Board.Set(shown)
 	}
 }
 
-// describe returns the present description of t, without the notes on changes.
+// describe returns the present description of t, without the history of its server.
 func (t Target) describe() description {
 	c := t.Config
 	known := t.Member.Knowledge()
+	isDisabled := t.Member.Disabled.Load()
 	state := report.TargetState{
-		Lengths: t.Lengths, Server: known, Length: t.Length(),
-		Disabled: t.Member.Disabled.Load(), Skipping: t.Member.Skipping(), Places: c.Places,
+		Lengths:  t.Lengths,
+		Server:   known,
+		Length:   t.Length(),
+		Disabled: isDisabled,
+		Skipping: t.Member.Skipping(),
+		Places:   c.Places,
 	}
 	d := probe.Description{
-		Name: c.Name, Group: c.Group, Workload: c.Workload, URL: c.URL, Prompt: c.Prompt,
-		Model: known.Model, API: c.API,
-		Server: known.Type.Name, Version: known.Version, Abilities: known.Abilities(), Notes: state.Notes(),
-		PromptTokens: c.PromptTokens, MaxTokens: c.MaxTokens, TokensPerDay: t.TokensPerDay,
-		Interval: c.Interval(), StallLimit: c.StallTimeout, Objectives: c.Objectives, Labels: c.Labels, Places: c.Places,
-		Disabled: state.Disabled,
+		Name:         c.Name,
+		Group:        c.Group,
+		Model:        known.Model,
+		API:          c.API,
+		URL:          c.URL,
+		Prompt:       c.Prompt,
+		PromptTokens: c.PromptTokens,
+		MaxTokens:    c.MaxTokens,
+		TokensPerDay: t.TokensPerDay,
+		Notes:        state.Notes(),
+		Places:       c.Places,
+		Labels:       c.Labels,
+		Workload:     c.Workload,
+		Server:       known.Type.Name,
+		Version:      known.Version,
+		Abilities:    known.Abilities(),
+		Interval:     c.Interval(),
+		StallLimit:   c.StallTimeout,
+		Disabled:     isDisabled,
+		Objectives:   c.Objectives,
 	}
-	if d.Disabled {
+	if isDisabled {
 		d.TokensPerDay = 0
 	}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name
 	}
 	return description{
-		target: d, member: t.Member,
-		misfit: t.Lengths.Misfit(known.Limits, c.Places), leavesOpen: known.LeavesOpen,
+		target:     d,
+		member:     t.Member,
+		misfit:     t.Lengths.Misfit(known.Limits, c.Places),
+		leavesOpen: known.LeavesOpen,
 	}
 }
 
@@ -102,16 +120,25 @@ func changesOfServer(before, now probe.Description) []change {
 	})
 }
 
+// notesOn returns a note on each change, as one that happened now.
+func notesOn(changes []change) []string {
+	since := time.Now().UTC().Format("2006-01-02 15:04")
+	var notes []string
+	for _, c := range changes {
+		notes = append(notes, fmt.Sprintf("%s since %s UTC, before: %s", c.now, since, c.before))
+	}
+	return notes
+}
+
 // logDifferences logs what differs between two descriptions of a target and is worth knowing, and the changes of its
 // server.
 func (o *Observers) logDifferences(before, now description, changes []change) {
 	log := o.log.With(zap.String("target", now.target.Name))
-	isFirst := before.member == nil
-	switch {
-	case isFirst || now.target.Disabled == before.target.Disabled:
-	case now.target.Disabled:
+	wasShown := before.member != nil
+	if wasShown && now.target.Disabled && !before.target.Disabled {
 		log.Info("target is disabled: it is no longer probed")
-	default:
+	}
+	if wasShown && !now.target.Disabled && before.target.Disabled {
 		log.Info("target is enabled: it is probed again")
 	}
 	if now.misfit != "" && now.misfit != before.misfit {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
@@ -14,15 +13,17 @@ import (
 // logResult writes a line with the fields of a result: successes at debug, failures at warn. On a terminal it writes a
 // short line at info or warn, and the fields at debug. No line has the prompt or the answer.
 func (o *Observers) logResult(r *probe.Result) {
-	level, lineLevel := zapcore.DebugLevel, zapcore.InfoLevel
-	if r.Outcome != probe.OK {
-		level, lineLevel = zapcore.WarnLevel, zapcore.WarnLevel
+	failed := r.Outcome != probe.OK
+	switch {
+	case o.Live && failed:
+		o.log.Warn(lineOf(r))
+	case o.Live:
+		o.log.Info(lineOf(r))
+	case failed:
+		o.log.Warn("probe", fieldsOf(r)...)
+		return
 	}
-	if o.Live {
-		o.log.Log(lineLevel, lineOf(r))
-		level = zapcore.DebugLevel
-	}
-	o.log.Log(level, "probe", fieldsOf(r)...)
+	o.log.Debug("probe", fieldsOf(r)...)
 }
 
 // lineOf returns a result as a person watches it on a terminal, which shows it as it is.

@@ -1,5 +1,8 @@
 // Package observe shows what probes measured, and what is known of their targets: on the status page, in the metrics
-// and in the log. Results and targets come in from the engine. Start reading at [Recorder.Record].
+// and in the log. Results and targets come in from the engine.
+//
+// Start reading at [Recorder.Record], through which each result goes, then at [Recorder.Describe] in description.go,
+// which shows what has changed about the targets. log.go writes the line of a result, panics.go the prober's own panics.
 package observe
 
 import (
@@ -23,7 +26,7 @@ import (
 type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
-	Live    bool // the log is a terminal: it shows each probe as a short line, and fields only at debug
+	Live    bool // the log is a terminal, see [Observers.logResult]; it is set before the first result
 
 	log *zap.Logger
 
@@ -63,11 +66,13 @@ func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.
 	return o, nil
 }
 
-// Export sends what was measured over OTLP a last time, within limit. It only logs if the collector does not take it.
-func (o *Observers) Export(ctx context.Context, limit time.Duration) {
+// Shutdown sends what was measured over OTLP a last time, within limit, even if ctx is done. It only logs if the
+// collector does not take it.
+func (o *Observers) Shutdown(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	if err := o.Metrics.Shutdown(ctx); err != nil {
+	err := o.Metrics.Shutdown(ctx)
+	if err != nil {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // OnError has warned already
 	}
 }
@@ -122,7 +127,7 @@ type Target struct {
 	Member       *probe.Member
 	Lengths      report.Lengths
 	TokensPerDay int                    // that it costs
-	Length       func() length.Snapshot // of its prompts now; it is called with a lock held
+	Length       func() length.Snapshot // of its prompts now; called with the lock of the observers held
 }
 
 // A Recorder shows the targets of one group and their results. It is a [probe.Recorder].
@@ -144,8 +149,8 @@ func (o *Observers) NewRecorder(targets []Target, panics PanicLog) *Recorder {
 	return r
 }
 
-// Record shows a result. A canceled probe leaves no trace, unless the prober itself panicked. Nor does a probe that
-// failed because its server was taken out of service, see [Recorder.isTakenOut].
+// Record shows a result. Canceled probes leave no trace, and neither do probes that failed because their server was
+// taken out of service, see [Recorder.isTakenOut]. A panic of the prober itself is logged and counted in any case.
 func (r *Recorder) Record(result *probe.Result) {
 	defer r.panics.Recover("recording a result")
 	if result.Stack != nil {
@@ -177,7 +182,7 @@ func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	r.observers.Board.Skipped(target, string(reason))
 }
 
-// Reconfigure shows the targets, in the same order, with other settings on which no probe depends.
+// Reconfigure shows the targets with other settings on which no probe depends. The order of the targets is the same.
 func (r *Recorder) Reconfigure(targets []config.Target) {
 	r.observers.mu.Lock()
 	for i, t := range targets {
@@ -187,8 +192,8 @@ func (r *Recorder) Reconfigure(targets []config.Target) {
 	r.Describe()
 }
 
-// DropResults says that another recorder records something else for a target by now: further results of r do not belong
-// into its series, and are only logged.
+// DropResults says that another recorder records something else for a target now. Further results of r do not belong in
+// the target's series, and are only logged.
 func (r *Recorder) DropResults(target string) {
 	r.observers.mu.Lock()
 	defer r.observers.mu.Unlock()

@@ -65,7 +65,7 @@ func TestGenAIMetricsAreOffUnlessAskedFor(t *testing.T) {
 			Name: "a", InFlight: func() (int, time.Time) { return 0, time.Time{} }, Stuck: func() int { return 0 },
 		})
 		o.Metrics.Record(&probe.Result{Target: "a", Outcome: probe.Connect})
-		o.Export(t.Context(), time.Minute)
+		o.Shutdown(t.Context(), time.Minute)
 		collector.Close()
 		got := bytes.Contains(exported.Bytes(), []byte("gen_ai.client.operation.duration"))
 		if got != want || !bytes.Contains(exported.Bytes(), []byte("llm.probe.probes")) {
@@ -74,7 +74,7 @@ func TestGenAIMetricsAreOffUnlessAskedFor(t *testing.T) {
 	}
 }
 
-// newTarget returns a target whose prompts have lengths of their own.
+// newTarget returns a target with a member that is not asked, and that knows one model or, if it is empty, none.
 func newTarget(c config.Target, member probe.Target, model string) Target {
 	c.QPS = 0.1
 	member.Transport = probe.NewTransport(probe.Route{})
