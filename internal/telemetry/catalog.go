@@ -59,11 +59,11 @@ func catalog(o Options) []Instrument {
 		genAI(),
 	)
 	for n := range all {
-		isAboutTargets := all[n].Scope != ScopeProber
-		if isAboutTargets {
+		switch {
+		case all[n].Scope != ScopeProber:
 			all[n].vantage = o.Vantage
-		}
-		if isAboutTargets || all[n].Name == targetRejected { // so that a rejected target's team hears of it
+			all[n].configured = o.Labels
+		case all[n].Name == targetRejected: // so that a rejected target's team hears of it
 			all[n].configured = o.Labels
 		}
 	}
@@ -74,7 +74,7 @@ func catalog(o Options) []Instrument {
 type Instrument struct {
 	Name   string // OTLP name, with dots and without a unit: "llm.probe.ttft"
 	Unit   string // UCUM: "s", "1" for a ratio, "{token}" for a count, "" for an info series or a flag
-	Help   string // the quantity, then when there is no sample
+	Help   string // sentences on one line: what the quantity is, then when it has no sample
 	Kind   Kind
 	Scope  Scope
 	Labels []Label     // that tell the series of a target apart, in addition to those of the scope
@@ -246,6 +246,15 @@ func objectiveLabel() Label {
 		From:         "name of an objective of the target",
 		targetValues: objectiveNames,
 	}
+}
+
+// objectiveNames returns the names of a target's objectives as label values.
+func objectiveNames(t probe.Description) []string {
+	var names []string
+	for _, o := range t.Objectives {
+		names = append(names, toValidUTF8(o.Name))
+	}
+	return names
 }
 
 // externalURLLabel returns the label by which alerts and dashboards find the prober's page. It is on the metrics that

@@ -226,15 +226,6 @@ func objectiveLimits(s targetState, observe func(sample)) {
 	}
 }
 
-// objectiveNames returns the names of a target's objectives as label values.
-func objectiveNames(t probe.Description) []string {
-	var names []string
-	for _, o := range t.Objectives {
-		names = append(names, toValidUTF8(o.Name))
-	}
-	return names
-}
-
 // infoLabels returns the labels that describe a target: its configuration, and what is known of its server.
 func infoLabels(externalURL string) []InfoLabel {
 	all := []InfoLabel{

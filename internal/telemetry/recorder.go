@@ -172,11 +172,13 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		proberGauges: map[string]float64{buildInfo: 1},
 		targets:      map[string]*targetSeries{},
 	}
+	hasGenAI := o.GenAI && otlp != nil // only OTLP has the metrics of the conventions
 	for _, i := range catalog(o) {
 		switch {
+		case i.Scope == ScopeGenAI && !hasGenAI:
 		case i.Kind == Gauge:
 			r.gauges = append(r.gauges, i)
-		case i.Scope != ScopeGenAI, o.GenAI && otlp != nil:
+		default:
 			r.recorded = append(r.recorded, i)
 		}
 	}
