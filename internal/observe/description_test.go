@@ -1,31 +1,46 @@
 package observe
 
 import (
+	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/testing/exposition"
+	"github.com/llm-prober/prober/internal/usage"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// notesOnPage returns the notes on the status page, which has one target.
-func notesOnPage(o *Observers) string {
+// A shownTarget is what the page shows of a target, as its JSON says it.
+type shownTarget struct {
+	Name         string
+	State        string
+	TokensPerDay int `json:"tokens_per_day"`
+	Notes        []string
+}
+
+// shown returns all targets on the page.
+func shown(t *testing.T, o *Observers) []shownTarget {
+	t.Helper()
 	mux := http.NewServeMux()
 	o.Board.Register(mux)
-	page := exposition.Serve(mux, "/")
-	var notes []string
-	for _, match := range regexp.MustCompile(`<dt>note</dt><dd><bdi>([^<]*)`).FindAllStringSubmatch(page, -1) {
-		notes = append(notes, match[1])
+	var answer struct {
+		Data struct{ Targets []shownTarget }
 	}
-	return strings.Join(notes, "; ")
+	err := json.Unmarshal([]byte(exposition.Serve(mux, "/api/v1/targets")), &answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Data.Targets
 }
 
 // TestThePageShowsThatAServerHasChanged holds that the type, the version and the model that a server had before are
@@ -56,10 +71,75 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 				o.Forget("a")
 			}
 			o.NewRecorder([]Target{target}, PanicLog{Log: zap.NewNop()})
-			if got := notesOnPage(o); got != step.want {
+			got := strings.Join(shown(t, o)[0].Notes, "; ")
+			if got != step.want {
 				t.Errorf("server %q with model %q: notes %q, want %q", step.server, step.model, got, step.want)
 			}
 			time.Sleep(time.Minute)
 		}
 	})
+}
+
+func TestADisabledTargetCostsNothing(t *testing.T) {
+	o := newObservers(t)
+	target := newTarget(config.Target{Name: "a"}, probe.Target{}, "")
+	target.TokensPerDay = 1000
+	recorder := o.NewRecorder([]Target{target}, PanicLog{Log: zap.NewNop()})
+	for _, disabled := range []bool{false, true, false} {
+		target.Member.Disabled.Store(disabled)
+		recorder.Describe()
+		want := 1000
+		if disabled {
+			want = 0
+		}
+		if got := shown(t, o)[0].TokensPerDay; got != want {
+			t.Errorf("disabled %t: %d tokens a day, want %d", disabled, got, want)
+		}
+	}
+}
+
+// TestWhatIsLoggedOfATarget holds that what is wrong with a target is logged when it begins, and not again while it
+// lasts. That a target is disabled from the start is nothing new.
+func TestWhatIsLoggedOfATarget(t *testing.T) {
+	disabled := probe.Description{Disabled: true}
+	var before description
+	for _, step := range []struct {
+		now  description
+		want string
+	}{
+		{description{target: disabled, misfit: "the prompt is too long"}, "the prompt is too long"},
+		{description{misfit: "the prompt is too long"}, "target is enabled: it is probed again"},
+		{description{misfit: "the prompt is too long", leavesOpen: true}, "the server " + report.LeavesOpen},
+		{description{leavesOpen: true}, ""},
+		{description{target: disabled}, "target is disabled: it is no longer probed"},
+	} {
+		core, logs := observer.New(zapcore.DebugLevel)
+		o := &Observers{log: zap.New(core)}
+		step.now.member = &probe.Member{}
+		o.logDifferences(before, step.now, nil)
+		var got []string
+		for _, entry := range logs.All() {
+			got = append(got, entry.Message)
+		}
+		if strings.Join(got, "; ") != step.want {
+			t.Errorf("logged %q, want %q", got, step.want)
+		}
+		before = step.now
+	}
+}
+
+// TestTargetsThatWereRejected holds that the page forgets them once they are no longer configured, and keeps those that
+// are probed by then.
+func TestTargetsThatWereRejected(t *testing.T) {
+	o := newObservers(t)
+	problems := usage.Problems{{Text: "missing"}}
+	isProbed := func(target string) bool { return target == "mended" }
+	o.Reject([]config.Rejected{{Name: "mended", Problems: problems}, {Name: "removed", Problems: problems}}, isProbed)
+	mended := newTarget(config.Target{Name: "mended"}, probe.Target{}, "")
+	o.NewRecorder([]Target{mended}, PanicLog{Log: zap.NewNop()})
+	o.Reject(nil, isProbed)
+	got := shown(t, o)
+	if len(got) != 1 || got[0].Name != "mended" || got[0].State == "rejected" {
+		t.Errorf("the page shows %+v, want the target that is probed", got)
+	}
 }

@@ -84,8 +84,8 @@ func newTarget(c config.Target, member probe.Target, model string) Target {
 	}
 }
 
-// TestLiveLog holds that each probe is a short line of the log on a terminal, and that elsewhere only failed ones are
-// logged, with fields.
+// TestLiveLog holds that each probe is a short line on a terminal, and its fields are there only at debug. Elsewhere
+// failed probes are warnings, with their fields.
 func TestLiveLog(t *testing.T) {
 	ok := &probe.Result{
 		Target: "a", Outcome: probe.OK, Elapsed: 2 * time.Second,
@@ -99,16 +99,18 @@ func TestLiveLog(t *testing.T) {
 		live bool
 		want []string
 	}{
-		{false, []string{"probe"}},
-		{true, []string{"a ok after 2.00 s, TTFT 1.00 s", "a overloaded after 1.00 ms: HTTP 503"}},
+		{false, []string{"debug probe", "warn probe"}},
+		{true, []string{
+			"info a ok after 2.00 s, TTFT 1.00 s", "debug probe", "warn a overloaded after 1.00 ms: HTTP 503", "debug probe",
+		}},
 	} {
-		core, logs := observer.New(zapcore.InfoLevel)
+		core, logs := observer.New(zapcore.DebugLevel)
 		o := &Observers{log: zap.New(core), Live: test.live}
 		o.logResult(ok)
 		o.logResult(failed)
 		var got []string
 		for _, entry := range logs.All() {
-			got = append(got, entry.Message)
+			got = append(got, entry.Level.String()+" "+entry.Message)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("live %t: logged (-want +got):\n%s", test.live, diff)

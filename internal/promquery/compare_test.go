@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/testing/golden"
@@ -28,7 +29,7 @@ func periodMeans(first int, target string, scale float64) model.Matrix {
 
 // TestCompare compares two targets, of which b is 5% slower. It has no sample in the first of 20 periods, and no mean
 // in the second. Then it compares a target with itself a day earlier, of which there is too little data: too few
-// requests, or too short a time.
+// requests, or too short a time. Each document has the warnings of Prometheus, once.
 func TestCompare(t *testing.T) {
 	means := periodMeans(2, "b", 1.05e-3)
 	means[0].Values[0].Value = model.SampleValue(math.Inf(1))
@@ -45,6 +46,7 @@ func TestCompare(t *testing.T) {
 			"histogram_avg(" + latency + `"a"`: periodMeans(1, "a", 1e-3),
 			"histogram_avg(" + latency + `"b"`: means,
 		},
+		warnings: promv1.Warnings{"store 1 is down"},
 	}
 	var texts []string
 	for _, r := range []Request{
@@ -60,6 +62,7 @@ func TestCompare(t *testing.T) {
 		for _, s := range document.Summaries {
 			text += fmt.Sprintf("summary of %s, %q\n", s.Target, s.Load)
 		}
+		text += fmt.Sprintf("warnings: %s\n", document.Warnings)
 		texts = append(texts, text)
 	}
 	golden.Equal(t, "testdata/comparisons.txt", strings.Join(texts, "\n"))

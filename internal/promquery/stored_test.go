@@ -26,6 +26,7 @@ type stored struct {
 
 	vectors  map[string]model.Vector
 	matrices map[string]model.Matrix
+	warnings promv1.Warnings // of each answer
 	asked    []string
 }
 
@@ -33,14 +34,14 @@ func (s *stored) Query(
 	_ context.Context, query string, at time.Time, _ ...promv1.Option,
 ) (model.Value, promv1.Warnings, promv1.Infos, error) {
 	s.asked = append(s.asked, "at "+timestamp(at)+"\n"+query)
-	return answerTo(query, s.vectors), nil, nil, nil
+	return answerTo(query, s.vectors), s.warnings, nil, nil
 }
 
 func (s *stored) QueryRange(
 	_ context.Context, query string, r promv1.Range, _ ...promv1.Option,
 ) (model.Value, promv1.Warnings, promv1.Infos, error) {
 	s.asked = append(s.asked, timeRange{r.Start, r.End}.String()+" every "+duration(r.Step)+"\n"+query)
-	return answerTo(query, s.matrices), nil, nil, nil
+	return answerTo(query, s.matrices), s.warnings, nil, nil
 }
 
 // answerTo returns the value whose key a query begins with, or the zero value.
