@@ -179,8 +179,8 @@ func TestAnotherPromptStartsNewSeries(t *testing.T) {
 }
 
 // TestWhatIsKnownOfAServerStays holds that model, API, type and version are unknown before the server shows them, that
-// another version ends the series of the one before, and that a reload which leaves them open does not make them
-// unknown again. A probe that learned no model is recorded.
+// another version ends the series of the one before, and that a reload that leaves them open does not make them
+// unknown again. The version of another type is unknown. A probe that learned no model is recorded.
 func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r := newRecording(t, Options{})
 	leaveOpen := func(d *probe.Description) { d.Model, d.API = "", "auto" }
@@ -191,6 +191,8 @@ func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r.setChanged(func(d *probe.Description) { d.Server, d.Version = "vllm", "0.12" })
 	r.setChanged(leaveOpen)
 	r.expectInfo(t, map[string]string{"api": "openai-chat", "model": "llama", "server": "vllm", "version": "0.12"})
+	r.setChanged(func(d *probe.Description) { d.Server = "sglang" })
+	r.expectInfo(t, map[string]string{"server": "sglang", "version": ""})
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
 	r.expect(t, `llm_probe_failed_seconds`,
 		`llm_probe_failed_seconds{model="llama",outcome="connect",prompt="cold",target="a"} 1`)
