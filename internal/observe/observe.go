@@ -2,7 +2,7 @@
 // and in the log. Results and targets come in from the engine.
 //
 // Start reading at [Recorder.Record], through which each result goes, then at [Recorder.Describe] in description.go,
-// which shows what has changed about the targets. log.go writes the line of a result, panics.go the prober's own panics.
+// which shows what has changed about the targets. log.go writes the line of a result, panics.go those of panics.
 package observe
 
 import (
