@@ -72,13 +72,13 @@ func withLearned(t, before probe.Description) probe.Description {
 	return t
 }
 
-// describedAs returns the state with another description, and with what is still true of the target.
+// describedAs returns the state with another description, and with what is still known: see [Recorder.Set].
 func (s targetState) describedAs(t probe.Description) targetState {
 	before := s.target
 	isSameServer := t.URL == before.URL
 	next := s
 	if t.Model != before.Model || t.Prompt != before.Prompt {
-		next = targetState{certExpiry: s.certExpiry, hasWorked: s.hasWorked}
+		next = targetState{certExpiry: s.certExpiry}
 	}
 	next.target = t
 	if !isSameServer {
