@@ -166,7 +166,9 @@ func TestMistakesInObjectivesOfFlags(t *testing.T) {
 	}
 }
 
-func TestGiven(t *testing.T) {
+// TestObjectivesThatNobodyWrote holds that the default objective is not among the given ones, and that a finite run keeps
+// a goal that could not page.
+func TestObjectivesThatNobodyWrote(t *testing.T) {
 	if given := load(t, Options{Environ: withTarget()}).Targets[0].GivenObjectives; given != nil {
 		t.Errorf("nobody wrote %v", given)
 	}

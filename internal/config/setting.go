@@ -27,7 +27,6 @@ type Key struct {
 	Default  string   // "" if there is none, or if the help explains it
 	Help     string   // meaning, unit and bounds in one phrase, without full stop
 	Type     string   // of its values: duration, number, file, …
-	Topic    string   // heading of its settings in help
 	Switch   bool     // takes on or off; its flag alone means on
 	Shared   bool     // may be given for all targets together, and for one
 	For      []string // commands that use it; empty: all
@@ -87,7 +86,6 @@ var helpText string
 
 // A helpLine is what help.txt says about one setting.
 type helpLine struct {
-	topic    string
 	commands []string
 	text     string
 }
@@ -95,15 +93,11 @@ type helpLine struct {
 // helpLines returns the lines of help.txt by the name of the setting.
 func helpLines() map[string]helpLine {
 	lines := map[string]helpLine{}
-	topic := ""
 	for line := range strings.Lines(helpText) {
-		if strings.HasPrefix(line, "[") {
-			topic = strings.Trim(line, "[]\n")
-		}
 		columns := strings.Split(line, "|")
 		if len(columns) == 3 {
 			name := strings.TrimSpace(columns[0])
-			lines[name] = helpLine{topic: topic, commands: strings.Fields(columns[1]), text: strings.TrimSpace(columns[2])}
+			lines[name] = helpLine{commands: strings.Fields(columns[1]), text: strings.TrimSpace(columns[2])}
 		}
 	}
 	return lines
@@ -123,7 +117,6 @@ func newSection[T any](list, before, listInHelp string, help map[string]helpLine
 			Variable: before + name,
 			Default:  f.Tag.Get("envDefault"),
 			Help:     line.text,
-			Topic:    line.topic,
 			Switch:   f.Type.Kind() == reflect.Bool,
 			For:      line.commands,
 
