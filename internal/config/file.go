@@ -38,7 +38,7 @@ const maxTargetsFile = 2 << 20
 // readTargetsFile reads the targets file, if there is one, into two entries: what it says for all targets, with its
 // lists and all its problems, and what it says about the prober itself.
 func (l *loader) readTargetsFile() (shared, prober *entry) {
-	shared = newEntry(l.schema.shared, variableAt(prefix)) // what nobody wrote would be a variable
+	shared = newEntry(l.schema.shared, variableAt(prefix)) // a problem with what nobody wrote names its variable
 	prober = newEntry(l.schema.prober, variableAt(prefix))
 	path := l.prober.values[l.prober.key(&l.config.TargetsFile).name].text
 	if path == "" || !printable(path) { // which parsing reports
