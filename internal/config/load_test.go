@@ -175,6 +175,8 @@ func TestArguments(t *testing.T) {
 		{"http://a/two/v1", target{name: "a:80/two", url: "http://a/two/v1"}},
 		{"http://a/v1", target{name: "a:80", url: "http://a/v1"}},
 		{"http://a/v1beta/openai", target{name: "a:80/v1beta/openai", url: "http://a/v1beta/openai"}},
+		{"http://b/one", target{name: "b:80/one", url: "http://b/one"}},
+		{"http://b/two", target{name: "b:80/two", url: "http://b/two"}},
 		{"http://c/x", target{name: "c:80", url: "http://c/x"}},
 		{"c=http://c/y", target{name: "c", url: "http://c/y"}},
 	} {

@@ -110,7 +110,7 @@ func TestSourcesAgree(t *testing.T) {
 	}
 }
 
-// TestNone holds that a setting which is optional can be switched off by the word none.
+// TestNone holds that a setting which is optional can be switched off by the word none, and is shown so.
 func TestNone(t *testing.T) {
 	s := newSchema()
 	for _, k := range slices.Concat(s.prober.keys, s.shared.keys) {
@@ -120,8 +120,13 @@ func TestNone(t *testing.T) {
 			if k.Shared {
 				owner = &c.Targets[0]
 			}
-			if !k.value(owner).IsZero() {
-				t.Errorf("%s is %v", k.Variable, k.text(owner))
+			want := none
+			if k.name == "PRIORITY" { // whose absence is nil, and is not shown
+				want = ""
+			}
+			got := k.text(owner)
+			if !k.value(owner).IsZero() || got != want {
+				t.Errorf("%s is shown as %q, want %q", k.Variable, got, want)
 			}
 		}
 	}
