@@ -180,7 +180,7 @@ func (b *Board) copies() []history {
 // there is none.
 func (b *Board) find(id string) (*entry, history) {
 	for _, h := range b.copies() {
-		for _, e := range h.kept() {
+		for _, e := range h.results() {
 			if e.TraceID == id {
 				return e, h
 			}

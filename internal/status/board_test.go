@@ -112,7 +112,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 
 	var got []string
 	for _, v := range b.views() {
-		got = append(got, fmt.Sprintf("%s %s %d", v.Target.Name, v.Target.Model, len(v.history.kept())))
+		got = append(got, fmt.Sprintf("%s %s %d", v.Target.Name, v.Target.Model, len(v.history.results())))
 	}
 	equal(t, "targets, with their results", got, []string{"b new 1", "a  0"})
 }

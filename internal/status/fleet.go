@@ -69,8 +69,8 @@ func (s selection) WithOrder(c column) string {
 	return s.Link()
 }
 
-// choose returns the targets that the reader wants to see, in the order of one of the columns, and those that are equal
-// by the most urgent first. It may change the list.
+// choose returns the targets that the reader wants to see, in the order of one of the columns. Of targets that are
+// equal by it the most urgent is the first. It may change the list.
 func (s selection) choose(views []*view, all []column) []*view {
 	views = slices.DeleteFunc(views, func(v *view) bool { return !s.wants(v) })
 	key, isReversed := strings.CutPrefix(s.Order, "-")
@@ -85,9 +85,10 @@ func (s selection) choose(views []*view, all []column) []*view {
 // wants reports whether a target is one that the reader wants to see.
 func (s selection) wants(v *view) bool {
 	t := v.Target
-	isOther := s.Target != "" && t.Name != s.Target || s.Group != "" && t.Group != s.Group
-	isInOtherState := slices.Contains(urgency, state(s.State)) && string(v.State) != s.State
-	if isOther || isInOtherState {
+	hasOtherName := s.Target != "" && s.Target != t.Name
+	isInOtherGroup := s.Group != "" && s.Group != t.Group
+	isInOtherState := slices.Contains(urgency, state(s.State)) && s.State != string(v.State)
+	if hasOtherName || isInOtherGroup || isInOtherState {
 		return false
 	}
 	for _, label := range s.Labels {
@@ -184,8 +185,8 @@ type column struct {
 	isFalling bool                // the highest number is the first
 }
 
-// columnsOf returns the columns of a table of targets. It leaves out what no target has, and TPOT if all that have it
-// have ITL as well: they are nearly the same.
+// columnsOf returns the columns of a table of targets. It leaves out what no target has. It leaves out TPOT if every
+// target with TPOT has ITL as well: they are nearly the same.
 func columnsOf(views []*view) []column {
 	list := []column{
 		{

@@ -49,15 +49,15 @@ type history struct {
 	ring     []*entry       // the last results, oldest first
 	bytes    int            // of the lists of all entries in ring
 	dropped  bool           // the ring had no room for some result
-	earlier  []*entry       // those worth keeping that left the ring, oldest first: see [ranksOf]
+	earlier  []*entry       // results worth keeping that left the ring, oldest first: see [ranksOf]
 	skipped  map[string]int // slots without a probe, by reason
 	cache    *atomic.Pointer[cachedSummary]
 
 	added         time.Time // when the target was first set or rejected
 	rejectedSince time.Time // zero if its settings are right
 	disabledSince time.Time // zero if it is enabled
-	condition     condition // as of the latest result
-	usual         *usual
+	condition     condition
+	usual         *usual // only the holder of the board's lock uses it: copies share it
 }
 
 // add appends e to the ring, and drops what the share has no room for. The last result always stays.
@@ -76,10 +76,10 @@ func (h *history) add(e *entry, s share) {
 	}
 }
 
-// trimEarlier drops the earlier results that are not worth keeping, and those for which there is no room. The results
-// of the highest rank are kept, of equal ranks the oldest.
+// trimEarlier drops the earlier results that are not worth keeping, and the results for which there is no room. The
+// results of the highest rank stay, of equal ranks the oldest.
 func (h *history) trimEarlier(now time.Time, room share) {
-	ranks := ranksOf(h.kept(), now.Add(-day))
+	ranks := ranksOf(h.results(), now.Add(-day))
 	best := slices.Clone(h.earlier)
 	slices.SortStableFunc(best, func(a, b *entry) int { return cmp.Compare(ranks[b], ranks[a]) })
 	for _, e := range best {
@@ -103,8 +103,8 @@ func (h *history) last() *entry {
 // newest returns the last n results, or all if there are fewer, oldest first.
 func (h *history) newest(n int) []*entry { return h.ring[max(0, len(h.ring)-n):] }
 
-// kept returns all results in memory, oldest first, in a new list.
-func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
+// results returns all results in memory, oldest first, in a new list.
+func (h *history) results() []*entry { return slices.Concat(h.earlier, h.ring) }
 
 // since returns the results in the ring since t, oldest first.
 func (h *history) since(t time.Time) []*entry {
@@ -114,8 +114,8 @@ func (h *history) since(t time.Time) []*entry {
 
 // A quantity is a latency by which results are compared.
 type quantity struct {
-	Name string
-	Of   func(*entry) *float64 // in seconds; nil if the result has no such latency
+	Name    string
+	ValueOf func(*entry) *float64 // in seconds; nil if the result has no such latency
 }
 
 // slowness lists the quantities by which a result can be one of the slowest.
@@ -145,7 +145,7 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 			continue
 		}
 		for i, q := range slowness {
-			v := q.Of(e)
+			v := q.ValueOf(e)
 			if v == nil || e.At.Before(since) {
 				continue
 			}
@@ -164,8 +164,8 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 // slowest returns the slowest successes in the list since a time, the slowest first.
 func (q quantity) slowest(list []*entry, since time.Time) []*entry {
 	list = slices.DeleteFunc(slices.Clone(list), func(e *entry) bool {
-		return !e.OK() || q.Of(e) == nil || e.At.Before(since)
+		return !e.OK() || q.ValueOf(e) == nil || e.At.Before(since)
 	})
-	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*q.Of(b), *q.Of(a)) })
+	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*q.ValueOf(b), *q.ValueOf(a)) })
 	return list[:min(slowCount, len(list))]
 }

@@ -19,11 +19,11 @@ func TestFailuresOutliveTheRing(t *testing.T) {
 	for i := range 40 {
 		b.Record(broken("a", probe.Stalled, fmt.Sprintf("failure %d", i)))
 	}
-	equal(t, "failures in the ring", len(b.views()[0].history.kept()), 40)
+	equal(t, "failures in the ring", len(b.views()[0].history.results()), 40)
 	for range ringSize {
 		b.Record(success("a", ms))
 	}
-	kept := b.views()[0].history.kept()
+	kept := b.views()[0].history.results()
 	equal(t, "results", len(kept), failedSize+ringSize)
 	equal(t, "error of the oldest", *kept[0].Error, "failure 8")
 	equal(t, "failures", len(b.views()[0].Failures()), failedSize)
@@ -72,8 +72,8 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 			b.Record(success("9", ms))
 		}
 		list := b.views()
-		equal(t, "results", len(list[7].history.kept()), 40)
-		equal(t, "results, with failures that the ring forgot", len(list[9].history.kept()), 40+40/4)
+		equal(t, "results", len(list[7].history.results()), 40)
+		equal(t, "results, with failures that the ring forgot", len(list[9].history.results()), 40+40/4)
 		equal(t, "time that they are of", []string{list[7].Span(), list[8].Span()}, []string{"40 s", "hour"})
 	})
 }
@@ -109,12 +109,12 @@ func TestKeepsTheSlowestOfTheDay(t *testing.T) {
 			for _, q := range slowness {
 				slowest := func(list []*entry) (values []float64) {
 					for _, e := range q.slowest(list, e.At.Add(-age)) {
-						values = append(values, *q.Of(e))
+						values = append(values, *q.ValueOf(e))
 					}
 					return values
 				}
 				what := fmt.Sprintf("slowest of the last %v by %s, at minute %d", age, q.Name, n)
-				equal(t, what, slowest(h.kept()), slowest(all))
+				equal(t, what, slowest(h.results()), slowest(all))
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestKeepsAtMostItsShare(t *testing.T) {
 			h.add(minute(n, v, v, v), small)
 		}
 		ttft := slowness[0]
-		equal(t, name+": slowest TTFT", *ttft.slowest(h.kept(), time.Time{})[0].TTFT, float64(results))
+		equal(t, name+": slowest TTFT", *ttft.slowest(h.results(), time.Time{})[0].TTFT, float64(results))
 		equal(t, name+": results that outlived the ring", len(h.earlier) <= small.results/4, true)
 	}
 }

@@ -62,8 +62,8 @@ func (o objective) spent() float64 {
 	return float64(o.Bad) / float64(o.Total()) / (1 - o.Goal)
 }
 
-// Condition says what the name of the objective does not: its signal, if it has another name, and its limit.
-func (o objective) Condition() string {
+// Detail says what the name of the objective does not: its signal, if it has another name, and its limit.
+func (o objective) Detail() string {
 	text := ""
 	if o.Name != string(o.Signal) {
 		text = string(o.Signal)

@@ -112,7 +112,7 @@ type page struct {
 
 	// A few targets are cards, more are a table.
 	Sections []section
-	Fleet    []row
+	Fleet    []fleetRow
 	Columns  []column
 	Span     string // of the results in the table: "hour", or the shortest of a target's
 }
@@ -136,8 +136,8 @@ type card struct {
 	Strip *strip // of the last result
 }
 
-// A row is a target in the table.
-type row struct {
+// A fleetRow is a target in the table of many targets.
+type fleetRow struct {
 	*view
 	Spark spark
 }
@@ -189,7 +189,7 @@ func (b *Board) page(s selection) *page {
 	}
 	for _, v := range views {
 		scale := scalesOf([]*view{v})
-		p.Fleet = append(p.Fleet, row{view: v, Spark: newSpark(v.history.newest(slots), scale.Bars)})
+		p.Fleet = append(p.Fleet, fleetRow{view: v, Spark: newSpark(v.history.newest(maxBars), scale.Bars)})
 	}
 	p.Columns = columnsOf(views)
 	p.Span = slices.MinFunc(views, func(a, b *view) int { return cmp.Compare(a.Window, b.Window) }).Span()
@@ -227,7 +227,7 @@ func sections(views []*view) []section {
 		var cards []card
 		scale := scalesOf(group)
 		for _, v := range group {
-			bars := newBarChart(v.history.newest(slots), scale.Bars)
+			bars := newBarChart(v.history.newest(maxBars), scale.Bars)
 			cards = append(cards, card{view: v, Bars: bars, Strip: newStrip(v.Last, scale.Strip)})
 		}
 		last := len(list) - 1

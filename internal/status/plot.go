@@ -13,10 +13,10 @@ import (
 )
 
 // The geometry of the plots. Widths are in percent, so that they fit every screen, heights in pixels. The templates
-// write what is computed here.
+// write what is computed here, and plots.html has the sizes that never change, such as the width of a bar.
 const (
-	slots            = 40 // probes shown as bars
-	slotWidth        = 100.0 / slots
+	maxBars          = 40 // probes shown as bars
+	placeWidth       = 100.0 / maxBars
 	barHeight        = 96    // of the longest bar
 	minLength        = 0.05  // of a piece; shorter ones are not drawn
 	minFailureHeight = 6     // of the bar of a failure
@@ -64,9 +64,9 @@ type barChart struct {
 // A bar is a result as the page draws it.
 type bar struct {
 	*entry
-	X      float64 // left end of its slot
+	X      float64 // left end of its place
 	Left   float64 // left end of the bar
-	Middle float64 // of the slot
+	Middle float64 // of its place
 	Parts  []piece // from the bottom to the top
 	Beyond bool    // it is longer than the axis
 }
@@ -78,16 +78,16 @@ type timeLabel struct {
 	Anchor string // the end of the text that is at X, as SVG names it
 }
 
-// newBarChart draws at most slots results, oldest first, on an axis that ends at end, in seconds. It returns nil if
+// newBarChart draws at most maxBars results, oldest first, on an axis that ends at end, in seconds. It returns nil if
 // there are none.
 func newBarChart(results []*entry, end float64) *barChart {
 	if len(results) == 0 {
 		return nil
 	}
 	c := &barChart{End: end, Failed: map[probe.Outcome]int{}}
-	left := slotWidth * float64(slots-len(results))
+	left := placeWidth * float64(maxBars-len(results))
 	for i, e := range results {
-		x := left + slotWidth*float64(i)
+		x := left + placeWidth*float64(i)
 		phases := report.Phases(e.ResultJSON())
 		if !e.OK() {
 			c.Failed[e.Outcome]++
@@ -98,8 +98,8 @@ func newBarChart(results []*entry, end float64) *barChart {
 		c.Bars = append(c.Bars, bar{
 			entry:  e,
 			X:      x,
-			Left:   coordinate(x + 0.11*slotWidth),
-			Middle: coordinate(x + slotWidth/2),
+			Left:   coordinate(x + 0.11*placeWidth),
+			Middle: coordinate(x + placeWidth/2),
 			Parts:  scaled(phases, end, barHeight),
 			Beyond: isBeyond,
 		})
@@ -223,9 +223,9 @@ func ticks(arrivals []float64, end float64) string {
 
 // longGaps returns the gaps between token frames that are longer than five median gaps.
 func longGaps(r *report.ResultJSON) (list []report.Phase) {
-	usual := stats.Median(gapsOf(r))
+	median := stats.Median(gapsOf(r)) // NaN without a gap
 	for frame, gap := range r.Gaps() {
-		if usual > 0 && gap > 5*usual {
+		if median > 0 && gap > 5*median {
 			list = append(list, report.Phase{Name: "silence", From: r.Arrivals[frame-1], To: r.Arrivals[frame]})
 		}
 	}
@@ -246,7 +246,7 @@ func scalesOf(group []*view) scales {
 	var longestFailure float64
 	var withTokens, withoutTokens float64 // where the longest strip ends
 	for _, v := range group {
-		for _, e := range v.history.newest(slots) {
+		for _, e := range v.history.newest(maxBars) {
 			if e.E2EL != nil {
 				e2els = append(e2els, *e.E2EL)
 			} else {

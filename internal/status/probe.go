@@ -38,7 +38,7 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	page := probePage{Shown: newStrip(e, end), Median: newStrip(median, end)}
 	median = cmp.Or(median, &entry{})
 	for _, q := range slowness {
-		page.Rows = append(page.Rows, difference{q.Name, q.Of(e), q.Of(median)})
+		page.Rows = append(page.Rows, difference{q.Name, q.ValueOf(e), q.ValueOf(median)})
 	}
 	page.Rows = append(page.Rows, difference{"E2EL", e.E2EL, median.E2EL})
 	render(w, http.StatusOK, "probe.html", page)

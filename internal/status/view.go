@@ -236,23 +236,23 @@ func (v *view) LabelList() (list []label) {
 	return list
 }
 
-// A metric is one row of the table of latencies of a card.
-type metric struct {
+// A latencyRow is one row of the table of latencies of a card.
+type latencyRow struct {
 	Key, Name, Long string
 	Last            stats.Number // of the last result; NaN if it has none
 	WhyNot          string       // why the last result has none although it succeeded; may be empty
 	quantiles
 }
 
-// Metrics returns the rows of the table of latencies.
-func (v *view) Metrics() []metric {
-	ttft := metric{Key: "ttft", Name: "TTFT", Long: "time to first token", quantiles: v.Latencies.TTFT}
-	tpot := metric{Key: "tpot", Name: "TPOT", Long: "time per output token", quantiles: v.Latencies.TPOT}
-	itl := metric{
+// LatencyRows returns the rows of the table of latencies.
+func (v *view) LatencyRows() []latencyRow {
+	ttft := latencyRow{Key: "ttft", Name: "TTFT", Long: "time to first token", quantiles: v.Latencies.TTFT}
+	tpot := latencyRow{Key: "tpot", Name: "TPOT", Long: "time per output token", quantiles: v.Latencies.TPOT}
+	itl := latencyRow{
 		Key: "itl", Name: "ITL", quantiles: v.Latencies.ITL,
 		Long: "inter-token latency: every token counts once; last is the median of the last probe",
 	}
-	e2el := metric{Key: "e2el", Name: "E2EL", Long: "end-to-end latency", quantiles: v.Latencies.E2EL}
+	e2el := latencyRow{Key: "e2el", Name: "E2EL", Long: "end-to-end latency", quantiles: v.Latencies.E2EL}
 
 	last := cmp.Or(v.Last, &entry{}).ResultJSON()
 	ttft.Last, tpot.Last, e2el.Last = numberOf(last.TTFT), numberOf(last.TPOT), numberOf(last.E2EL)
@@ -262,7 +262,7 @@ func (v *view) Metrics() []metric {
 		ttft.WhyNot, e2el.WhyNot = warnings, warnings
 		tpot.WhyNot, itl.WhyNot = report.WhyNoTPOT(last), report.WhyNoITL(last)
 	}
-	list := []metric{ttft, tpot, itl, e2el}
+	list := []latencyRow{ttft, tpot, itl, e2el}
 	for i := range list {
 		if !math.IsNaN(float64(list[i].Last)) {
 			list[i].WhyNot = ""
@@ -281,7 +281,7 @@ func numberOf(v *float64) stats.Number {
 
 // Failures returns the failed results in memory, the newest first.
 func (v *view) Failures() []*entry {
-	list := slices.DeleteFunc(v.history.kept(), (*entry).OK)
+	list := slices.DeleteFunc(v.history.results(), (*entry).OK)
 	slices.Reverse(list)
 	return list
 }
@@ -295,7 +295,7 @@ type slowRow struct {
 // Slowest returns the rows of the table of the slowest results. A quantity that no result of the last day has is left
 // out.
 func (v *view) Slowest() (rows []slowRow) {
-	list := v.history.kept()
+	list := v.history.results()
 	for _, q := range slowness {
 		row := slowRow{quantity: q, Hour: q.slowest(list, v.now.Add(-window)), Day: q.slowest(list, v.now.Add(-day))}
 		if len(row.Day) > 0 {

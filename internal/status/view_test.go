@@ -38,7 +38,7 @@ func TestOnlyTheLastHourCounts(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		v := b.views()[0]
 		equal(t, "TTFT after the hour", v.Latencies.TTFT, quantiles{N: 1, P50: 0.3, P95: 0.3})
-		equal(t, "results that are kept", len(v.history.kept()), 2)
+		equal(t, "results that are kept", len(v.history.results()), 2)
 		time.Sleep(time.Hour)
 		equal(t, "state after two hours", b.views()[0].State, stateOK)
 	})
@@ -127,7 +127,7 @@ func TestWhyTheLastProbeHasNoTPOT(t *testing.T) {
 		"no counts": {uncounted, "TTFT: , TPOT: how many tokens the frames carry is unknown, ITL: , E2EL: "},
 	} {
 		var list []string
-		for _, m := range viewOf(test.last).Metrics() {
+		for _, m := range viewOf(test.last).LatencyRows() {
 			list = append(list, m.Name+": "+m.WhyNot)
 		}
 		equal(t, name, strings.Join(list, ", "), test.want)
