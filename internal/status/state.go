@@ -34,8 +34,8 @@ func (s state) Words() string { return strings.ReplaceAll(string(s), "_", " ") }
 // longWait is how long a probe may be under way before its target hangs, if the usual E2EL is not known.
 const longWait = 10 * time.Second
 
-// A condition is what the results of a target say about it, up to the latest one. Without a result it is zero. A time is
-// zero if nothing of the kind holds now, or has ever happened.
+// A condition is what the results of a target say about it, up to the latest one. Without a result it is zero. A time
+// is zero if nothing of the kind holds now, or has ever happened.
 type condition struct {
 	firstAt      time.Time // the first result
 	lastOK       time.Time // the latest success
