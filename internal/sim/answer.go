@@ -49,7 +49,7 @@ func (s *Server) accept(c call, q question) *answer {
 	length, finish := q.length(s.config.Profile, s.config.Seed)
 	a.finish = finish
 	a.reasoning = min(q.reasoning, length)
-	a.texts = append(say(a.reasoning, nil), say(length-a.reasoning, a.codeWords())...)
+	a.texts = append(say(a.reasoning, nil), say(length-a.reasoning, a.firstWords())...)
 	if a.finish == "stop" {
 		a.texts[length-1] = ""
 	}
@@ -74,8 +74,8 @@ func (q question) length(p Profile, seed uint64) (tokens int, finish string) {
 	return q.most, "length"
 }
 
-// codeWords returns those that the answer begins with.
-func (a *answer) codeWords() []string {
+// firstWords returns the words that the answer begins with: the code words of the prompt, or other ones.
+func (a *answer) firstWords() []string {
 	if !a.fault.WrongAnswer {
 		return a.prompt.code
 	}

@@ -44,7 +44,7 @@ const (
 	llama405B = "meta-llama/Llama-3.1-405B-Instruct"
 )
 
-// Profiles returns what was measured of real systems. The first is the one that stands first in every list.
+// Profiles returns what was measured of real systems, and a profile for tests.
 func Profiles() []Profile {
 	return []Profile{
 		{

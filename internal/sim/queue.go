@@ -37,15 +37,17 @@ func newEngine(p Profile) *engine {
 	return &engine{profile: p, inbox: make(chan *sequence, 1<<14)}
 }
 
-// sequence is when the tokens of one answer are due: known from the start, or one request inside the engine.
+// A sequence is when the tokens of one answer are due. A server that is always alone knows all times from the start;
+// else it is one request inside the engine.
 type sequence struct {
-	ready  time.Time // when it joins the queue
-	prompt int       // tokens
-	done   int       // of these, cached or prefilled
-	left   int       // tokens to generate; owned by run
-	gone   atomic.Bool
-	made   chan time.Time // has room for all tokens
-	times  []time.Time    // those that were taken from made
+	times []time.Time // of the tokens, as far as the answer has asked for them; it owns them
+
+	ready  time.Time      // when it joins the queue
+	prompt int            // tokens
+	done   int            // of these, cached or prefilled
+	left   int            // tokens to generate; owned by engine.run
+	gone   atomic.Bool    // the client left
+	made   chan time.Time // from the engine to times; has room for all tokens
 }
 
 // due waits until it is known at which moment token k, counted from 0, is ready. The error is ctx's.
@@ -98,9 +100,9 @@ func (e *engine) admit() {
 	for len(e.inbox) > 0 {
 		e.waiting = append(e.waiting, <-e.inbox)
 	}
-	left := func(q *sequence) bool { return q.gone.Load() }
-	e.waiting = slices.DeleteFunc(e.waiting, left)
-	e.running = slices.DeleteFunc(e.running, left)
+	isGone := func(q *sequence) bool { return q.gone.Load() }
+	e.waiting = slices.DeleteFunc(e.waiting, isGone)
+	e.running = slices.DeleteFunc(e.running, isGone)
 }
 
 // plan fills one step that starts at the given moment and counts its prefill chunks as done. It returns how long the

@@ -48,7 +48,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 }
 
-// writeJSON answers with a document of the simulator's own.
+// writeJSON answers with v as a JSON document.
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, marshal(v))
