@@ -37,8 +37,8 @@ var imports = map[string][]string{
 	"internal/files":   {"prompt", "wire", "config", "usage"},
 	"internal/config":  {"probe", "server", "wire", "format", "usage"},
 	"internal/bench": {
-		"engine", "observe", "length", "files", "schedule", "prompt", "probe", "wire", "config", "report", "stats",
-		"format", "usage",
+		"engine", "observe", "length", "files", "schedule", "prompt", "probe", "config", "report", "stats", "format",
+		"usage",
 	},
 	"internal/check":     {"engine", "length", "prompt", "probe", "wire", "config", "report", "format", "usage"},
 	"internal/promquery": {"probe", "report", "telemetry", "stats", "format", "usage"},

@@ -86,48 +86,49 @@ func NewPlan(line CommandLine) (*Plan, error) {
 
 // loads returns the load of each step:
 //
-//	--qps X                      by the clock; X is a setting of the targets, which may be configured elsewhere as well
+//	no flags                     by the clock, at the configured rate
+//	--qps X                      by the clock; to the configuration X is a setting of the targets
 //	--qps X --concurrency N      by the clock; the targets skip what would be more than N in flight
 //	--qps A,B                    a step by the clock for each of these rates
 //	--qps inf                    all at once
 //	--qps inf --concurrency N    a closed loop
 //	--concurrency N              a closed loop
 //	--ladder A,B                 a closed loop for each of these numbers
-//	--qps inf --ladder A,B       so many at once; with --requests or --duration closed loops as well
+//	--qps inf --ladder A,B       so many at once; with --requests or --duration they are closed loops
 //
 // Each of them may have --requests and --duration. A load without either has no size yet.
 func (line CommandLine) loads(rates []float64) []Load {
 	qps := line.Settings["QPS"]
 	isSized := line.Requests > 0 || line.Duration > 0
-	step := Load{Requests: line.Requests, Limit: line.Duration, Concurrency: line.Concurrency}
+	load := Load{Requests: line.Requests, Limit: line.Duration, Concurrency: line.Concurrency}
 	var steps []Load
 	switch {
 	case len(line.Ladder) > 0:
 		for _, n := range line.Ladder {
 			if qps == "inf" && !isSized {
-				step.Requests = n
+				load.Requests = n
 			} else {
-				step.Concurrency = n
+				load.Concurrency = n
 			}
-			steps = append(steps, step)
+			steps = append(steps, load)
 		}
 	case len(rates) > 0:
 		for _, rate := range rates {
-			step.ByTheClock = true
-			step.Plan = schedule.Plan{Interval: time.Duration(float64(time.Second) / rate)}
-			steps = append(steps, step)
+			load.ByTheClock = true
+			load.Plan = schedule.Plan{Interval: time.Duration(float64(time.Second) / rate)}
+			steps = append(steps, load)
 		}
 	case qps == "inf", qps == "" && line.Concurrency > 0:
-		steps = []Load{step}
+		steps = []Load{load}
 	default:
-		step.ByTheClock = true
-		steps = []Load{step}
+		load.ByTheClock = true
+		steps = []Load{load}
 	}
 	return steps
 }
 
-// setDefaultSizes sets how many requests a step has if nothing says it. Each worker makes ten, or as many as comparisons
-// need and two to spare, because a request that fails has no pair.
+// setDefaultSizes sets how many requests a step has if no flag says it. Each worker makes ten, or as many as
+// comparisons need and two to spare, because a request that fails has no pair.
 func (p *Plan) setDefaultSizes() {
 	const defaultRequests = 10
 	const spare = 2

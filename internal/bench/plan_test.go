@@ -146,6 +146,28 @@ func TestSettingsOfTheDocument(t *testing.T) {
 	}
 }
 
+// TestURLsAreOneGroup holds that what is given by several URLs is compared, unless the user named groups.
+func TestURLsAreOneGroup(t *testing.T) {
+	for urls, want := range map[string]string{
+		"http://a":          "a:80",
+		"http://a http://b": "bench",
+		"dns+http://a":      "bench",
+	} {
+		line := readFlags(t, urls)
+		plan, err := newPlan(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, urls, plan.Lengths[0].Targets[0].Group, want)
+		line.Settings["GROUP"] = "mine"
+		plan, err = newPlan(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, urls+", with a group", plan.Lengths[0].Targets[0].Group, "mine")
+	}
+}
+
 // TestIsPair holds which targets are compared so that a regression of one can be shown.
 func TestIsPair(t *testing.T) {
 	old, next := config.Target{Name: "old"}, config.Target{Name: "new"}

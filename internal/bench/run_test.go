@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,12 +13,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/stats"
+	"github.com/llm-prober/prober/internal/telemetry"
+	"github.com/llm-prober/prober/internal/testing/exposition"
 )
 
 // TestTwoStacks holds that a comparison finds what the simulated stacks were made of, TTFT 796.1 against 822.6 ms and
@@ -64,8 +71,11 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 		run := r.newRun(CommandLine{Ladder: []int{1, 2}}, []string{"a", "b", "c"}, "PROMPT_TOKENS", "80,120")
 		d := run.measure(t)
 		var loads []string
+		var inPair, atOnce []int
 		for _, c := range d.Comparisons {
 			loads = append(loads, c.Load)
+			inPair = append(inPair, c.RequestsInPair)
+			contains(t, "warnings", strings.Join(c.Warnings, "\n"), report.MeasuredInTurn)
 			equal(t, "comparisons that share the confidence", c.ComparisonsInRun, 2*2*2)
 		}
 		equal(t, "steps", slices.Compact(loads), []string{
@@ -73,6 +83,11 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			"concurrency 1, prompts of 120 tokens", "concurrency 2, prompts of 120 tokens",
 		})
 		equal(t, "comparisons", len(loads), 2*2*2)
+		for _, s := range d.Summaries {
+			atOnce = append(atOnce, s.AtOnce)
+		}
+		equal(t, "requests in a pair", slices.Compact(inPair), []int{1, 2, 1, 2})
+		equal(t, "requests in flight", slices.Compact(atOnce), []int{1, 2, 1, 2})
 		equal(t, "requests of the first step", d.Summaries[0].Sent(), 13)
 		equal(t, "warnings", strings.Count(run.errs.String(), "warning: "), 0)
 	})
@@ -91,21 +106,23 @@ func TestTooFewRequestsAreSaidBeforeTheRun(t *testing.T) {
 }
 
 func TestTooFewRequests(t *testing.T) {
-	clock := schedule.Plan{Interval: time.Second}
+	eachSecond := func(requests int, limit time.Duration) Load {
+		return Load{ByTheClock: true, Plan: schedule.Plan{Interval: time.Second}, Requests: requests, Limit: limit}
+	}
 	for name, test := range map[string]struct {
 		load        Load
 		comparisons int
 		want        string
 	}{
-		"enough rounds":                   {Load{ByTheClock: true, Plan: clock, Requests: 8}, 1, ""},
-		"one round less":                  {Load{ByTheClock: true, Plan: clock, Requests: 7}, 1, "this step needs 8"},
+		"enough rounds":                   {eachSecond(8, 0), 1, ""},
+		"one round less":                  {eachSecond(7, 0), 1, "this step needs 8"},
 		"two workers need twice as many":  {Load{Concurrency: 2, Requests: 15}, 1, "this step needs 16"},
 		"more comparisons need more":      {Load{Concurrency: 1, Requests: 8}, 8, "this step needs 11"},
 		"all at once":                     {Load{Requests: 99}, 1, "requests in flight together are one pair"},
 		"nothing is compared":             {Load{Requests: 1}, 0, ""},
 		"only time limits them":           {Load{Concurrency: 1, Limit: time.Second}, 1, ""},
-		"time limits them, by the clock":  {Load{ByTheClock: true, Plan: clock, Limit: 7 * time.Second}, 1, "this step needs 8"},
-		"time is enough for eight rounds": {Load{ByTheClock: true, Plan: clock, Limit: 8 * time.Second}, 1, ""},
+		"time limits them, by the clock":  {eachSecond(0, 7*time.Second), 1, "this step needs 8"},
+		"time is enough for eight rounds": {eachSecond(0, 8*time.Second), 1, ""},
 	} {
 		r := &run{comparisons: test.comparisons}
 		got := r.tooFewRequests(test.load)
@@ -210,6 +227,86 @@ func TestASpentBudget(t *testing.T) {
 	})
 }
 
+// TestSkippedRequestsAreProgress holds that a step of requests that are skipped comes nearer to its end.
+func TestSkippedRequestsAreProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "fast", "it")
+		r.servers.Fail("it", sim.Fault{TTFT: 175}) // 3.5 s
+		run := r.newRun(CommandLine{Requests: 16, Concurrency: 1}, []string{"it"}, "QPS", "1")
+		s := run.measure(t).Summaries[0]
+		equal(t, "requests skipped", s.Skipped, map[probe.Skip]int{probe.SkipOverlap: 12})
+		contains(t, "errs", run.errs.String(), "1 QPS  9/16  10s  ETA 8s\n")
+	})
+}
+
+// TestTheBudgetIsOfTheWholeRun holds that prompts of another length do not begin a new day.
+func TestTheBudgetIsOfTheWholeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "fast", "it")
+		run := r.newRun(CommandLine{Requests: 2, Concurrency: 1}, []string{"it"},
+			"PROMPT_TOKENS", "80,90", "TOKEN_BUDGET_PER_DAY", "400")
+		run.measure(t)
+		var sent []int
+		for _, s := range run.document.Summaries {
+			sent = append(sent, s.Sent())
+		}
+		equal(t, "requests sent", sent, []int{2, 0})
+	})
+}
+
+// TestWhatWasLearnedOfAServerIsKept holds that a server which rejects a field is not asked with it again when the
+// prompts have another length.
+func TestWhatWasLearnedOfAServerIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "fast", "it")
+		rejections := 0
+		r.servers.Answer("it", func(w http.ResponseWriter, request *http.Request) {
+			answer := httptest.NewRecorder()
+			rejecting("cache_salt", r.servers.Simulator("it"))(answer, request)
+			if answer.Code == http.StatusBadRequest {
+				rejections++
+			}
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(answer.Body.Bytes())
+		})
+		r.newRun(CommandLine{Requests: 2, Concurrency: 1}, []string{"it"}, "PROMPT_TOKENS", "80,90").measure(t)
+		equal(t, "rejected requests", rejections, 1)
+	})
+}
+
+// TestEachRateHasItsOwnTurns holds that a slow server delays the next one in a round by half of the interval of this
+// step, not of the one before.
+func TestEachRateHasItsOwnTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, "fast", "a", "b")
+		r.servers.Fail("a", sim.Fault{TTFT: 100})
+		r.servers.Fail("b", sim.Fault{TTFT: 100})
+		r.newRun(CommandLine{Requests: 1}, []string{"a", "b"}, "QPS", "1,4").measure(t)
+		var distances []time.Duration
+		a, b := r.servers.Simulator("a").Sent(), r.servers.Simulator("b").Sent()
+		for i := range 2 { // of the two steps
+			distances = append(distances, b[len(b)-2+i].Start.Sub(a[len(a)-2+i].Start).Abs())
+		}
+		equal(t, "time between the members of a round", distances, ms(500, 125))
+	})
+}
+
+// TestRequestsAreExported holds that the metrics have what was measured and what was skipped.
+func TestRequestsAreExported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := newRig(t, "fast", "it").newRun(CommandLine{Requests: 4, Concurrency: 1}, []string{"it"},
+			"TOKEN_BUDGET_PER_DAY", "300")
+		observers, err := observe.New(t.Context(), run.Plan.Lengths[0], telemetry.Build{}, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Observers = observers
+		run.measure(t)
+		page := exposition.Serve(observers.Metrics.Handler(nil), "/metrics")
+		equal(t, "slots", exposition.Slots(page), map[string]string{"it": "ok=2 budget=1"})
+	})
+}
+
 // TestAnInterruptShowsWhatWasMeasured holds that Ctrl-C loses nothing: there are the requests that had ended, a note,
 // and exit code 1.
 func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
@@ -266,7 +363,7 @@ func TestStartDelayWarning(t *testing.T) {
 		want        string
 	}{
 		"a tenth of TTFT":                  {ms(100), time.Second, ""},
-		"more than a tenth":                {ms(150), time.Second, "up to 150 ms after they were due (p99, 15% of the median TTFT)"},
+		"more than a tenth":                {ms(150), time.Second, "up to 150 ms after they were due (p99, 15% of"},
 		"more than a tenth, as it must be": {ms(5), 20 * time.Millisecond, ""},
 		"one request of 100":               {slices.Concat(make([]time.Duration, 99), ms(1000)), time.Second, ""},
 		"two requests of 100": {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,8 @@ type testGroup struct {
 }
 
 // newTestGroup returns servers that need 20 ms for the first token and 1 ms for each other, and send ten tokens. One
-// that is called "refusing" refuses connections. Each has a budget of tokens a day; 0 is no limit. It is for bubbles.
+// with the name "refusing" refuses connections, and one with the name "overloaded" says so after 300 ms. Each has a
+// budget of tokens a day; 0 is no limit. It is for bubbles.
 func newTestGroup(t *testing.T, budget int, names ...string) *testGroup {
 	t.Helper()
 	g := &testGroup{began: time.Now()}
@@ -51,6 +53,10 @@ func newTestGroup(t *testing.T, budget int, names ...string) *testGroup {
 		}, "meta-llama/Llama-3.1-8B-Instruct", 1<<30))
 	}
 	r.servers.Down("refusing")
+	r.servers.Answer("overloaded", func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(300 * time.Millisecond)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
 	return g
 }
 
@@ -168,6 +174,11 @@ func TestStarts(t *testing.T) {
 			starts: map[string][]time.Duration{"refusing": ms(0, 1000, 2000)},
 			parts:  [][]int{{0}},
 		},
+		"a server that rejects after a while is asked as often": {
+			load:   Load{Concurrency: 1, Limit: 2500 * time.Millisecond},
+			starts: map[string][]time.Duration{"overloaded": ms(0, 1000, 2000)},
+			parts:  [][]int{{0}},
+		},
 		"a server that rejects gets its number of requests at once": {
 			load:   Load{Concurrency: 1, Requests: 3},
 			starts: map[string][]time.Duration{"refusing": ms(0, 0, 0)},
@@ -230,8 +241,10 @@ func TestInterruptedSteps(t *testing.T) {
 		after  time.Duration
 		starts []time.Duration
 	}{
-		"by the clock": {"a", Load{ByTheClock: true, Plan: everySecond, Requests: 1000}, 1500 * time.Millisecond, ms(10, 1010)},
-		"closed loop":  {"a", Load{Concurrency: 2, Requests: 1000}, 40 * time.Millisecond, ms(0, 0, answer, answer)},
+		"by the clock": {
+			"a", Load{ByTheClock: true, Plan: everySecond, Requests: 1000}, 1500 * time.Millisecond, ms(10, 1010),
+		},
+		"closed loop": {"a", Load{Concurrency: 2, Requests: 1000}, 40 * time.Millisecond, ms(0, 0, answer, answer)},
 		"waiting to ask a server again that rejects": {
 			"refusing", Load{Concurrency: 1, Limit: time.Hour}, 1500 * time.Millisecond, ms(0, 1000),
 		},
