@@ -1,4 +1,4 @@
 #!/bin/sh
-# dpkg says remove or upgrade, rpm how many versions stay.
+# The argument is "remove" or "upgrade" with dpkg, and with rpm the number of versions that stay installed.
 set -e
 case $1 in remove | 0) if [ -d /run/systemd/system ] && [ -z "${DPKG_ROOT:-}" ]; then systemctl disable --now prober.service; fi ;; esac

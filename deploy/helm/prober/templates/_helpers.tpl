@@ -28,21 +28,21 @@ Name of all objects. A Service cannot have dots. The pods of a StatefulSet have 
 {{- .Values.serviceAccount.name | default (ternary (include "prober.fullname" .) "default" .Values.serviceAccount.create) -}}
 {{- end -}}
 
-{{/* What all pods of a release have, that of helm test among them. */}}
+{{/* Labels of all pods of a release, including the pod of helm test. */}}
 {{- define "prober.releaseLabels" -}}
 app.kubernetes.io/name: {{ include "prober.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
-{{/* What the probers have, and the pod of helm test has not. */}}
+{{/* Labels that select the probers, and not the pod of helm test. */}}
 {{- define "prober.selectorLabels" -}}
 {{ include "prober.releaseLabels" . }}
 app.kubernetes.io/component: prober
 {{- end -}}
 
 {{/*
-Metadata of an object: (dict "root" $), and what it has of its own: "name" or its "suffix", "namespace", "labels", "annotations".
-The labels that select objects stay what they are.
+Metadata of an object: (dict "root" $), and its own parts: "name" or its "suffix", "namespace", "labels", "annotations".
+No value can change the labels that select objects.
 */}}
 {{- define "prober.metadata" -}}
 {{- $chart := dict "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_")
@@ -65,12 +65,12 @@ metadata:
 {{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end -}}
 {{- end -}}
 
-{{/* Not empty if there is a targets file. */}}
+{{/* "yes" if there is a targets file, else empty. */}}
 {{- define "prober.hasFile" -}}
 {{- if or .Values.config .Values.existingConfigMap .Values.existingSecret }}yes{{ end -}}
 {{- end -}}
 
-{{/* How the page and the metrics are served. */}}
+{{/* The scheme of the page and the metrics. */}}
 {{- define "prober.scheme" -}}
 {{- ternary "https" "http" (and (ne .Values.webConfig.existingSecret "") .Values.webConfig.tls) -}}
 {{- end -}}
@@ -84,7 +84,7 @@ metadata:
 {{- with $fields }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
-{{/* An endpoint of a ServiceMonitor or a PodMonitor, but for its port: (dict "root" $ "monitor" values). */}}
+{{/* An endpoint of a ServiceMonitor or a PodMonitor, without its port: (dict "root" $ "monitor" values). */}}
 {{- define "prober.endpoint" -}}
 path: /metrics
 scheme: {{ include "prober.scheme" .root }}

@@ -1,5 +1,5 @@
 {{/*
-The pod of a prober, and that of helm test, which reads the same configuration:
+The pod of a prober. The pod of helm test reads the same configuration and uses this as well:
 (dict "root" $ "command" "run"), or "check".
 */}}
 {{- define "prober.podSpec" -}}
@@ -76,7 +76,7 @@ volumes:
 {{- end }}
 {{- end -}}
 
-{{/* Variables: the chart's, then those of the values. */}}
+{{/* Environment variables: first the chart's own, then the ones in values. */}}
 {{- define "prober.env" -}}
 {{- $values := .root.Values -}}
 {{- if include "prober.hasFile" .root }}
@@ -101,8 +101,8 @@ volumes:
 {{- end -}}
 
 {{/*
-The addresses of the page and of Grafana that other values give, as a map of variables. Shards have
-no address of their own there: whichever of them answers may not have the target of a link.
+The addresses of the page and of Grafana from other values, as a map of variables. With shards there is no address of the page:
+the shard that answers there may not have the target of a link.
 */}}
 {{- define "prober.addresses" -}}
 {{- with include "prober.externalUrl" . }}
@@ -116,8 +116,8 @@ PROBER_GRAFANA_URL: {{ . | quote }}
 {{- end -}}
 
 {{/*
-The address of the page as the first host of the Ingress or the HTTPRoute gives it; empty without one, or if it has a wildcard.
-A path is part of it only if it is no expression. Gateways are taken to have TLS: the route does not say it.
+The address of the page, from the first host of the Ingress or the HTTPRoute. It is empty if there is no host, or if the host has
+a wildcard. The path belongs to it unless it is an expression. A gateway is assumed to have TLS, because a route does not tell.
 */}}
 {{- define "prober.externalUrl" -}}
 {{- if and .Values.ingress.enabled .Values.ingress.hosts -}}
@@ -143,7 +143,7 @@ A path is part of it only if it is no expression. Gateways are taken to have TLS
 {{- end }}
 {{- end -}}
 
-{{/* The health checks of the values, by HTTPS where that is served. */}}
+{{/* The health checks of the values, with HTTPS if the prober serves that. */}}
 {{- define "prober.probes" -}}
 {{- $https := eq (include "prober.scheme" .) "https" -}}
 {{- range $name, $probe := pick .Values "livenessProbe" "readinessProbe" }}
@@ -171,7 +171,7 @@ had to be changed for that gets a hash of the whole name, so that no two volumes
 
 {{/*
 The volumes, each with the path of its mount. They are folders: a file that is mounted by subPath never changes. Secrets are
-for the prober's group alone. One that is missing is the problem of its targets, and no reason to probe nothing.
+for the prober's group alone. If one is missing, only its targets have a problem, and all others are probed.
 */}}
 {{- define "prober.volumes" -}}
 {{- if .Values.existingSecret }}

@@ -1,6 +1,6 @@
 {{/*
-The prober beside a model server, in its pod: an item for initContainers, the last one. For a chart that depends on this one
-with deploy=false:
+The prober beside a model server, in the server's pod: the last item of initContainers. For a chart that depends on this one with
+deploy=false:
 
   initContainers:
     {{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama-70b-engine" "port" 8000) | nindent 4 }}
