@@ -149,9 +149,9 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 	return r
 }
 
-// queues divides targets into those that are checked one after another. Targets of one server would make each other
-// slow, and a member of a job gets the prompts that the members before it have counted. A target that shares its job
-// with one queue and its server with another one joins the two.
+// queues divides targets into queues, whose targets are checked one after another. Targets of one server would make
+// each other slow, and a member of a job gets the prompts that the members before it have counted. A target that shares
+// its job with one queue and its server with another one joins the two.
 func queues(checkers []*checker) [][]*checker {
 	byTurn := func(a, b *checker) int { return cmp.Compare(a.turn, b.turn) }
 	var all [][]*checker

@@ -23,7 +23,7 @@ type listing struct {
 	ended     []bool   // whether nothing more will be found about each target
 }
 
-// newListing returns a listing of so many targets. A nil writer gets nothing.
+// newListing returns a listing of a number of targets. A nil writer gets nothing.
 func newListing(out io.Writer, targets int) *listing {
 	if out == nil {
 		out = io.Discard

@@ -163,7 +163,7 @@ func (r *Report) WriteTable(w io.Writer) {
 	fmt.Fprint(w, format.Wrap("", tally, width), "details of each: --verbose\n", r.total())
 }
 
-// rows returns one of each target, also of those that are not checked, the worst first.
+// rows returns a row for each target, even if it is not checked, the worst first.
 func (r *Report) rows() (all []row) {
 	for _, t := range r.rejected {
 		bad := row{name: t.Name, verdict: verdictMisconfigured, word: "bad setting", heading: t.Name}

@@ -169,7 +169,6 @@ func (r *Runner) logShard(owns, all int) {
 	}
 }
 
-// logTargets writes a line for each target of jobs.
 func (r *Runner) logTargets(jobs []*Job) {
 	for _, j := range jobs {
 		for _, t := range j.Targets {

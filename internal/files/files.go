@@ -68,7 +68,7 @@ func (f *Files) Next() *Files {
 	return next
 }
 
-// Keep says that the configuration of this load is in force: later loads take over its data sets, and those that only
+// Keep says that the configuration of this load is in force: later loads take over its data sets. Data sets that only
 // earlier loads parsed are forgotten.
 func (f *Files) Keep() { f.inForce = f.dataSets }
 

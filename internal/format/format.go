@@ -60,7 +60,7 @@ func Elapsed(seconds float64) string {
 	return fmt.Sprintf("%d d %d h", days, hours%24)
 }
 
-// Digits writes v, which is not below 0, with three significant digits, and never rounds those before the point:
+// Digits writes v, which is not below 0, with three significant digits. It never rounds digits before the point:
 // "0.85", "12.3", "1634".
 func Digits(v float64) string {
 	switch {

@@ -12,8 +12,8 @@ const (
 )
 
 // Redact returns a text in which *** stands for each secret, and for the beginning of one that was cut: at an ellipsis,
-// or at the end. Secrets are found in any case, escaped as in URLs, JSON, Go and HTML, also twice, and with anything in
-// between that [Clean] removes, or white space. It returns the text as it is if there is none.
+// or at the end. It finds secrets in upper and lower case, escaped as in URLs, JSON, Go and HTML (even twice), and with
+// white space or anything that [Clean] removes between their letters. A text without secrets is returned as it is.
 func Redact(text string, secrets []string) string {
 	var found []span
 	for _, how := range []reading{{}, {escapes: true}, {sequences: true}, {escapes: true, sequences: true}} {

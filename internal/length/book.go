@@ -23,7 +23,7 @@ type countInProgress struct {
 	ended chan struct{} // closed at its end
 }
 
-// A key is which prompts of which server are counted.
+// A key says which prompts are counted, and by which server.
 type key struct {
 	prompts promptForm
 	kind    string // of server

@@ -278,8 +278,8 @@ func (q *Questions) update() {
 	}
 }
 
-// updateMember brings up to date what is known of member i, and returns it. If its server has another model than
-// before, that is what is known of this model. Until the member has counted itself, it is what others of its kind have
+// updateMember brings up to date what is known of member i, and returns it. If the model of its server has changed, it
+// is what is known of the new model. Until the member has counted itself, it is what other members of its kind have
 // found. The lock is held.
 func (q *Questions) updateMember(i int) *memberState {
 	m := &q.members[i]

@@ -30,14 +30,14 @@ type trial struct {
 	tokens int
 }
 
-// A finding is the size of which a server counts the tokens asked for, or as near as it can be.
+// A finding is the size of prompt for which a server counts the tokens asked for, or as near to them as possible.
 type finding struct {
 	trial
 	cut bool // the server does not count all that it is sent: the size is what was asked for by the words
 }
 
-// find asks a server to count prompts until it has found the size of those that were asked for. The error is that of
-// ask, or errUncounted if a count is 0 or far too small.
+// find asks a server to count prompts until it has found the size that was asked for. It returns the error of ask, or
+// errUncounted if a count is 0 or far too small.
 func find(o prompt.Options, ask func(prompt.Size) (tokens int, err error)) (finding, error) {
 	s := newSearch(o)
 	for !s.done {

@@ -106,8 +106,7 @@ func (r record) clone() record {
 	return r
 }
 
-// agrees reports whether a server that counts so many tokens of a prompt, of which so many were asked for, still counts
-// as it did.
+// agrees reports whether a server still counts as it did, if it counts these tokens in a prompt of the length asked.
 func (r record) agrees(tokens, asked int) bool {
 	if r.state == Estimated {
 		return false

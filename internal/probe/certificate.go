@@ -8,8 +8,9 @@ import (
 )
 
 // chainExpiry returns when a server's certificates expire: the first of the verified chain that lives longest, which is
-// when clients begin to fail (blackbox_exporter has the same rule). A server may send more than that, such as a
-// cross-signed certificate that has expired. Without verification it is the first of those that were sent.
+// when clients begin to fail (blackbox_exporter has the same rule). A server may send other certificates as well, such
+// as a cross-signed one that has expired. They do not count. Without verification, the first certificate to expire of
+// all that were sent counts.
 func chainExpiry(state tls.ConnectionState) time.Time {
 	if len(state.VerifiedChains) == 0 {
 		return firstExpiry(state.PeerCertificates)

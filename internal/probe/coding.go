@@ -63,7 +63,7 @@ func codingOf(named []string, begin []byte) (coding, error) {
 	return codingIdentity, nil
 }
 
-// isText reports whether bytes begin a text, the last letter of which may be cut.
+// isText reports whether bytes are the beginning of a text. Their last letter may be cut.
 func isText(begin []byte) bool {
 	for len(begin) > 0 {
 		letter, size := utf8.DecodeRune(begin)
@@ -109,7 +109,8 @@ func (c coding) decoder(r flate.Reader) (io.Reader, error) {
 	return r, nil
 }
 
-// readBody reads a whole body, of which at most limit bytes are kept, also of what it holds when it is compressed.
+// readBody reads a whole body. It keeps at most limit bytes, and of a compressed body at most limit bytes of the
+// content.
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit))
 	named := namedCodings(resp.Header)

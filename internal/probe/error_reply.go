@@ -320,13 +320,14 @@ func gatewayOf(resp *http.Response, body []byte) string {
 var (
 	// frameworks matches the servers that programs are written with, which may answer with pages as well.
 	frameworks = regexp.MustCompile(`(?i)uvicorn|hypercorn|gunicorn|granian|werkzeug|aiohttp|python|tornado|cheroot|llama`)
-	// gateways matches those that say who they are only of their own answers.
+	// gateways matches gateways that name themselves only in their own answers.
 	gateways = regexp.MustCompile(`(?i)^(caddy|awselb|cloudflare|cloudfront)`)
-	// envoys matches those that name themselves in all answers, and how long the server took in its answers only.
+	// envoys matches gateways that name themselves in all answers. Only in answers of the server do they also say how long
+	// it took.
 	envoys = regexp.MustCompile(`(?i)^(istio-)?envoy$`)
 	// plainName matches a name in a header that may be shown as it is.
 	plainName = regexp.MustCompile(`^[\w./() -]{1,60}$`)
-	// ownFailure matches those whose own 503 means that they have no server left to ask.
+	// ownFailure matches gateways whose own 503 means that they have no server left to ask.
 	ownFailure = regexp.MustCompile(`(?i)^(caddy|awselb)`)
 )
 

@@ -155,7 +155,6 @@ func (b *openBody) arrival(end int64) stream.Arrival {
 	return b.arrivals(end)
 }
 
-// frames returns the reader of the body's frames.
 func (b *openBody) frames(f framing) *stream.Frames {
 	if f == jsonLines {
 		return stream.NewLines(b, b.arrival, b.ask)

@@ -60,7 +60,6 @@ func (x *exchange) complete() verdict {
 	return verdict{outcome: OK}
 }
 
-// judgeLength returns the verdict on how long prompt and answer are.
 func (x *exchange) judgeLength(ending wire.Ending) verdict {
 	usage := x.answer.total()
 	prompt, output := usage.Prompt, usage.Generated()

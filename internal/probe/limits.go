@@ -92,7 +92,6 @@ const (
 	patience  = 1500 * time.Millisecond // how long after its limit a request may take to return
 )
 
-// full reports whether so many requests are left behind that no more may be sent.
 func (s *stuckCount) full() bool { return s.n.Load() >= mostStuck }
 
 // bounded calls do, which is a request that ends with ctx, and waits for it. ok is false if it did not return soon

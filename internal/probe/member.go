@@ -194,8 +194,8 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 	return r, true
 }
 
-// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
-// result.
+// Probe asks one question. If too little is known of the server, it is asked what it is first. If that request fails,
+// the failure is the result.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() { m.noteResult(r) }()
@@ -418,9 +418,9 @@ const AnyAge time.Duration = math.MaxInt64
 // asked it yet, if it was not reached then, if too little is known for a probe, or if it was asked maxAge ago or
 // earlier. What it says, and what it is taken for if it does not say, is known from then on.
 //
-// The models are those that it lists; none if it was not asked. The error says why API or model are not known, or that
-// nothing can be asked at this port. A probe may be answered all the same if [MayAnswer] says so. There is no error if
-// both are configured, whatever the server says: then a probe needs nothing of it.
+// Identify returns the models that the server lists; none if it was not asked. The error says why API or model are not
+// known, or that nothing can be asked at this port. A probe may be answered in spite of it: see [MayAnswer]. If API and
+// model are configured, a probe needs nothing of the server, and there is no error whatever it says.
 func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
 	m.mu.Lock()
 	known := m.known

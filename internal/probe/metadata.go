@@ -17,9 +17,9 @@ const (
 	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
 )
 
-// metadata sends a request that is not a probe, and returns the header and the body of the reply: also those of a
-// rejection, with the error. Whatever the server repeats of credentials and of a prompt is scrubbed from the error;
-// about is the question that has the prompt.
+// metadata sends a request that is not a probe, and returns the header and the body of the reply. If the server rejects
+// the request, it returns them with the error. Credentials and prompts that the server repeats are removed from the
+// error; about is the question that has the prompt.
 func (t Target) metadata(
 	ctx context.Context, method, path string, body []byte, about wire.Ask,
 ) (http.Header, []byte, error) {

@@ -35,7 +35,7 @@ type Objective struct {
 	Limit  time.Duration // a value up to it is good; 0 for availability
 	Goal   float64       // ratio, above 0 and below 1
 
-	RefusalsAreBad bool // a refused probe is a bad event; else it is none
+	RefusalsAreBad bool // a refused probe is a bad event; else it is no event
 }
 
 // Judge reports whether r is good. ok is false if r is no event of the objective: it was canceled, it was refused (see
@@ -52,8 +52,8 @@ func (o Objective) Judge(r *Result) (good, ok bool) {
 	return ok && value <= o.Limit, ok
 }
 
-// Events returns how many events of o come of r. A failed probe is one, and so is each slot that it blocked: a server
-// that does not answer for eight minutes has eight bad minutes, although few probes were sent in them.
+// Events returns how many events of o follow from r. A failed probe is one, and so is each slot that it blocked: a
+// server that does not answer for eight minutes has eight bad minutes, although few probes were sent in them.
 func (o Objective) Events(r *Result) (good, bad int) {
 	isGood, ok := o.Judge(r)
 	switch {

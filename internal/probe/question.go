@@ -101,7 +101,7 @@ func (q Question) cacheState(u wire.Usage) CacheState {
 	return CacheCold
 }
 
-// wholePrompt returns the tokens of the whole prompt, of which an answer reports u, and whether the answer shows that
+// wholePrompt returns the tokens of the whole prompt by the usage u of an answer, and whether the answer shows that
 // cached tokens are counted apart from the others: see [server.Knowledge.WholePrompt].
 func (q Question) wholePrompt(u wire.Usage) (prompt wire.Count, apart wire.Claim) {
 	expect := q.Expect

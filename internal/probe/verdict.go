@@ -152,8 +152,7 @@ var (
 	refusesStream = regexp.MustCompile(`REFUSED_STREAM|ENHANCE_YOUR_CALM`)
 )
 
-// isTLS reports whether TLS failed, also after the client's part of the handshake: crypto/tls returns a "remote error"
-// then.
+// isTLS reports whether TLS failed. After the client's part of the handshake, crypto/tls returns a "remote error".
 func isTLS(err error) bool {
 	remote, ok := errors.AsType[*net.OpError](err)
 	switch {
@@ -182,7 +181,6 @@ func slowStageReason(s stage) Reason {
 	return ReasonNoAnswerInTime
 }
 
-// lookupReason returns why a name was not resolved.
 func lookupReason(err *net.DNSError) Reason {
 	switch {
 	case err.IsNotFound:
@@ -193,7 +191,6 @@ func lookupReason(err *net.DNSError) Reason {
 	return ReasonNameLookupFailed
 }
 
-// connectReason returns why no connection could be made.
 func connectReason(err error) Reason {
 	timeout, ok := errors.AsType[net.Error](err)
 	switch {
@@ -211,7 +208,6 @@ func connectReason(err error) Reason {
 	return ReasonConnectionFailed
 }
 
-// handshakeReason returns why a TLS handshake failed.
 func handshakeReason(err error) Reason {
 	text := err.Error()
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)

@@ -33,7 +33,7 @@ const (
 	WarnCachedColdPrompt WarningKind = "cached_cold_prompt" // the server had N tokens of it
 )
 
-// A Warning is data of which a sentence is made. Those of one kind differ only in their data.
+// A Warning is the data for a sentence. Warnings of one kind differ only in their data.
 type Warning struct {
 	Kind    WarningKind
 	N, Of   int

@@ -29,11 +29,11 @@ func (k Knowledge) PromptLength(words int) (least, most int, ok bool) {
 	return min(parallel, inProportion), max(parallel, inProportion), true
 }
 
-// WholePrompt returns how many tokens a prompt has that should have between least and most, and of which an answer
-// reports u. Some servers count the tokens that a cache read or wrote apart from the others, as Anthropic does, and
-// some within them: the count that fits is right. apart says which one that is. If it is empty, this answer does not
-// show it, and the server is believed to count as it did before. The count is unknown if the cache may be why it
-// differs from what was expected.
+// WholePrompt returns how many tokens a prompt has by the usage u of an answer. The prompt should have between least
+// and most. Some servers, such as Anthropic's, count the tokens that a cache read or wrote apart from the others, and
+// some within them: the count that fits is right. apart says which one fits. If it is empty, this answer does not show
+// it, and the server is believed to count as it did before. The count is unknown if the cache may be why it differs
+// from what was expected.
 func (k Knowledge) WholePrompt(u wire.Usage, least, most int) (prompt wire.Count, apart wire.Claim) {
 	cache := u.Cached.N + u.Written.N
 	if !u.Prompt.Known || cache == 0 {

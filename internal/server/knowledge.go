@@ -65,7 +65,7 @@ type Knowledge struct {
 	MayHaveRestarted bool // a probe failed as if the server had ended: it is asked after the next answer
 }
 
-// A CountedPrompt is a prompt of which no token came from a cache, as a server counted it. Its words are of one list,
+// A CountedPrompt is a server's count of a prompt that came from no cache, not even in part. Its words are of one list,
 // so that prompts of other lengths can be compared with it.
 type CountedPrompt struct{ Tokens, Words int }
 
@@ -235,7 +235,7 @@ func (k Knowledge) afterSuccess(a Answer) Knowledge {
 	return k
 }
 
-// union returns a with those of b that it lacks, each once.
+// union returns the fields of a, then the fields of b that a lacks, each once.
 func union(a, b []wire.Field) []wire.Field {
 	a = slices.Clip(a)
 	for _, f := range b {
@@ -246,7 +246,6 @@ func union(a, b []wire.Field) []wire.Field {
 	return a
 }
 
-// without returns those of a that are not in b.
 func without(a, b []wire.Field) (rest []wire.Field) {
 	for _, f := range a {
 		if !slices.Contains(b, f) {

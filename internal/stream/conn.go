@@ -24,8 +24,8 @@ type Conn struct {
 	sent Sent    // of the bytes that Write wrote last
 }
 
-// A Sent is when the last byte of a request went to the kernel: between two moments around the attempt to write it that
-// succeeded. A process that loses its processor in between learns late that it has written, not that it writes.
+// A Sent is when the last byte of a request went to the kernel: between the two moments around the attempt to write it
+// that succeeded. If the process loses its processor in between, Until is late, but From is not.
 type Sent struct {
 	From, Until time.Time // zero if nothing was sent
 }

@@ -168,7 +168,7 @@ func (e *events) dataAreWhole() bool {
 	return x.valid
 }
 
-// appendBounded adds a line to those that belong to no field. What is longer than maxUnfielded is dropped.
+// appendBounded adds a line to the lines that belong to no field. Bytes beyond maxUnfielded are dropped.
 func appendBounded(kept, line []byte) []byte {
 	const maxUnfielded = 64 << 10 // bytes
 	room := maxUnfielded - len(kept)

@@ -52,9 +52,9 @@ type Frames struct {
 //  3. An event named error without data is returned. Its data are the comment that follows the name, if there is one.
 //  4. A line that is a JSON text is an event, and other lines without a field are kept: see [Frames.Unfielded].
 //
-// arrivals is [BodyTracker.Arrival] or a function that does the same. readSize is how many bytes to ask the body for
-// at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait
-// for a whole chunk.
+// arrivals is [BodyTracker.Arrival] or a function that does the same. readSize is how many bytes to ask the body for at
+// once. It is 1 for a chunked HTTP body if only the last arrival is known, because net/http lets a longer read wait for
+// a whole chunk.
 func NewSSE(body io.Reader, arrivals func(end int64) Arrival, readSize int) *Frames {
 	return &Frames{reader: newLineReader(body, arrivals, readSize)}
 }

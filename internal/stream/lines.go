@@ -26,7 +26,7 @@ func newLineReader(body io.Reader, arrivals func(end int64) Arrival, readSize in
 	return lineReader{body: body, arrivals: arrivals, readSize: readSize, buf: make([]byte, max(readSize, leastBuffer))}
 }
 
-// arrival returns that of the bytes that were consumed so far.
+// arrival returns the arrival of the bytes that were consumed so far.
 func (r *lineReader) arrival() Arrival {
 	return r.arrivals(r.total - int64(len(r.unread)))
 }

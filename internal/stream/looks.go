@@ -34,11 +34,11 @@ const (
 	recentWaits  = 4
 )
 
-// NewLookout returns the lookout of a target that was not asked anything yet.
+// NewLookout returns the lookout of a target that has not been asked anything yet.
 func NewLookout() *Lookout { return &Lookout{left: firstWatched} }
 
-// Watch returns the watch of a request that is about to be sent; nil if the request need not be watched. Of many
-// requests at once only so many are.
+// Watch returns the watch of a request that is about to be sent; nil if the request need not be watched. The number of
+// requests that are watched at once is limited.
 func (l *Lookout) Watch() *Watch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +195,7 @@ type looks struct {
 	set      time.Time // the deadline that was set on conn; zero for none
 }
 
-// change changes the schedule, also for a read that waits already.
+// change changes the schedule, even for a read that is waiting already.
 func (l *looks) change(change func(*lookSchedule)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -130,8 +130,8 @@ func (t *BodyTracker) Understands() bool {
 	return !t.lost
 }
 
-// Arrival returns that of the read that completed the first end bytes of the body. These bytes must have been read, and
-// end must never decrease. If the framing is not understood, it returns the arrival of the last read.
+// Arrival returns the arrival of the read that completed the first end bytes of the body. These bytes must have been
+// read, and end must never decrease. If the framing is not understood, it returns the arrival of the last read.
 func (t *BodyTracker) Arrival(end int64) Arrival {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -37,7 +37,6 @@ func analyse(t *Timeline) *analysis {
 // isLate reports whether the read that completed a frame was late.
 func (a *analysis) isLate(f Frame) bool { return f.Kernel && f.Delay > a.late }
 
-// hasLateRead reports whether some read was late.
 func (a *analysis) hasLateRead() bool { return a.maxDelay > a.late }
 
 // A window is the time in which a token frame arrived.
@@ -132,9 +131,9 @@ func (a *analysis) judgePace(t *Timeline) {
 }
 
 // uncertainty returns by how much token frame i may have arrived earlier than its timestamp says. There are two bounds,
-// of which the smaller counts: the width of its window, and the time that the frames after it in its chunk take at the
-// pace of the slowest other chunk. The second takes an engine's pace for granted, and holds only where there is one:
-// frames closer than a millisecond are a burst.
+// and the smaller one counts. One is the width of its window. The other is the time that the frames after it in its
+// chunk take at the pace of the slowest other chunk. The second bound assumes an engine's pace, and holds only where
+// there is one: frames closer than a millisecond are a burst.
 func (a *analysis) uncertainty(i int) time.Duration {
 	width := a.windows[i].until - a.windows[i].from
 	if width == 0 {

@@ -65,8 +65,8 @@ func (a *analysis) chunksOf(t *Timeline) (all []Chunk) {
 	return all
 }
 
-// burstOf returns the longest gap between token frames of one burst. It is a quarter of the mean gap, of which the
-// longest fiftieth is left out, and at most a millisecond, since no known engine takes less for a step. It is 0 if
+// burstOf returns the longest gap between token frames of one burst. It is a quarter of the mean gap, without the
+// longest fiftieth of the gaps. It is at most a millisecond, because no known engine takes less for a step. It is 0 if
 // there are no gaps.
 func burstOf(frames []Frame) time.Duration {
 	gaps := make([]time.Duration, 0, len(frames))

@@ -14,8 +14,8 @@ import (
 // This file reads JSON with gjson, which finds values without decoding all of a text. Whoever goes into a value reads
 // all of its text again, at each level. So a function that calls itself for inner values has a limit of depth.
 
-// parseJSON returns the value of a JSON text; ok is false if data are none. It is the only way to a value: gjson would
-// also take what is not JSON. encoding/json bounds the depth of what it finds valid to 10,000 levels.
+// parseJSON returns the value of a JSON text; ok is false if data is not JSON. All values come from here, because gjson
+// would accept text that is not JSON. encoding/json accepts at most 10,000 levels.
 func parseJSON(data []byte) (value gjson.Result, ok bool) {
 	if !json.Valid(data) {
 		return gjson.Result{}, false

@@ -105,8 +105,8 @@ var badKey = regexp.MustCompile(`no_db_connection|(?i)no connected db` + // Lite
 	`|API key not valid|incorrect API key provided`) // Gemini; xAI
 
 // NoBackend reports whether a gateway has no server left to ask. LiteLLM answers 429 once all of them failed, whatever
-// the key. Words of a server that has too much to do do not count: Envoy also says "upstream connect error" for an
-// overflow.
+// the key. An overloaded server does not count, although its words are similar: Envoy says "upstream connect error"
+// even for an overflow.
 func NoBackend(reply []byte) bool { return noBackend.Match(start(reply)) }
 
 var noBackend = regexp.MustCompile(`(?i)all_deployments_in_cooldown|no deployments? available for` + // LiteLLM

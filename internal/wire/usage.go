@@ -86,7 +86,7 @@ const MaxGenerated = 1 << 20
 
 // Generated returns the number of generated tokens. It is the larger of two: the output, and the total without the
 // prompt. The output counts of xAI and Gemini lack reasoning, but their totals have it. The totals of some gateways
-// also have what a cache read or wrote, which is not generated. A count above [MaxGenerated] is unknown.
+// include tokens that a cache read or wrote, which were not generated. A count above [MaxGenerated] is unknown.
 func (u Usage) Generated() Count {
 	n := u.Output
 	if u.Total.Known && u.Prompt.Known {
