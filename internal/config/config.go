@@ -127,7 +127,7 @@ type Target struct {
 
 	EachAddress bool   // stands for a target for each address of the URL's host: the URL was given with dns+
 	Address     string // IP address to dial instead of the URL's host; "" for none; Load never sets it
-	Workload    string // name of the dns+ target that it stands for an address of; "" for others; Load never sets it
+	Workload    string // name of the dns+ target if this is one of its addresses; else ""; Load never sets it
 }
 
 // A Rejected is a target that cannot be probed because of its settings. The others are probed without it.

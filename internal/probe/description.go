@@ -23,7 +23,7 @@ type Description struct {
 	Places map[string]string // where its settings are written, for hints; only read
 	Labels map[string]string // that the configuration gives it, by name; only read
 
-	Workload   string          // name of the dns+ target that it stands for an address of; empty for others
+	Workload   string          // name of the dns+ target if this is one of its addresses; else empty
 	Server     string          // server type; empty if unknown
 	Version    string          // of the server; empty if unknown
 	Timestamps TimestampSource // who timestamps token frames; empty before the first

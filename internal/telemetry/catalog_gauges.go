@@ -236,7 +236,7 @@ func infoLabels(externalURL string) []InfoLabel {
 		},
 		{
 			Name:  "workload",
-			From:  "name of the `dns+` target that this one stands for an address of; empty for others",
+			From:  "name of the `dns+` target if this one is one of its addresses; else empty",
 			value: func(t probe.Description) string { return t.Workload },
 		},
 		{
