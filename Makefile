@@ -1,5 +1,5 @@
-# prober: build, check, test; `make help` lists the targets. What a target needs it builds itself, once per version; nothing
-# is installed.
+# prober: build, check, test; `make help` lists the targets. A target builds the tools that it needs itself, once per version.
+# Nothing is installed.
 
 GO       ?= go
 CACHE    := $(CURDIR)/.cache
@@ -11,7 +11,7 @@ export GOFLAGS := -buildvcs=auto
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-# A lazy garbage collector makes the compiler faster. It is not exported: tests and benchmarks would run with it, too.
+# A lazy garbage collector makes the compiler faster. It is not exported, because tests and benchmarks would run with it as well.
 LAZY    := GOGC=400
 COMPILE := $(LAZY) CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
@@ -58,9 +58,9 @@ race: ## the tests of the main module with the race detector, which needs a C co
 	$(LAZY) $(GO) build -race ./...
 	$(call tested,-race -shuffle=on ./...)
 
-# So many executions and not so long: a run that ends by its time now and then fails
-# with "context deadline exceeded" and no failing input (https://go.dev/issue/75804). To make an interesting input
-# smaller would take a minute each.
+# Fuzzing counts executions instead of time, because a run that ends by its time sometimes fails with "context deadline
+# exceeded" and no failing input (https://go.dev/issue/75804). Interesting inputs are not minimized, which would take a minute
+# for each.
 fuzz: ## every fuzz test, 20,000 executions each: FUZZTIME=1000000x for more
 	@for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9]*' $$pkg | sed 's/^func //'); do \
@@ -87,8 +87,8 @@ lint: workflows ## all linters of .golangci.yml, assignments hidden in condition
 workflows: ## the workflows of GitHub, checked
 	$(call tool,workflows,actionlint) -shellcheck= -pyflakes=
 
-# What tests run that is not ours, each built from its own pinned module: a simulator of vLLM, Prometheus and its promtool, an
-# OpenTelemetry Collector, Sloth.
+# Programs of others that the tests run, each built from its own pinned module: a simulator of vLLM, Prometheus and its promtool,
+# an OpenTelemetry Collector, Sloth.
 LLMD := $(CACHE)/llm-d-inference-sim-$(shell cksum test/llmd/go.sum | cut -d' ' -f1)
 $(LLMD):
 	cd test/llmd && $(COMPILE) -o $@ github.com/llm-d/llm-d-inference-sim/cmd/llm-d-inference-sim
@@ -108,7 +108,7 @@ $(SLOTH):
 	cd test/sloth && $(COMPILE) -buildvcs=false -o $@ .
 
 # Kubernetes and Helm for the chart, in one program with a name for each of its parts; Helm by itself as well. Most of it is
-# compiled for nobody else: without inlining and debugging data that takes half as long.
+# compiled only for this program. Without inlining and debugging data that takes half as long.
 KUBE_TOOLS := $(CACHE)/kube-$(shell cat test/kubetools/main.go test/kubetools/go.sum | cksum | cut -d' ' -f1)
 KUBE_VERSION := $(shell sed -nE 's|.*k8s.io/kubernetes v([0-9.]+).*|\1|p' test/kubetools/go.mod)
 KUBE_LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=v$(KUBE_VERSION) \
@@ -125,7 +125,7 @@ $(KUBE_TOOLS):
 	cd test/kubetools && cp -r $$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage $@.part/stage
 	@chmod -R u+w $@.part && mv $@.part $@
 
-# The CRDs of those with whom the chart and the sidecar live, out of their modules.
+# The CRDs of the operators that the chart and the sidecar work with, out of their modules.
 CRDS := $(CACHE)/crds-$(shell cat test/crds/files.txt test/crds/go.sum | cksum | cut -d' ' -f1)
 $(CRDS):
 	@rm -rf $@.part && mkdir -p $@.part
@@ -134,7 +134,7 @@ $(CRDS):
 	done <files.txt
 	@chmod -R u+w $@.part && mv $@.part $@
 
-# Known before the long work starts.
+# Fails before the long work starts.
 chromium:
 	@command -v chromium chromium-browser google-chrome >/dev/null || { \
 	  echo "The status page is tested in a browser, and neither chromium nor google-chrome is in the PATH."; \
@@ -151,7 +151,7 @@ rules: $(PROMTOOL) ## each alert on both sides of its numbers, and stories, by p
 
 e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
 
-# These are tests of one package, which share their helpers: what one target leaves out, another runs.
+# These targets run tests of one package, which share their helpers. Each test belongs to one target.
 RULE_TESTS := Rules|Alerts|Sloth|Pyrra
 e2e-rules e2e-backends drill: export PROBER_BINARY := $(BIN)/prober
 e2e-rules e2e-backends drill: export LLMD_BINARY := $(LLMD)
@@ -211,13 +211,13 @@ generate-chart: build $(HELM) ## golden files of the chart, which need Helm
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
 
-# Built first: what compiles beside a measurement is in it. They need a machine that does nothing else.
+# Built first, because a compiler beside a measurement disturbs it. Measurements need a machine that does nothing else.
 accuracy: ## how exact arrivals are, on this machine: ten minutes and more, ACCURACY has flags for another
 	mkdir -p $(BIN) && cd test/accuracy && $(GO) build -buildvcs=false -o $(BIN)/accuracy . && $(BIN)/accuracy $(ACCURACY)
 
 ##@ Releases
 
-# The image of the Dockerfile, in the store of the engine that builds it. A release pushes that of all platforms.
+# The image of the Dockerfile, in the store of the engine that builds it. A release pushes an image for all platforms.
 IMAGE          ?= prober:devel
 IMAGE_PLATFORM ?= linux/$(shell $(GO) env GOARCH)
 ENGINE         ?= $(shell for e in docker podman buildah; do \
