@@ -181,20 +181,3 @@ func TestServerDropsClients(t *testing.T) {
 		})
 	}
 }
-
-// TestPageURL holds where somebody on this machine finds the page.
-func TestPageURL(t *testing.T) {
-	dir := t.TempDir()
-	secure := writeFile(t, dir, "tls.yaml", "tls_server_config: {cert_file: a, key_file: b}")
-	plain := writeFile(t, dir, "users.yaml", users)
-	for _, test := range [][3]string{
-		{":9464", "", "http://127.0.0.1:9464/"},
-		{"[::]:9464", plain, "http://127.0.0.1:9464/"},
-		{"0.0.0.0:1", secure, "https://127.0.0.1:1/"},
-		{"[fd00::1]:9464", "", "http://[fd00::1]:9464/"},
-	} {
-		if got := PageURL(test[0], test[1]); got != test[2] {
-			t.Errorf("%s is %s, want %s", test[0], got, test[2])
-		}
-	}
-}
