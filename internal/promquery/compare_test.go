@@ -58,7 +58,11 @@ func TestCompare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := document.Comparisons[0].Text(120)
+		c := document.Comparisons[0]
+		if ofRanges := r.Versus == "1d"; c.Ranges != ofRanges {
+			t.Errorf("%s against %s: of two ranges %t, want %t", c.B, c.A, c.Ranges, ofRanges)
+		}
+		text := c.Text(120)
 		for _, s := range document.Summaries {
 			text += fmt.Sprintf("summary of %s, %q\n", s.Target, s.Load)
 		}
