@@ -29,7 +29,7 @@ func (r reader) compare(ctx context.Context, a, b *record) report.Comparison {
 		A: a.summary.Target, B: b.summary.Target, Pair: "period", Columns: report.PeriodMeans,
 	}
 	if a.selection.span != b.selection.span {
-		result.Ranges = true
+		result.Apart = report.Ranges
 		result.A += ", " + a.selection.span.String()
 		result.B += ", " + b.selection.span.String()
 	}

@@ -12,6 +12,7 @@ import (
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/testing/golden"
 )
 
@@ -59,8 +60,12 @@ func TestCompare(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := document.Comparisons[0]
-		if ofRanges := r.Versus == "1d"; c.Ranges != ofRanges {
-			t.Errorf("%s against %s: of two ranges %t, want %t", c.B, c.A, c.Ranges, ofRanges)
+		apart := ""
+		if r.Versus == "1d" {
+			apart = report.Ranges
+		}
+		if c.Apart != apart {
+			t.Errorf("%s against %s: apart %q, want %q", c.B, c.A, c.Apart, apart)
 		}
 		text := c.Text(120)
 		for _, s := range document.Summaries {

@@ -32,8 +32,9 @@ type Comparison struct {
 	// pair is of single requests.
 	RequestsInPair int `json:"requests_in_pair"`
 
-	// Ranges says that A and B are of different ranges of time. Their difference is then no proof that B is slower.
-	Ranges bool `json:"ranges"`
+	// Apart is Ranges or Runs if A and B lie apart in time, otherwise empty. Something else may then have changed
+	// between them, so a difference is no proof that B is slower.
+	Apart string `json:"apart"`
 
 	Columns  string      `json:"columns"`      // what the columns A and B show: Medians or PeriodMeans
 	Lines    []Line      `json:"lines"`        // one for each of TTFT, TPOT, ITL and E2EL that has pairs
@@ -45,6 +46,12 @@ type Comparison struct {
 const (
 	Medians     = "medians" // of requests, or of the means of requests that were under way together
 	PeriodMeans = "means"   // the median over all periods of the mean of each
+)
+
+// What lies apart in time, for [Comparison.Apart].
+const (
+	Ranges = "ranges" // of stored data
+	Runs   = "runs"   // of prober bench
 )
 
 // MeasuredInTurn is the warning about two targets of which one had its whole step before the other.
@@ -104,7 +111,8 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 // pair, if both succeeded. Before the warnings of c it adds what differs between the targets besides speed. Neither
 // list may be empty.
 func CompareSamples(c Comparison, samplesOfA, samplesOfB []Sample) Comparison {
-	a, b := sideOf(samplesOfA), sideOf(samplesOfB)
+	a := sideOf(samplesOfA)
+	b := sideOf(samplesOfB)
 	c.Excluded = exclusions(a, b)
 	c.Warnings = slices.Concat(pairWarnings(a, b, c.Excluded), c.Warnings)
 	return Compare(c, pairsOf(pairByRound(comparableRequests(a.good), comparableRequests(b.good))))
@@ -187,8 +195,10 @@ func pairsOf(both []requestPair) []Pairs {
 	for _, q := range quantities {
 		p := Pairs{Metric: q.Name}
 		for _, pair := range both {
-			a, b := *q.ofRequest(&pair.a), *q.ofRequest(&pair.b)
-			p.Values = append(p.Values, stats.Pair{A: float64(a), B: float64(b)})
+			p.Values = append(p.Values, stats.Pair{
+				A: float64(*q.ofRequest(&pair.a)),
+				B: float64(*q.ofRequest(&pair.b)),
+			})
 		}
 		list = append(list, p)
 	}
@@ -254,11 +264,13 @@ func unpairedWarning(a, b side) string {
 // lengthWarning says that prompts or answers of the two sides differ in their median length. It is empty if they do
 // not. The layout has the name and the median of each side.
 func lengthWarning(a, b side, tokensOf func(Sample) wire.Count, layout string) string {
-	countsA, countsB := knownCounts(a.good, tokensOf), knownCounts(b.good, tokensOf)
+	countsA := knownCounts(a.good, tokensOf)
+	countsB := knownCounts(b.good, tokensOf)
 	if len(countsA) == 0 || len(countsB) == 0 {
 		return ""
 	}
-	medianA, medianB := stats.Median(countsA), stats.Median(countsB)
+	medianA := stats.Median(countsA)
+	medianB := stats.Median(countsB)
 	if medianA == medianB {
 		return ""
 	}
@@ -367,6 +379,7 @@ func compareSteps(nameA, nameB string, step stepPair, steps int) Comparison {
 	a, b := step.a, step.b
 	c := Comparison{
 		A: nameA, B: nameB, Load: headline(a), Pair: "request",
+		Apart:            Runs,
 		ComparisonsInRun: steps,
 		RequestsInPair:   a.AtOnce,
 		Warnings: nonEmpty(
@@ -378,7 +391,8 @@ func compareSteps(nameA, nameB string, step stepPair, steps int) Comparison {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s of A and %s of B succeeded: the first ones are compared",
 			nOfTotal(a.Succeeded(), a.Sent(), "request"), nOfTotal(b.Succeeded(), b.Sent(), "request")))
 	}
-	if len(a.Requests) == 0 || len(b.Requests) == 0 {
+	isStored := func(s Summary) bool { return len(s.Requests) == 0 && s.Succeeded() > 0 }
+	if isStored(a) || isStored(b) {
 		return Uncompared(c, "data from Prometheus has no single requests: compare with prober report --prometheus --vs")
 	}
 	var both []requestPair

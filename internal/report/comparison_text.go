@@ -180,8 +180,8 @@ func tokensPerSecond(tpot stats.Number) string { return format.Digits(1 / float6
 
 // differenceVerdict says which of a and b is slower and by how much, or why that is not known.
 //
-// Of two ranges of time it only says that they differ. The interval knows how much a latency varies within the ranges,
-// but not how much it varies from day to day, so the next two ranges may differ the other way.
+// Of two ranges of time, or two runs, it only says that they differ. The interval knows how much a latency varies within
+// each of them, but not how much it varies from day to day. So the next two may differ the other way.
 func (c Comparison) differenceVerdict(l Line, a, b string) string {
 	if !l.Bounded() {
 		return fmt.Sprintf("inconclusive: n=%d is too few, %d are needed", l.Pairs, l.Needed)
@@ -202,8 +202,8 @@ func (c Comparison) differenceVerdict(l Line, a, b string) string {
 	if high < 0 { // b is faster; the smaller change is said first
 		change = changeText(middle, high, low)
 	}
-	if c.Ranges {
-		return fmt.Sprintf("these two ranges differ: %s was %s than %s", b, change, a)
+	if c.Apart != "" {
+		return fmt.Sprintf("these two %s differ: %s was %s than %s", c.Apart, b, change, a)
 	}
 	return fmt.Sprintf("%s is %s than %s", b, change, a)
 }

@@ -135,14 +135,16 @@ func TestStepsOfFilesAreMatched(t *testing.T) {
 func TestFilesThatCannotBeCompared(t *testing.T) {
 	run := func(target string) string { return runOf("1.0", "100", answers(target, 9, 0.8, 0.003, 0.01, 1)).json() }
 	week := Document{Source: "Prometheus", Summaries: []Summary{stored()}}.json()
+	failed := runOf("1.0", "100", []Sample{failure("a", 0, probe.Connect)}).json()
 	longer := strings.Replace(run("a"), `"prompt_tokens": 21000`, `"prompt_tokens": 80`, 1)
 	for name, test := range map[string]struct{ text, other, want string }{
 		"a text": {"it was the best of times", week,
 			"not a report; want a file that prober bench or prober report wrote with --format json"},
-		"another JSON file":  {`{"a": 1}`, week, "not a report"},
-		"a later schema":     {`{"schema": 3}`, week, "unknown schema 3; this prober reads schemas 1 to 2"},
-		"no step in common":  {run("a"), longer, "a.json and b.json have no step in common"},
-		"data of histograms": {week, week, "data from Prometheus has no single requests"},
+		"another JSON file":   {`{"a": 1}`, week, "not a report"},
+		"a later schema":      {`{"schema": 3}`, week, "unknown schema 3; this prober reads schemas 1 to 2"},
+		"no step in common":   {run("a"), longer, "a.json and b.json have no step in common"},
+		"data of histograms":  {week, week, "data from Prometheus has no single requests"},
+		"all requests failed": {run("a"), failed, "no request was answered by both: nothing to compare"},
 	} {
 		a, b := saved(t, "a.json", test.text), saved(t, "b.json", test.other)
 		d, err := CompareFiles(a, b)

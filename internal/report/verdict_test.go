@@ -51,7 +51,7 @@ func TestVerdict(t *testing.T) {
 
 // TestVerdictOfRanges holds that two ranges of time differ, and that neither is said to be slower.
 func TestVerdictOfRanges(t *testing.T) {
-	c := Comparison{Pair: "period of 1h0m0s", Ranges: true}
+	c := Comparison{Pair: "period of 1h0m0s", Apart: Ranges}
 	alike := line("TTFT", 0.8, 0.98, 1.06)
 	alike.HiddenByCorrelation = true
 	wide := line("TTFT", 0.8, 0.05, 40)
