@@ -20,25 +20,31 @@ import (
 // So the interval of the median becomes wider, in three steps:
 //
 //  1. How much does each pair resemble the one before? The correlation is estimated from the pairs. The estimate is
-//     rough (± 0.22 of 20 pairs), so [marginOfCorrelation] standard errors are added to it. What disturbs one quantity
-//     disturbs the others, too. So if the mean of all quantities is larger than a quantity's own estimate, the mean is
-//     taken. In the example the correlation may be 0.88.
+//     rough (± 0.22 out of 20 pairs), so [marginOfCorrelation] standard errors are added to it. What disturbs one
+//     quantity disturbs the others, too. So if the mean of all quantities is larger than a quantity's own estimate, the
+//     mean is taken. In the example the correlation may be 0.88.
 //  2. How many pairs are worth one independent pair? That follows from the correlation, if a disturbance fades by the
 //     same factor from pair to pair (AR(1)): see varianceInflation.
 //  3. The interval reaches farther from the median by the square root of that number, even beyond all pairs: see
 //     medianInterval. In the example it is from −20 to 120 ms. It contains 0, so no difference is shown.
 //
-// TestTableOfFalseAlarms measures what this achieves: docs/bench.md has the table. It cannot see a disturbance that
-// lasts longer than all pairs. It underestimates one on top of which each pair varies much by itself.
+// Three numbers in this are fitted, not derived: 0.7 ([marginOfCorrelation]), 4 ([rangesBeyond]) and the 3 of
+// farthestReach. Larger ones mean fewer differences between equals, and fewer real differences that are found. Whoever
+// changes one measures again what all of them achieve, which takes minutes:
+//
+//	go test ./internal/stats -run TestTableOfFalseAlarms -long -update
+//
+// docs/bench.md has that table, and says where it does not hold: a disturbance that lasts longer than all pairs is not
+// seen, and one on top of which each pair varies much by itself, or single pairs are far off, is underestimated.
 
 // marginOfCorrelation is how many standard errors are added to an estimated correlation. It is the least with which at
-// most 5% of the runs of TestTableOfFalseAlarms show a difference between equals.
+// most 5% of the runs of each cell of TestTableOfFalseAlarms show a difference between equals.
 const marginOfCorrelation = 0.7
 
 // correlationOfNeighbours estimates how much each value resembles the one before: 0 if they are independent, 1 if they
 // are equal. Values whose order says nothing, because all are equal, are independent. There must be at least 6.
 //
-// It is the correlation of neighbours' ranks, as normal scores: single values that are far off would hide it otherwise.
+// It is the correlation of neighbours' ranks, as normal scores: a single value that is far off would hide it otherwise.
 // Of few values it comes out too small, by (1 + 4ρ) / n on average, which is put right (Kendall, Note on bias in the
 // estimation of autocorrelation, Biometrika 41, 1954).
 func correlationOfNeighbours(values []float64) float64 {
@@ -61,7 +67,7 @@ func correlationOfNeighbours(values []float64) float64 {
 // normalScores replaces each value by the one of its rank in a sample of a normal distribution (Blom's scores). Equal
 // values have equal scores.
 func normalScores(values []float64) []float64 {
-	order := make([]int, len(values)) // of the values, ascending
+	order := make([]int, len(values)) // the indexes of the values, from the smallest value to the largest
 	for i := range order {
 		order[i] = i
 	}

@@ -1,5 +1,9 @@
 // Package stats holds the statistics of the prober: how values are spread ([Distribution]), and how much longer B takes
 // than A ([Difference]). It is pure code, and knows neither probes nor how results are written; internal/report does.
+//
+// difference.go explains a comparison by an example: read it first. interval.go has the interval of a median,
+// correlation.go how much wider it becomes if pairs resemble their neighbours. usual.go holds what is usual for one
+// target ([Usual]).
 package stats
 
 import "math"
@@ -92,20 +96,21 @@ func errorOfEach(intervals int) float64 { return (1 - Confidence) / float64(max(
 func Compare(quantities [][]Pair, comparisons int) []Difference {
 	intervals := len(quantities) * max(comparisons, 1)
 	needed := PairsNeeded(intervals)
-	sum, n := 0.0, 0.0
+	sum := 0.0     // of the correlations
+	estimated := 0 // quantities with enough pairs for an estimate of their correlation
 	for _, pairs := range quantities {
 		if len(pairs) >= needed {
 			sum += correlationOfNeighbours(logRatios(pairs))
-			n++
+			estimated++
 		}
 	}
-	common := sum / n // the correlation of all quantities; NaN, and not used, if all have too few pairs
 	var list []Difference
 	for _, pairs := range quantities {
 		d := Difference{Pairs: len(pairs), Needed: needed, Correlation: Number(math.NaN())}
 		if d.Bounded() {
 			own := correlationOfNeighbours(logRatios(pairs))
-			d.Correlation = Number(max(boundOfCorrelation(own, len(pairs)), boundOfCorrelation(common, len(pairs))))
+			mean := sum / float64(estimated)
+			d.Correlation = Number(boundOfCorrelation(max(own, mean), len(pairs)))
 		}
 		d.compare(pairs, errorOfEach(intervals))
 		list = append(list, d)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// ladderPairs returns TTFT, TPOT, ITL and E2EL of a step of a ladder, in which two identical builds answer the same prompts. As those
-// of real servers, latencies are skewed, and some are several times as long. What makes a request slow shows in several
+// ladderPairs returns TTFT, TPOT, ITL and E2EL of a step of a ladder. Two identical builds answer the same prompts. As on
+// real servers, latencies are skewed, and some are several times as long. What makes a request slow shows in several
 // quantities: E2EL is TTFT and all tokens, ITL is the median of what TPOT is the mean of, and prompts are hard or easy
 // for both. Requests that are under way together share a batch, which is quick or slow for all of them.
 func (r random) ladderPairs(requests, concurrency int) [][]Pair {
