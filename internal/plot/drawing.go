@@ -62,24 +62,24 @@ func draw(c Chart, targets *targetColours) drawing {
 		if len(c.Series) > 1 {
 			d.Legend = append(d.Legend, legendEntry{classes, cmp.Or(s.Name, s.Target)})
 		}
-		points := s.Points
-		s.Points = nil
-		for _, p := range points {
+		var points []Point
+		for _, p := range s.Points {
 			if c.X.hasPlace(p.X) && c.Y.hasPlace(p.Y) {
-				s.Points = append(s.Points, p)
+				points = append(points, p)
 				xs = append(xs, p.X)
 				ys = append(ys, p.Y)
 			}
 		}
-		if s.Points != nil {
+		if points != nil {
+			s.Points = points
 			drawn = append(drawn, s)
 		}
 	}
 	if drawn == nil {
 		return d
 	}
-	x, y := newScale(c.X, xs), newScale(c.Y, ys)
-	a := area{x: x, y: y, left: leftOf(y.ticks())}
+	a := area{x: newScale(c.X, xs), y: newScale(c.Y, ys)}
+	a.left = leftOf(a.y.ticks())
 	d.drawAxes(a)
 	for _, s := range drawn {
 		d.Curves = append(d.Curves, a.curveOf(s, targets.classesOf(s)))
@@ -119,7 +119,8 @@ func (d *drawing) drawAxes(a area) {
 		// Digits stand on their Y and are 8 or 9 units high: 4 units below the tick, their middle is beside it.
 		d.Texts = append(d.Texts, text{X: a.left - 7, Y: y + 4, Anchor: "end", Words: t.label})
 	}
-	d.Grid, d.Axes = grid.String(), axes.String()
+	d.Grid = grid.String()
+	d.Axes = axes.String()
 	d.Texts = append(d.Texts,
 		text{X: round((a.left + plotRight) / 2), Y: svgHeight - 4, Anchor: "middle", Words: a.x.title()},
 		text{X: 4, Y: 13, Anchor: "start", Words: a.y.title()})
@@ -145,14 +146,15 @@ func (a area) curveOf(s Series, classes string) curve {
 	const maxDots = 50 // more of them would hide a line
 	c := curve{Classes: classes}
 	var line strings.Builder
-	hasLine, hasDots := false, true
+	hasLine := s.Style == Line || s.Style == Dashed || s.Style == Step
+	hasDots := true
 	switch s.Style {
 	case Line:
-		hasLine, hasDots = true, len(s.Points) <= maxDots
+		hasDots = len(s.Points) <= maxDots
 	case Dashed:
-		hasLine, hasDots = true, len(s.Points) == 1
+		hasDots = len(s.Points) == 1
 	case Step:
-		hasLine, hasDots = true, false
+		hasDots = false
 		fmt.Fprintf(&line, "M%g %g", a.xOf(s.Points[0].X), plotFoot)
 	}
 	for i, p := range s.Points {

@@ -46,17 +46,27 @@ func newScale(a Axis, values []float64) scale {
 	} else {
 		s.low, s.high = linearEnds(a.Unit, least, most)
 	}
-	s.tickUnit, s.unitName = 1, string(a.Unit)
+	s.setTickUnit()
+	return s
+}
+
+// setTickUnit sets the unit of the ticks: that of the values, or a smaller one for small values.
+func (s *scale) setTickUnit() {
+	unit := s.axis.Unit
+	s.tickUnit = 1
+	s.unitName = string(unit)
 	largest := max(math.Abs(s.low), math.Abs(s.high))
 	switch {
-	case a.Unit == Share:
-		s.tickUnit, s.unitName = 0.01, "%"
-	case a.Unit == Second && largest < 0.001:
-		s.tickUnit, s.unitName = 1e-6, "µs"
-	case a.Unit == Second && largest < 1:
-		s.tickUnit, s.unitName = 1e-3, "ms"
+	case unit == Share:
+		s.tickUnit = 0.01
+		s.unitName = "%"
+	case unit == Second && largest < 0.001:
+		s.tickUnit = 1e-6
+		s.unitName = "µs"
+	case unit == Second && largest < 1:
+		s.tickUnit = 1e-3
+		s.unitName = "ms"
 	}
-	return s
 }
 
 // linearEnds returns the ends of an axis for values from least to most: a little further apart than these.
@@ -123,7 +133,7 @@ func (s scale) ticks() []tick {
 	return s.evenTicks()
 }
 
-// ticksApart returns ticks at values, which ascend, without those that are too near to the previous tick.
+// ticksApart returns ticks at values, which ascend. It leaves out values that are too near to the previous tick.
 func (s scale) ticksApart(values []float64) (ticks []tick) {
 	const minDistance = 0.1 // of the axis
 	for _, v := range values {
@@ -158,7 +168,8 @@ func (s scale) roundNumbers() (values []float64) {
 // evenTicks returns up to seven multiples of a round step.
 func (s scale) evenTicks() (ticks []tick) {
 	const rounding = 1e-9 // so that a tick at an end of the axis is on it
-	low, high := s.low/s.tickUnit, s.high/s.tickUnit
+	low := s.low / s.tickUnit
+	high := s.high / s.tickUnit
 	step := roundStep(s.axis.Unit, high-low)
 	for n := math.Ceil(low/step - rounding); n*step <= high+step*rounding; n++ {
 		label := tickNumber(n * step)

@@ -113,7 +113,7 @@ func (b *block) latency(q Quantity, d stats.Distribution) {
 	}
 }
 
-// decimals writes a total or a rate with so many decimals, or that it is unknown.
+// decimals writes a total or a rate with n decimals, or that it is unknown.
 func decimals(n int, v stats.Number) string {
 	if !stats.Finite(v) {
 		return "unknown"

@@ -54,7 +54,7 @@ const (
 	Runs   = "runs"   // of prober bench
 )
 
-// MeasuredInTurn is the warning about two targets of which one had its whole step before the other.
+// MeasuredInTurn is the warning about two targets, one of which had its whole step before the other.
 const MeasuredInTurn = "one was measured after the other: what disturbed the machine or the network meanwhile " +
 	"looks like a difference; repeat the run, or compare in rounds (--qps)"
 
@@ -78,8 +78,8 @@ type Pairs struct {
 	Values []stats.Pair
 }
 
-// Compare fills the lines of c from pairs, and adds to its warnings. Pairs without a positive number on both sides are
-// left out, and so are quantities without any pair.
+// Compare fills the lines of c from pairs. If all or some quantities have too few pairs, it adds that as the last of the
+// warnings. Pairs without a positive number on both sides are left out, and so are quantities without any pair.
 //
 // Each c.RequestsInPair pairs in a row become one, their mean. The statistics are those of [stats.Compare].
 func Compare(c Comparison, pairs []Pairs) Comparison {
@@ -209,10 +209,10 @@ func pairsOf(both []requestPair) []Pairs {
 type side struct {
 	name string
 	sent []Sample // without canceled requests
-	good []Sample // those that succeeded
+	good []Sample // the requests of sent that succeeded
 }
 
-// sideOf returns the side with these samples, of which there is at least one.
+// sideOf returns the side with these samples. There is at least one.
 func sideOf(samples []Sample) side {
 	s := side{name: format.Clean(samples[0].Target)}
 	s.sent = filter(samples, Sample.counts)
@@ -376,9 +376,13 @@ func ofOneTarget(steps []Summary) bool {
 // compareSteps compares one of the steps that two runs have in common. Rounds of two runs have nothing to do with each
 // other, so the first request of A is paired with the first of B, and so on.
 func compareSteps(nameA, nameB string, step stepPair, steps int) Comparison {
-	a, b := step.a, step.b
+	a := step.a
+	b := step.b
 	c := Comparison{
-		A: nameA, B: nameB, Load: headline(a), Pair: "request",
+		A:                nameA,
+		B:                nameB,
+		Load:             headline(a),
+		Pair:             "request",
 		Apart:            Runs,
 		ComparisonsInRun: steps,
 		RequestsInPair:   a.AtOnce,

@@ -107,7 +107,8 @@ func (c Comparison) explanation(a, b string) (sentences []string) {
 	if c.Columns == PeriodMeans {
 		difference = "A value is the mean of a period. " + difference
 	}
-	least, most := c.Lines[0].Pairs, c.Lines[0].Pairs
+	least := c.Lines[0].Pairs
+	most := least
 	var correlations []float64
 	for _, l := range c.Lines {
 		least = min(least, l.Pairs)
@@ -166,7 +167,7 @@ func pluralize(n int, noun string) string {
 }
 
 // verdict says in words what l shows of b against a: "b is 2.3 to 2.9 times slower than a". Percentages are relative to
-// a. For TPOT it adds how fast both decode. The names are those that the reader knows. It has no full stop.
+// a. For TPOT it adds how fast both decode. The text calls the sides a and b. It has no full stop.
 func (c Comparison) verdict(l Line, a, b string) string {
 	words := c.differenceVerdict(l, a, b)
 	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
@@ -180,8 +181,8 @@ func tokensPerSecond(tpot stats.Number) string { return format.Digits(1 / float6
 
 // differenceVerdict says which of a and b is slower and by how much, or why that is not known.
 //
-// Of two ranges of time, or two runs, it only says that they differ. The interval knows how much a latency varies within
-// each of them, but not how much it varies from day to day. So the next two may differ the other way.
+// Of two ranges of time, or two runs, it only says that they differ. The interval knows how much a latency varies
+// within each of them, but not how much it varies from day to day. So the next two may differ the other way.
 func (c Comparison) differenceVerdict(l Line, a, b string) string {
 	if !l.Bounded() {
 		return fmt.Sprintf("inconclusive: n=%d is too few, %d are needed", l.Pairs, l.Needed)

@@ -16,17 +16,18 @@ var ErrMissed = errors.New("missed")
 
 // A Gate says what lets a run fail: an objective that is missed, or a regression.
 type Gate struct {
-	Objective, Regression bool
+	Objective  bool
+	Regression bool
 
 	// MinSlowdown is the slowdown, in per cent, below which a regression does not count.
 	MinSlowdown float64
 }
 
-// Judged says what a command has to judge, for [ParseGate].
+// Judged says what a command can judge, for [ParseGate].
 type Judged struct {
 	Objectives bool // somebody gave objectives for its targets
 	Compared   bool // it can compare targets
-	Pair       bool // its targets are two of one group
+	Pair       bool // it has two targets of one group
 }
 
 // regression is the word of --fail-on for a comparison, with the least slowdown that counts.
@@ -36,25 +37,22 @@ var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
 func ParseGate(failOn []string, judged Judged) (g Gate, problems usage.Problems) {
 	for _, word := range failOn {
 		word = strings.ReplaceAll(word, " ", "")
+		place := usage.FlagPlace("fail-on", word)
 		slower := regression.FindStringSubmatch(word)
-		text, hint := "", ""
 		switch {
 		case word == "objective" && judged.Objectives:
 			g.Objective = true
 		case word == "objective":
-			text, hint = "there is no objective", "add one, for example --objective ttft=2s@95%"
+			problems.Add(place, "there is no objective", "add one, for example --objective ttft=2s@95%")
 		case slower == nil && judged.Compared:
-			text, hint = "unknown", "want objective, regression or 'regression>5%'"
+			problems.Add(place, "unknown", "want objective, regression or 'regression>5%'")
 		case slower == nil:
-			text, hint = "unknown", "want objective"
+			problems.Add(place, "unknown", "want objective")
 		case !judged.Pair:
-			text, hint = "needs two targets of one group to compare", "want prober bench before=URL after=URL"
+			problems.Add(place, "needs two targets of one group to compare", "want prober bench before=URL after=URL")
 		default:
 			g.Regression = true
 			g.MinSlowdown, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
-		}
-		if text != "" {
-			problems.Add(usage.FlagPlace("fail-on", word), text, hint)
 		}
 	}
 	return g, problems
@@ -91,7 +89,7 @@ func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 			notes = append(notes, prefix+l.Metric+": "+l.Verdict)
 		}
 	}
-	if judged == 0 {
+	if judged == 0 { // the last warning of c says why: see [Compare]
 		return []string{prefix + "nothing was judged: " + c.Warnings[len(c.Warnings)-1]}, nil
 	}
 	return slower, notes

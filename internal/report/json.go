@@ -173,7 +173,7 @@ func readDocument(path string) (Document, usage.Problems) {
 	var j documentJSON
 	err = json.Unmarshal(data, &j)
 	switch {
-	case j.Schema > currentSchema: // also if another field cannot be read: it may have changed since
+	case j.Schema > currentSchema: // even if another field cannot be read: it may have changed since
 		problem.Text = fmt.Sprintf("unknown schema %d", j.Schema)
 		problem.Hint = fmt.Sprintf("this prober reads schemas %d to %d: use one of the version that wrote the file",
 			oldestSchema, currentSchema)

@@ -35,7 +35,7 @@ type Attainment struct {
 	Goal      stats.Number `json:"goal"`      // ratio
 	Good      int          `json:"good_requests"`
 
-	// Judged counts good and bad requests, and as bad also the slots that a failed request blocked. It counts no request
+	// Judged counts good and bad requests. A slot that a failed request blocked is a bad one. It counts no request
 	// that succeeded without a sample of the objective's signal, and no refusals unless they are bad.
 	Judged int `json:"judged_requests"`
 
@@ -72,7 +72,7 @@ func attainmentOf(o probe.Objective, index int, samples []Sample) Attainment {
 		j := sample.Judged[index]
 		a.Good += j.Good
 		a.Judged += j.Good + j.Bad
-		isWorse := !(j.Value <= a.Worst) // also if there is no worst yet
+		isWorse := !(j.Value <= a.Worst) // even if there is no worst yet
 		if stats.Finite(j.Value) && isWorse {
 			a.Worst = j.Value
 		}

@@ -14,13 +14,14 @@ import (
 type ResultJSON struct {
 	ResultFacts
 
+	Arrivals []float64 `json:"arrivals_seconds"` // of each token frame, since the start
+
 	// Uncertain says of each token frame whether it may have come earlier, because it was read late; null if none may.
-	// Joined says whether it is in a joined chunk; null if none is.
-	Arrivals       []float64 `json:"arrivals_seconds"` // of each token frame, since the start
-	Uncertain      []bool    `json:"uncertain_per_frame"`
-	ITL            []float64 `json:"itl_seconds"`
+	Uncertain []bool `json:"uncertain_per_frame"`
+
+	ITL            []float64 `json:"itl_seconds"`      // of each token; see [probe.Result.ITL]
 	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
-	JoinedPerFrame []bool    `json:"joined_per_frame"`
+	JoinedPerFrame []bool    `json:"joined_per_frame"` // whether a token frame is in a joined chunk; null if none is
 }
 
 // ResultFacts are what a [ResultJSON] says of the whole probe: all of it but the lists of frames and tokens.
@@ -95,10 +96,10 @@ func JSONOf(r *probe.Result, places Places) ResultJSON {
 	for d := range r.ITL() {
 		j.ITL = append(j.ITL, d.Seconds())
 	}
-	for _, arrival := range r.Timeline.Frames {
-		j.Arrivals = append(j.Arrivals, arrival.At.Seconds())
+	for _, frame := range r.Timeline.Frames {
+		j.Arrivals = append(j.Arrivals, frame.At.Seconds())
 		if r.Source != probe.FromNothing {
-			j.TokensPerFrame = append(j.TokensPerFrame, arrival.N)
+			j.TokensPerFrame = append(j.TokensPerFrame, frame.N)
 		}
 	}
 	return j

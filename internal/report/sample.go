@@ -42,7 +42,7 @@ type Sample struct {
 	TokenITLs []float64 // seconds, once for each token; nil without any, and after [Step.Add]
 	Timed     int       // tokens with an ITL; [Step.Add] sets it
 
-	Warnings []probe.Warning // of the result, without those that other fields say, see [isInSample]
+	Warnings []probe.Warning // of the result, without what other fields say: see [isInSample]
 
 	Judged []Judgement // by the objectives, in their order
 

@@ -42,8 +42,8 @@ func (s *Step) Interim() Summary {
 	return totalsOf(counted, filter(counted, Sample.succeeded))
 }
 
-// totalsOf returns the outcomes, throughput and latencies but ITL of samples. None is canceled, good are those that
-// succeeded.
+// totalsOf returns the outcomes, throughput and latencies but ITL of samples. None is canceled. Good are
+// the samples of these that succeeded.
 func totalsOf(counted, good []Sample) Summary {
 	result := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
 	var ended time.Time // the last of them
@@ -119,9 +119,9 @@ func SummarizeResults(
 // maxKeptITLs is how many ITLs a step keeps, in 8 MB.
 const maxKeptITLs = 1_000_000
 
-// tokenITLs are the ITLs of all tokens of a step, in seconds. Up to [maxKeptITLs] are all kept. Of more, so many are
-// kept, drawn at random with the same chance for each (algorithm R of Vitter, Random Sampling with a Reservoir, 1985).
-// Their mean is exact in any case. The quantile P99 of a random million is between P98.98 and P99.02 of all, with 95%
+// tokenITLs are the ITLs of all tokens of a step, in seconds. The first [maxKeptITLs] are all kept. Of more, this
+// number is kept, drawn at random with the same chance for each (algorithm R of Vitter, Random Sampling with a
+// Reservoir, 1985). Their mean is exact in any case. The quantile P99 of a random million is between P98.98 and P99.02 of all, with 95%
 // confidence: its share has a standard error of √(0.99 · 0.01 / 10⁶) = 0.01%.
 type tokenITLs struct {
 	count  int // of all tokens

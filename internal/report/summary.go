@@ -30,7 +30,7 @@ type Summary struct {
 	Start    time.Time     // of the first request, or of the range
 	Duration time.Duration // from Start to the end of the last request, or of the range
 
-	Outcomes map[probe.Outcome]int // requests by outcome; those that are missing are 0
+	Outcomes map[probe.Outcome]int // requests by outcome; an outcome that is missing has none
 	Skipped  map[probe.Skip]int    // slots without a request, by reason
 	Failures []Failures            // why requests failed; nil if that is not known
 

@@ -49,7 +49,8 @@ const marginOfCorrelation = 0.7
 // estimation of autocorrelation, Biometrika 41, 1954).
 func correlationOfNeighbours(values []float64) float64 {
 	scores := normalScores(values)
-	products, squares := 0.0, 0.0
+	products := 0.0 // of the scores of neighbours
+	squares := 0.0
 	for i, s := range scores {
 		squares += s * s
 		if i > 0 {

@@ -50,9 +50,9 @@ func probabilityOfHeads(heads, n int) float64 {
 	return math.Exp(logWays - float64(n)*math.Ln2)
 }
 
-// rangesBeyond is how many times the range of the values, from the smallest to the largest, an interval goes beyond them
-// for each 1 that its reach is above 1. It was fitted together with [marginOfCorrelation]: no theory gives it, because
-// values that are all on one side of the truth do not tell how far away it is.
+// rangesBeyond is how many times the range of the values, from the smallest to the largest, an interval goes beyond
+// them for each 1 that its reach is above 1. It was fitted together with [marginOfCorrelation]: no theory gives it,
+// because values that are all on one side of the truth do not tell how far away it is.
 const rangesBeyond = 4
 
 // farthestReach returns the reach beyond which no interval of n values must go, as long as a disturbance fades by a

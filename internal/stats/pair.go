@@ -3,7 +3,7 @@ package stats
 // A Pair is a measurement of A and one of B under the same circumstances, in seconds.
 type Pair struct{ A, B float64 }
 
-// isUsable reports whether both sides are positive numbers: latencies, of which a ratio exists.
+// isUsable reports whether both sides are positive numbers: latencies that have a ratio.
 func (p Pair) isUsable() bool { return Finite(p.B-p.A) && p.A > 0 && p.B > 0 }
 
 // GroupMeans replaces each size pairs in a row by the means of their sides. Requests that were under way together share
