@@ -121,8 +121,8 @@ const maxKeptITLs = 1_000_000
 
 // tokenITLs are the ITLs of all tokens of a step, in seconds. The first [maxKeptITLs] are all kept. Of more, this
 // number is kept, drawn at random with the same chance for each (algorithm R of Vitter, Random Sampling with a
-// Reservoir, 1985). Their mean is exact in any case. The quantile P99 of a random million is between P98.98 and P99.02 of all, with 95%
-// confidence: its share has a standard error of √(0.99 · 0.01 / 10⁶) = 0.01%.
+// Reservoir, 1985). Their mean is exact in any case. The quantile P99 of a random million is between P98.98 and P99.02
+// of all, with 95% confidence: its share has a standard error of √(0.99 · 0.01 / 10⁶) = 0.01%.
 type tokenITLs struct {
 	count  int // of all tokens
 	sum    float64
