@@ -127,15 +127,14 @@ func (line CommandLine) loads(rates []float64) []Load {
 	return steps
 }
 
-// setDefaultSizes sets how many requests a step has if no flag says it. Each worker makes ten, or as many as
-// comparisons need and two to spare, because a request that fails has no pair.
+// setDefaultSizes sets how many requests a step has if no flag says it. Each worker makes ten. In a comparison each makes
+// twelve more than the confidence of its intervals needs at least, because with ten pairs it finds only large
+// differences (docs/bench.md), and a request that fails has no pair.
 func (p *Plan) setDefaultSizes() {
-	const defaultRequests = 10
-	const spare = 2
-	requests := defaultRequests
+	requests := 10
 	comparisons := p.comparisons()
 	if comparisons > 0 {
-		requests = max(defaultRequests, report.PairsNeeded(comparisons)+spare)
+		requests = report.PairsNeeded(comparisons) + 12
 	}
 	for i, load := range p.Loads {
 		if load.Requests == 0 && load.Limit == 0 {

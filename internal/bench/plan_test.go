@@ -46,8 +46,8 @@ func TestWhatFlagsMean(t *testing.T) {
 		"--qps inf --ladder 1,8 --requests 50":        {"concurrency 1: 50, concurrency 8: 50", noLimit},
 		"--qps inf --ladder 2 --duration 1m":          {"concurrency 2: all within 1m0s", noLimit},
 		"--prompt-tokens 80,200 --requests 7":         {"0.1 QPS: 7", noLimit},
-		"--concurrency 4 a=http://a b=http://b":       {"concurrency 4: 40", 4},
-		"--ladder 1,2 a=http://a b=http://b":          {"concurrency 1: 11, concurrency 2: 22", noLimit},
+		"--concurrency 4 a=http://a b=http://b":       {"concurrency 4: 80", 4},
+		"--ladder 1,2 a=http://a b=http://b":          {"concurrency 1: 21, concurrency 2: 42", noLimit},
 		"--ladder 1,2 --requests 7 http://a http://b": {"concurrency 1: 7, concurrency 2: 7", noLimit},
 	} {
 		plan, err := newPlan(readFlags(t, flags))

@@ -88,7 +88,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 		}
 		equal(t, "requests in a pair", slices.Compact(inPair), []int{1, 2, 1, 2})
 		equal(t, "requests in flight", slices.Compact(atOnce), []int{1, 2, 1, 2})
-		equal(t, "requests of the first step", d.Summaries[0].Sent(), 13)
+		equal(t, "requests of the first step", d.Summaries[0].Sent(), 23)
 		equal(t, "warnings", strings.Count(run.errs.String(), "warning: "), 0)
 	})
 }
