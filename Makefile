@@ -146,8 +146,8 @@ buildah:
 	  echo "On Debian: apt-get install buildah"; \
 	  exit 1; }
 
-rules: $(PROMTOOL) ## each alert on both sides of its numbers, and stories, by promtool
-	cd test/rules && PROMTOOL_BINARY=$(PROMTOOL) $(call tested,-count=1 .)
+rules: $(PROMTOOL) ## each alert on both sides of its numbers, and stories, by promtool; ALERT=NAME for one alert
+	cd test/rules && PROMTOOL_BINARY=$(PROMTOOL) $(call tested,-count=1 $(if $(ALERT),-run "^TestTable$$/^$(ALERT) |^TestEveryAlert") .)
 
 e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
 
@@ -198,10 +198,12 @@ kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart, or that in the folder CH
 
 ##@ Generated files
 
-generate: ## documentation, schemas, dashboards, rules, golden files
-	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./internal/check ./internal/engine \
-		./alerts ./dashboards/generate -update
-	$(GO) test ./deploy -update # copies what the others write
+generate: ## documentation, schemas, dashboards, rules, golden files: all of them, even if a test fails
+	status=0; \
+	$(GO) test ./cmd/prober ./internal/config ./internal/telemetry ./internal/report ./internal/status ./internal/check \
+	  ./internal/engine ./alerts ./dashboards/generate -update || status=$$?; \
+	$(GO) test ./deploy -update || status=$$?; \
+	exit $$status # deploy comes last, because it copies what the others write
 
 generate-chart: build $(HELM) ## golden files of the chart, which need Helm
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) $(GO) test -count=1 ./chart -update

@@ -120,7 +120,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestEveryAlertHasARunbook holds that each alert has a runbook, each runbook an alert, and the same headings.
+// TestEveryAlertHasARunbook holds that each alert has a runbook of its own and each runbook an alert, that all have the same
+// headings, and that none is the copy of another one.
 func TestEveryAlertHasARunbook(t *testing.T) {
 	var alerts []string
 	for _, r := range alerting(t) {
@@ -128,8 +129,9 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 	}
 	slices.Sort(alerts)
 	if diff := cmp.Diff(slices.Compact(alerts), Runbooks()); diff != "" {
-		t.Errorf("-alerts +runbooks\n%s", diff)
+		t.Errorf("write alerts/runbooks/NAME.md for each alert (-), and remove what is no alert's (+):\n%s", diff)
 	}
+	alertOf := map[string]string{} // by the section Meaning
 	for _, name := range Runbooks() {
 		page, ok := Runbook(name)
 		if !ok {
@@ -139,9 +141,17 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 		if diff := cmp.Diff(want, headings(string(page))); diff != "" {
 			t.Errorf("headings of %s (-want +got)\n%s", name, diff)
 		}
-		if !strings.Contains(string(page), "amtool silence add alertname=") {
-			t.Errorf("runbook %s does not say how to silence the alert", name)
+		silence := regexp.MustCompile(`amtool silence add alertname=~?'?([^ ']+)`).FindStringSubmatch(string(page))
+		if silence == nil || !regexp.MustCompile("^("+silence[1]+")$").MatchString(name) {
+			t.Errorf("runbook %s does not say how to silence the alert: amtool silence add alertname=%[1]s …", name)
 		}
+		_, afterHeading, _ := strings.Cut(string(page), "## Meaning")
+		meaning, _, _ := strings.Cut(afterHeading, "\n## ")
+		other, isCopy := alertOf[meaning]
+		if isCopy {
+			t.Errorf("runbook %s says under Meaning what that of %s says: write what this alert means", name, other)
+		}
+		alertOf[meaning] = name
 	}
 }
 

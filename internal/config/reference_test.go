@@ -73,7 +73,7 @@ func TestSettingsAreDescribed(t *testing.T) {
 	for _, k := range Reference() {
 		names[k.name] = true
 		if k.Help == "" || strings.HasPrefix(k.Help, ";") { // words and bounds alone
-			t.Errorf("%s is not described", k.Variable)
+			t.Errorf("%s has no line in help.txt: say there, under a [topic], what it does", k.Variable)
 		}
 		for _, found := range tag.FindAllStringSubmatch(string(k.field.Tag), -1) {
 			if !slices.Contains(known, found[1]) {
@@ -83,7 +83,7 @@ func TestSettingsAreDescribed(t *testing.T) {
 	}
 	for name, line := range helpLines() {
 		if !names[strings.TrimPrefix(name, "OBJECTIVES_")] {
-			t.Errorf("%s is described, and no setting", name)
+			t.Errorf("help.txt has a line for %s, which is no setting", name)
 		}
 		if strings.ContainsAny(line.text, "`|\n") || utf8.RuneCountInString(line.text) > 80 {
 			t.Errorf("%s has the help %q: want one short line", name, line.text)
