@@ -179,6 +179,8 @@ func TestArguments(t *testing.T) {
 		{"http://b/two", target{name: "b:80/two", url: "http://b/two"}},
 		{"http://c/x", target{name: "c:80", url: "http://c/x"}},
 		{"c=http://c/y", target{name: "c", url: "http://c/y"}},
+		{"http://e/v1", target{name: "e:80", url: "http://e/v1"}},
+		{"http://e/x", target{name: "e:80/x", url: "http://e/x"}},
 	} {
 		o.URLs = append(o.URLs, test.argument)
 		if !test.want.each { // each address is a group of its own

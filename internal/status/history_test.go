@@ -90,7 +90,7 @@ func minute(n int, ttft, gap, tpot float64) *entry {
 }
 
 // TestKeepsTheSlowestOfTheDay compares what a history keeps with all results of two days: of any time of the last day
-// the slowest are the same. Of the values of one quantity many are equal.
+// the slowest are the same, and older ones are gone. Of the values of one quantity many are equal.
 func TestKeepsTheSlowestOfTheDay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test takes the time")
@@ -102,6 +102,9 @@ func TestKeepsTheSlowestOfTheDay(t *testing.T) {
 		e := minute(n, random.Float64(), random.ExpFloat64(), float64(n%5))
 		all = append(all, e)
 		h.add(e, shareOf(1))
+		if len(h.earlier) > 0 && h.earlier[0].At.Before(e.At.Add(-day)) {
+			t.Fatalf("at minute %d, a result from %v is kept", n, h.earlier[0].At)
+		}
 		if n%30 > 0 {
 			continue
 		}

@@ -173,7 +173,7 @@ func withoutHeaders(err error) error {
 func headerSecrets() []string {
 	const shortest = 6 // bytes
 	var secrets []string
-	for _, signal := range []string{"", "METRICS_", "TRACES_", "LOGS_"} {
+	for _, signal := range []string{"", "METRICS_", "TRACES_"} {
 		for pair := range strings.SplitSeq(os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"HEADERS"), ",") {
 			_, value, _ := strings.Cut(pair, "=")
 			sent, err := url.PathUnescape(value)

@@ -120,12 +120,11 @@ func TestHangingCollector(t *testing.T) {
 // it.
 func TestFailedExportsShowNoHeader(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"for all":  {"OTEL_EXPORTER_OTLP_HEADERS": "x-team=search,api-key=otlp%2Fplanted%3D1"},
-		"a bearer": {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20otlp/planted=1"},
-		"one for each signal": {
-			"OTEL_EXPORTER_OTLP_METRICS_HEADERS": "a=otlp/planted=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "a=otlp/planted=1",
-		},
-		"with none": {},
+		"for all":           {"OTEL_EXPORTER_OTLP_HEADERS": "x-team=search,api-key=otlp%2Fplanted%3D1"},
+		"a bearer":          {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20otlp/planted=1"},
+		"for metrics alone": {"OTEL_EXPORTER_OTLP_METRICS_HEADERS": "a=otlp/planted=1"},
+		"for traces alone":  {"OTEL_EXPORTER_OTLP_TRACES_HEADERS": "a=otlp/planted=1"},
+		"with none":         {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
