@@ -186,3 +186,29 @@ func TestIsPair(t *testing.T) {
 		equal(t, name, IsPair(test.targets), test.want)
 	}
 }
+
+// TestGroupOfTheURLs holds that several URLs are compared with each other, unless the user named their groups.
+func TestGroupOfTheURLs(t *testing.T) {
+	for name, test := range map[string]struct {
+		urls  []string
+		group string // as the user gave it
+		want  string
+	}{
+		"one URL":               {[]string{"http://a"}, "", "a:80"},
+		"two URLs":              {[]string{"http://a", "http://b"}, "", "bench"},
+		"each address of a URL": {[]string{"dns+http://a"}, "", "bench"},
+		"two URLs of a group":   {[]string{"http://a", "http://b"}, "mine", "mine"},
+	} {
+		line := readFlags(t, "")
+		line.URLs = test.urls
+		if test.group != "" {
+			line.Settings["GROUP"] = test.group
+		}
+		plan, err := newPlan(line)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		equal(t, name, plan.Lengths[0].Targets[0].Group, test.want)
+	}
+}

@@ -58,6 +58,10 @@ func TestWarnings(t *testing.T) {
 			"1 of 1,000 tokens were read late, several at once",
 			onlyTen,
 		}},
+		"half read late": {some(readLate, 0, 1, 2, 3, 4), []string{
+			"5 of 10 requests were read too late by this prober: excluded from ITL",
+			onlyTen,
+		}},
 		"all but one read late": {with(some(readLate), func(s *Sample) { *s = good[4]; s.Joined = 90 }, 4), []string{
 			"9 of 10 requests were read too late by this prober: excluded from ITL",
 			"ITL rests on 1 of 10 requests only",
@@ -82,6 +86,10 @@ func TestWarnings(t *testing.T) {
 				"the server or a proxy sends them in bursts",
 		}},
 		"less than half of the frames are no burst": {some(func(s *Sample) { s.Bursts = 49 }), []string{onlyTen}},
+		"two tokens a frame": {some(func(s *Sample) { s.Frames = 50 }), []string{
+			"a token frame carries 2.00 tokens on average",
+		}},
+		"fewer than two tokens a frame": {some(func(s *Sample) { s.Frames = 51 }), []string{onlyTen}},
 		"several tokens a frame": {some(func(s *Sample) { s.Frames = 14 }), []string{
 			"a token frame carries 7.14 tokens on average",
 		}},
