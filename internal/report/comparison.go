@@ -78,8 +78,8 @@ type Pairs struct {
 	Values []stats.Pair
 }
 
-// Compare fills the lines of c from pairs. If all or some quantities have too few pairs, it adds that as the last of the
-// warnings. Pairs without a positive number on both sides are left out, and so are quantities without any pair.
+// Compare fills the lines of c from pairs. Pairs without a positive number on both sides are left out, and so are
+// quantities without any pair. If any quantity has too few pairs, the last of the warnings says so.
 //
 // Each c.RequestsInPair pairs in a row become one, their mean. The statistics are those of [stats.Compare].
 func Compare(c Comparison, pairs []Pairs) Comparison {

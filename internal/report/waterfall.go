@@ -173,8 +173,8 @@ func (w *waterfall) gaps() {
 	}
 }
 
-// sparkline draws values at proportional heights, in at most this number of cells. If there are more values than cells, each
-// cell shows the highest of valuesPerCell values.
+// sparkline draws values at proportional heights, in at most this number of cells. If there are more values than cells,
+// each cell shows the highest of valuesPerCell values.
 func sparkline(values []float64, cells int) (line string, valuesPerCell int) {
 	levels := []rune("▁▂▃▄▅▆▇█")
 	highest := math.SmallestNonzeroFloat64 // not 0, by which it divides
