@@ -127,8 +127,8 @@ func (line CommandLine) loads(rates []float64) []Load {
 	return steps
 }
 
-// setDefaultSizes sets how many requests a step has if no flag says it. Each worker makes ten. In a comparison each makes
-// twelve more than the confidence of its intervals needs at least, because with ten pairs it finds only large
+// setDefaultSizes sets how many requests a step has if no flag says it. Each worker makes ten. In a comparison each
+// makes twelve more than the confidence of its intervals needs at least, because with ten pairs it finds only large
 // differences (docs/bench.md), and a request that fails has no pair.
 func (p *Plan) setDefaultSizes() {
 	requests := 10
