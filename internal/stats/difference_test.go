@@ -22,10 +22,12 @@ func ExampleCompare() {
 	fmt.Printf("B − A: %.0f ms, between %.0f and %.0f ms\n",
 		1000*d.Seconds.Median, 1000*d.Seconds.Low, 1000*d.Seconds.High)
 	fmt.Printf("B takes %.3f to %.3f times as long\n", d.Ratio.Low, d.Ratio.High)
+	fmt.Printf("shown: %t, hidden by correlation: %t\n", d.Shown, d.HiddenByCorrelation)
 	// Output:
 	// 8 rounds, 8 needed, of five steps 10
 	// B − A: 45 ms, between 40 and 60 ms
 	// B takes 1.042 to 1.073 times as long
+	// shown: true, hidden by correlation: false
 }
 
 // ExampleCompare_correlated runs the example that correlation.go explains: the rounds of [ExampleCompare] in an order in
@@ -38,11 +40,13 @@ func ExampleCompare_correlated() {
 	d := Compare([][]Pair{ttft, ttft, ttft, ttft}, 1)[0]
 
 	fmt.Printf("correlation up to %.2f\n", d.Correlation)
-	fmt.Printf("B − A: %.0f ms, between %.0f and %.0f ms, shown: %t\n",
-		1000*d.Seconds.Median, 1000*d.Seconds.Low, 1000*d.Seconds.High, d.Shown)
+	fmt.Printf("B − A: %.0f ms, between %.0f and %.0f ms\n",
+		1000*d.Seconds.Median, 1000*d.Seconds.Low, 1000*d.Seconds.High)
+	fmt.Printf("shown: %t, hidden by correlation: %t\n", d.Shown, d.HiddenByCorrelation)
 	// Output:
 	// correlation up to 0.88
-	// B − A: 45 ms, between -20 and 120 ms, shown: false
+	// B − A: 45 ms, between -20 and 120 ms
+	// shown: false, hidden by correlation: true
 }
 
 // TestPairsNeeded holds how many pairs show a difference, and that one less shows none, however many intervals share

@@ -107,11 +107,11 @@ func TestTargetsRestartNothing(t *testing.T) {
 }
 
 // TestVolumeNames holds that each Secret and ConfigMap has a volume of its own name, which Kubernetes takes, and that a
-// short name without dots is part of it as it is.
+// short name without dots is part of it as it is. One that is given twice has one volume.
 func TestVolumeNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 62)
-	text := vllm + fmt.Sprintf("secrets: [a.b, a-b, %s1, %s2]\nconfigMaps: [a.b, a-b]\n", long, long)
+	text := vllm + fmt.Sprintf("secrets: [a.b, a-b, a-b, %s1, %s2]\nconfigMaps: [a.b, a-b, a-b]\n", long, long)
 	spec, _ := pod(only(t, objects(t, render(t, "--values", values(t, text))), "Deployment"))
 	seen := map[string]bool{}
 	for _, volume := range mappings(spec, "volumes") {
