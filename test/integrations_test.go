@@ -108,7 +108,7 @@ func checkFences(t *testing.T, page, text string) {
 			t.Errorf("%s: a block begins or ends with %q", page, fence[0])
 		}
 	}
-	if strings.Contains(text, "```alloy") && !strings.Contains(text, "**it was not run by our tests**") {
+	if strings.Contains(text, "```alloy") && !strings.Contains(text, "**Our tests do not run it.**") {
 		t.Errorf("%s does not say that Alloy's syntax was not run", page)
 	}
 }
