@@ -149,7 +149,7 @@ buildah:
 rules: $(PROMTOOL) ## each alert on both sides of its numbers, and stories, by promtool; ALERT=NAME for one alert
 	cd test/rules && PROMTOOL_BINARY=$(PROMTOOL) $(call tested,-count=1 $(if $(ALERT),-run "^TestTable$$/^$(ALERT) |^TestEveryAlert") .)
 
-e2e: chromium buildah e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
+e2e: chromium buildah accuracy-smoke e2e-image e2e-page e2e-chart e2e-rules e2e-backends ## the binary with programs that are not ours: all of e2e-…
 
 # These targets run tests of one package, which share their helpers. Each test belongs to one target.
 RULE_TESTS := Rules|Alerts|Sloth|Pyrra
@@ -175,9 +175,12 @@ e2e-page: chromium build ## the status page in chromium
 e2e-image: buildah build ## the image, built with buildah and run as root
 	cd test && PROBER_BINARY=$(BIN)/prober $(call tested,-count=1 ./image)
 
+accuracy-smoke: ## the measurement of `make accuracy` runs, whatever the times are
+	cd test/accuracy && $(call tested,-count=1 .)
+
 ##@ Each night
 
-nightly: history drill accuracy-smoke kube ## all of the following
+nightly: history drill kube ## all of the following
 
 # All scenarios are those of docs/regression.md and of test/history/testdata/rows.md.
 history: ## what alerts and comparisons find in simulated weeks and runs; HISTORY=-long: in all scenarios
@@ -186,9 +189,6 @@ history: ## what alerts and comparisons find in simulated weeks and runs; HISTOR
 
 drill: build $(PROMETHEUS) ## the commands of docs/drill.md, until the alert has fired and ended: two minutes
 	cd test && $(call tested,-count=1 -run Drill .)
-
-accuracy-smoke: ## the measurement of `make accuracy` runs, whatever the times are
-	cd test/accuracy && $(call tested,-count=1 .)
 
 CHART ?= $(CURDIR)/deploy/helm/prober
 
