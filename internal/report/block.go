@@ -127,20 +127,19 @@ func twoDecimals(v stats.Number) string { return strings.ToLower(fmt.Sprintf("%.
 // bucketNote says how exact the quantiles are that come from histograms. It is empty if all are exact.
 func bucketNote(s Summary) string {
 	var parts []string
-	var widest stats.Number
+	widest := 0.0
 	for _, quantity := range quantities {
-		var largest stats.Number // relative error of the quantiles of this quantity
+		largest := 0.0 // of the quantiles of this quantity whose error is known
 		for share, q := range quantity.InSummary(&s).Quantiles {
-			distance := max(q.High-q.Value, q.Value-q.Low)
-			switch {
-			case math.IsInf(float64(q.High), 1):
+			deviation := q.RelativeError()
+			if math.IsInf(deviation, 1) {
 				parts = append(parts, quantity.Name+" "+stats.Share(share).String()+" above "+secondsOrNone(q.Low))
-			case distance > 0:
-				largest = max(largest, distance/q.Value)
+				continue
 			}
+			largest = max(largest, deviation)
 		}
 		if largest > 0 {
-			parts = append(parts, quantity.Name+" ±"+format.Percent(float64(largest)))
+			parts = append(parts, quantity.Name+" ±"+format.Percent(largest))
 			widest = max(widest, largest)
 		}
 	}

@@ -113,9 +113,10 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 func CompareSamples(c Comparison, samplesOfA, samplesOfB []Sample) Comparison {
 	a := sideOf(samplesOfA)
 	b := sideOf(samplesOfB)
+	pairs := pairByRound(comparableRequests(a.good), comparableRequests(b.good))
 	c.Excluded = exclusions(a, b)
-	c.Warnings = slices.Concat(pairWarnings(a, b, c.Excluded), c.Warnings)
-	return Compare(c, pairsOf(pairByRound(comparableRequests(a.good), comparableRequests(b.good))))
+	c.Warnings = slices.Concat(pairWarnings(a, b, pairs, c.Excluded), c.Warnings)
+	return Compare(c, pairsOf(pairs))
 }
 
 // Uncompared returns c without lines, and with a warning that says why.
@@ -190,11 +191,11 @@ func pairByRound(a, b []Latencies) (list []requestPair) {
 }
 
 // pairsOf returns the pairs of each quantity.
-func pairsOf(both []requestPair) []Pairs {
+func pairsOf(pairs []requestPair) []Pairs {
 	var list []Pairs
 	for _, q := range quantities {
 		p := Pairs{Metric: q.Name}
-		for _, pair := range both {
+		for _, pair := range pairs {
 			p.Values = append(p.Values, stats.Pair{
 				A: float64(*q.ofRequest(&pair.a)),
 				B: float64(*q.ofRequest(&pair.b)),
@@ -226,9 +227,9 @@ func (s side) failed() string {
 }
 
 // pairWarnings returns warnings of what differs between two sides besides speed.
-func pairWarnings(a, b side, excluded []Exclusion) []string {
+func pairWarnings(a, b side, pairs []requestPair, excluded []Exclusion) []string {
 	list := nonEmpty(
-		unpairedWarning(a, b),
+		unpairedWarning(a, b, pairs),
 		lengthWarning(a, b, promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)"),
 		lengthWarning(a, b, outputOf,
 			"%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length"),
@@ -245,13 +246,13 @@ func pairWarnings(a, b side, excluded []Exclusion) []string {
 }
 
 // unpairedWarning says how many rounds are not compared because only one side answered. It is empty if there are none.
-func unpairedWarning(a, b side) string {
+func unpairedWarning(a, b side, pairs []requestPair) string {
 	unpaired := map[uint64]bool{} // first all rounds
 	for _, s := range slices.Concat(a.sent, b.sent) {
 		unpaired[s.Latencies.Round] = true
 	}
 	rounds := len(unpaired)
-	for _, pair := range pairByRound(comparableRequests(a.good), comparableRequests(b.good)) {
+	for _, pair := range pairs {
 		delete(unpaired, pair.a.Round)
 	}
 	if len(unpaired) == 0 {

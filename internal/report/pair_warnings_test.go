@@ -43,7 +43,8 @@ func TestPairWarnings(t *testing.T) {
 		}},
 	} {
 		left, right := sideOf(test.a), sideOf(test.b)
-		got := pairWarnings(left, right, exclusions(left, right))
+		pairs := pairByRound(comparableRequests(left.good), comparableRequests(right.good))
+		got := pairWarnings(left, right, pairs, exclusions(left, right))
 		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -166,11 +166,11 @@ func approximate(d stats.Distribution, share stats.Share) string {
 		return "none"
 	}
 	q := d.Quantiles[share]
-	distance := max(q.High-q.Value, q.Value-q.Low)
+	deviation := q.RelativeError()
 	switch {
-	case math.IsInf(float64(q.High), 1):
+	case math.IsInf(deviation, 1):
 		return ">" + secondsOrNone(q.Low)
-	case distance > wideBucket*q.Value:
+	case deviation > wideBucket:
 		return "~" + secondsOrNone(q.Value)
 	}
 	return secondsOrNone(q.Value)

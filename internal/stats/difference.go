@@ -96,21 +96,22 @@ func errorOfEach(intervals int) float64 { return (1 - Confidence) / float64(max(
 func Compare(quantities [][]Pair, comparisons int) []Difference {
 	intervals := len(quantities) * max(comparisons, 1)
 	needed := PairsNeeded(intervals)
-	sum := 0.0     // of the correlations
-	estimated := 0 // quantities with enough pairs for an estimate of their correlation
-	for _, pairs := range quantities {
+	correlations := make([]float64, len(quantities)) // 0 of those with too few pairs for an estimate
+	sum := 0.0
+	estimated := 0
+	for i, pairs := range quantities {
 		if len(pairs) >= needed {
-			sum += correlationOfNeighbours(logRatios(pairs))
+			correlations[i] = correlationOfNeighbours(logRatios(pairs))
+			sum += correlations[i]
 			estimated++
 		}
 	}
 	var list []Difference
-	for _, pairs := range quantities {
+	for i, pairs := range quantities {
 		d := Difference{Pairs: len(pairs), Needed: needed, Correlation: Number(math.NaN())}
 		if d.Bounded() {
-			own := correlationOfNeighbours(logRatios(pairs))
 			mean := sum / float64(estimated)
-			d.Correlation = Number(boundOfCorrelation(max(own, mean), len(pairs)))
+			d.Correlation = Number(boundOfCorrelation(max(correlations[i], mean), len(pairs)))
 		}
 		d.compare(pairs, errorOfEach(intervals))
 		list = append(list, d)

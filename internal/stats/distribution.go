@@ -52,6 +52,19 @@ type Quantile struct {
 	High Number `json:"high"`
 }
 
+// RelativeError returns by what share of Value the true quantile may differ from it: 0 if all values are known, +Inf if
+// only Low is known.
+func (q Quantile) RelativeError() float64 {
+	distance := max(q.High-q.Value, q.Value-q.Low)
+	switch {
+	case math.IsInf(float64(q.High), 1):
+		return math.Inf(1)
+	case distance > 0:
+		return float64(distance / q.Value)
+	}
+	return 0 // also if there is no value
+}
+
 // DistributionOf returns how values, in seconds and in any order, are spread.
 func DistributionOf(values []float64) Distribution {
 	if len(values) == 0 {
