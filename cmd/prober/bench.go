@@ -20,8 +20,9 @@ func newBench() *cobra.Command {
 	var line bench.CommandLine
 	var judged judgeFlags
 	cmd := &cobra.Command{
-		Use:   "bench [[NAME=]URL…]",
-		Short: "Measure a finite run as vLLM's benchmark_serving; compare targets",
+		Use:        "bench [[NAME=]URL…]",
+		SuggestFor: []string{"gate", "compare"}, // the subject of docs/gate.md
+		Short:      "Measure a finite run as vLLM's benchmark_serving; compare targets",
 		Long: `Bench sends a finite number of requests, measured as all probes are, and prints
 vLLM's benchmark_serving table. By default it sends ten at the configured rate.
 

@@ -8,14 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/files"
+	"github.com/llm-prober/prober/internal/format"
 )
 
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "config COMMAND",
-		Short: "Print the effective configuration, an example, or a schema",
-		Args:  refuseUnknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:        "config COMMAND",
+		Short:      "Check or print the configuration, an example, or a schema",
+		SuggestFor: []string{"validate", "lint"},
+		Args:       refuseUnknownCommand,
+		RunE:       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	show := &cobra.Command{
 		Use:   "show [URL…]",
@@ -42,6 +45,39 @@ Exit code: 0, or 2 if the configuration is invalid.`,
 		},
 	}
 	addConfigFlags(show, "run")
+	check := &cobra.Command{
+		Use:        "check [URL…]",
+		Short:      "Check the configuration offline, for CI",
+		SuggestFor: []string{"validate", "lint"},
+		Long: `Check says what is wrong with the configuration that run would have with the
+same environment, files and flags. It opens no connection. To ask the servers
+as well, use prober check.
+
+The files that the configuration names (keys, certificates, data sets) are read
+and parsed. One that does not exist is a warning: where the check runs, keys
+are often not there. The targets file has to be there.
+
+Exit code: 0, or 2 with all problems if any target or setting is wrong.`,
+		Example: `  prober config check --targets-file targets.yaml
+  prober config check http://localhost:8000 --qps 0.5`,
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			c, err := loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls, Elsewhere: true}, files.New())
+			if err != nil {
+				return err
+			}
+			for _, warning := range c.Warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
+			}
+			problems := c.Problems()
+			if problems != nil {
+				return problems
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "the configuration is valid: %s\n",
+				format.Count(len(c.Targets), "target"))
+			return nil
+		},
+	}
+	addConfigFlags(check, "run")
 	text := func(use, short, page string) *cobra.Command {
 		return &cobra.Command{
 			Use:   use,
@@ -50,7 +86,7 @@ Exit code: 0, or 2 if the configuration is invalid.`,
 			Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), page) },
 		}
 	}
-	cmd.AddCommand(show,
+	cmd.AddCommand(check, show,
 		text("example", "Print a targets file with the most used settings", config.Example()),
 		text("schema", "Print the JSON Schema of the targets file, for editors", string(config.Schema())))
 	return cmd

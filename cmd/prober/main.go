@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -141,10 +143,14 @@ func refuseUnknownCommand(cmd *cobra.Command, rest []string) error {
 		return nil
 	}
 	var known []string
+	near := ""
 	for _, c := range cmd.Commands() {
 		known = append(known, c.Name())
+		if slices.Contains(c.SuggestFor, rest[0]) {
+			near = c.Name()
+		}
 	}
-	near := usage.Nearest(rest[0], known)
+	near = cmp.Or(near, usage.Nearest(rest[0], known))
 	if near == "" {
 		return fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
 	}

@@ -24,6 +24,10 @@ type Options struct {
 	Objectives []string // given as flags, "ttft<2s@95%"; they replace the configured objectives
 	Finite     bool     // the run ends by itself: no target may be rejected, and goals and daily costs are not judged
 
+	// Elsewhere says that the prober is to run on another machine, which has files that are missing here, such as mounted
+	// keys: that a file does not exist is a warning. The targets file has to be here.
+	Elsewhere bool
+
 	// ReadFile reads the files that the configuration names, each as often as it is named; nil means [ReadFile].
 	ReadFile func(string) ([]byte, error)
 }

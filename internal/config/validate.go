@@ -80,6 +80,10 @@ func (l *loader) readKey(t *target) {
 	data, err := l.options.ReadFile(s.APIKeyFile)
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
+	case s.APIKey.Reveal() != "":
+		wrong("given together with an API key", "give only one of the two")
+	case l.isElsewhere(err):
+		l.warnOfMissing(t.entry, &s.APIKeyFile)
 	case err != nil:
 		wrong(err.Error(), fileHint(err))
 	case strings.TrimSpace(text) == "":
@@ -88,8 +92,6 @@ func (l *loader) readKey(t *target) {
 		wrong(fmt.Sprintf("has %d bytes, more than any server accepts in a header", len(text)), onlyLine)
 	case !printable(text):
 		wrong("has unprintable characters", onlyLine)
-	case s.APIKey.Reveal() != "":
-		wrong("given together with an API key", "give only one of the two")
 	default:
 		s.APIKey = NewSecret(text)
 	}
@@ -100,9 +102,23 @@ func (l *loader) checkFile(e *entry, field *string) {
 	if *field == "" {
 		return
 	}
-	if _, err := l.options.ReadFile(*field); err != nil {
+	_, err := l.options.ReadFile(*field)
+	switch {
+	case l.isElsewhere(err):
+		l.warnOfMissing(e, field)
+	case err != nil:
 		e.problem(field, err.Error(), fileHint(err))
 	}
+}
+
+// isElsewhere reports whether err says that a file is missing which only the prober's machine needs to have.
+func (l *loader) isElsewhere(err error) bool {
+	return l.options.Elsewhere && errors.Is(err, fs.ErrNotExist)
+}
+
+// warnOfMissing warns of a file that is not here, so that its content is not checked.
+func (l *loader) warnOfMissing(e *entry, field *string) {
+	l.warn(e.problemPlace(field), "does not exist here, and is not checked: the prober needs it where it runs")
 }
 
 // fileHint returns what to do about a file that cannot be read.

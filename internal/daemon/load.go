@@ -17,13 +17,16 @@ func Load(o config.Options, f *files.Files) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	problems := checkWebConfig(c.WebConfigFile)
-	if problems != nil {
-		return nil, problems
+	var problems usage.Problems
+	if c.WebConfigFile != "" {
+		_, err = f.Read(c.WebConfigFile)
+		if err == nil { // it may be missing here if the prober is to run elsewhere
+			problems = checkWebConfig(c.WebConfigFile)
+		}
 	}
 	c.Reject(f.Check(c.Targets))
-	if c.MustRefuse(o.Finite) {
-		return nil, c.Problems()
+	if problems != nil || c.MustRefuse(o.Finite) {
+		return nil, append(problems, c.Problems()...).Sorted()
 	}
 	return c, nil
 }

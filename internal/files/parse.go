@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -13,13 +15,13 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Check parses the files of targets, and returns the targets that cannot be probed because a file is missing or
-// invalid.
+// Check parses the files of targets, and returns the targets that cannot be probed because a file is invalid or cannot
+// be read. It says nothing of a file that does not exist: whether it has to, [config.Load] knows.
 func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 	for _, t := range targets {
 		var problems usage.Problems
 		add := func(err error, hint string) {
-			if err != nil {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)
 			}
 		}
