@@ -45,7 +45,22 @@ Exit code: 0, or 2 if the configuration is invalid.`,
 		},
 	}
 	addConfigFlags(show, "run")
-	check := &cobra.Command{
+	text := func(use, short, page string) *cobra.Command {
+		return &cobra.Command{
+			Use:   use,
+			Short: short,
+			Args:  cobra.NoArgs,
+			Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), page) },
+		}
+	}
+	cmd.AddCommand(newConfigCheck(), show,
+		text("example", "Print a targets file with the most used settings", config.Example()),
+		text("schema", "Print the JSON Schema of the targets file, for editors", string(config.Schema())))
+	return cmd
+}
+
+func newConfigCheck() *cobra.Command {
+	cmd := &cobra.Command{
 		Use:        "check [URL…]",
 		Short:      "Check the configuration offline, for CI",
 		SuggestFor: []string{"validate", "lint"},
@@ -77,17 +92,6 @@ Exit code: 0, or 2 with all problems if any target or setting is wrong.`,
 			return nil
 		},
 	}
-	addConfigFlags(check, "run")
-	text := func(use, short, page string) *cobra.Command {
-		return &cobra.Command{
-			Use:   use,
-			Short: short,
-			Args:  cobra.NoArgs,
-			Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), page) },
-		}
-	}
-	cmd.AddCommand(check, show,
-		text("example", "Print a targets file with the most used settings", config.Example()),
-		text("schema", "Print the JSON Schema of the targets file, for editors", string(config.Schema())))
+	addConfigFlags(cmd, "run")
 	return cmd
 }

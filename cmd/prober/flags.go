@@ -66,7 +66,8 @@ var unreadable = map[string]usage.Problem{
 
 // inPlaceOfSecrets are the hints for users who look for a flag that would hold a secret, by the name of the flag.
 var inPlaceOfSecrets = map[string]string{
-	"api-key": "use --api-key-file FILE, or PROBER_API_KEY",
+	"api-key":      "use --api-key-file FILE, or PROBER_API_KEY",
+	"oauth-secret": "use --oauth-secret-file FILE, or PROBER_OAUTH_SECRET",
 	"headers": "write the target and its headers into a targets file, or use PROBER_TARGETS_0_URL and " +
 		"PROBER_TARGETS_0_HEADERS",
 }

@@ -109,8 +109,16 @@ type Target struct {
 	WaitForReady      time.Duration `env:"WAIT_FOR_READY" min:"1ms" optional:"30m" shared:""`
 	Refusals          string        `env:"REFUSALS" envDefault:"ignore" oneof:"ignore bad" shared:""`
 
-	APIKey        Secret `env:"API_KEY" shared:""`
-	APIKeyFile    string `env:"API_KEY_FILE" format:"file" shared:""`
+	APIKey     Secret `env:"API_KEY" shared:""`
+	APIKeyFile string `env:"API_KEY_FILE" format:"file" shared:""`
+
+	OAuthTokenURL   string `env:"OAUTH_TOKEN_URL" format:"token-url" shared:""`
+	OAuthClientID   string `env:"OAUTH_CLIENT_ID" shared:""`
+	OAuthSecret     Secret `env:"OAUTH_SECRET" shared:""`
+	OAuthSecretFile string `env:"OAUTH_SECRET_FILE" format:"file" shared:""`
+	OAuthScopes     string `env:"OAUTH_SCOPES" shared:""` // with blanks between them
+	OAuthClientAuth string `env:"OAUTH_CLIENT_AUTH" envDefault:"header" oneof:"header body" shared:""`
+
 	Priority      *int   `env:"PRIORITY" min:"-2147483648" max:"2147483647" optional:"-10" shared:""`
 	SessionHeader string `env:"SESSION_HEADER" format:"header" shared:""`
 
@@ -191,6 +199,8 @@ func (c *Config) NeedRestart(next *Config) []string {
 func (t Target) Destination() Target {
 	d := t.Identity()
 	d.APIKey, d.APIKeyFile = Secret{}, ""
+	d.OAuthTokenURL, d.OAuthClientID, d.OAuthScopes, d.OAuthClientAuth = "", "", "", ""
+	d.OAuthSecret, d.OAuthSecretFile = Secret{}, ""
 	d.CAFile, d.CertFile, d.KeyFile = "", "", ""
 	d.Headers = Headers{}
 	for name, value := range t.Headers {
@@ -208,10 +218,22 @@ func (t Target) Identity() Target {
 		Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, TLSServerName: t.TLSServerName,
 	}
 	id.APIKey, id.APIKeyFile = t.APIKey, t.APIKeyFile
-	if t.APIKeyFile != "" { // a new key in the same file belongs to the same client
-		id.APIKey = Secret{}
+	id.OAuthTokenURL, id.OAuthClientID, id.OAuthScopes = t.OAuthTokenURL, t.OAuthClientID, t.OAuthScopes
+	id.OAuthSecret, id.OAuthSecretFile = t.OAuthSecret, t.OAuthSecretFile
+	id.OAuthClientAuth = t.OAuthClientAuth
+	return id.WithoutRotated()
+}
+
+// WithoutRotated returns t without the secrets that are in files: a new one in the same file belongs to the same
+// client.
+func (t Target) WithoutRotated() Target {
+	if t.APIKeyFile != "" {
+		t.APIKey = Secret{}
 	}
-	return id
+	if t.OAuthSecretFile != "" {
+		t.OAuthSecret = Secret{}
+	}
+	return t
 }
 
 // Values returns the settings of t that a command uses, as texts by their keys in the targets file. It leaves out
@@ -228,7 +250,7 @@ func (t Target) Values(command string) map[string]string {
 	return values
 }
 
-// Files returns the paths of the files that t names, except for the file of its API key.
+// Files returns the paths of the files that t names, except for those of its API key and of its client secret.
 func (t Target) Files() []string {
 	paths := []string{t.CAFile, t.CertFile, t.KeyFile, t.DatasetFile}
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })

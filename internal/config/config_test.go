@@ -64,6 +64,8 @@ func TestDestination(t *testing.T) {
 		URL: "http://a", Name: "a", Address: "10.0.0.1", CAFile: "ca", CertFile: "cert", KeyFile: "key", Model: "m",
 		Headers: Headers{"X-Cluster": NewSecret("1"), "Authorization": NewSecret("Bearer sk"), "X-Api-Key": NewSecret("sk")},
 		QPS:     1, APIKey: NewSecret("sk"), APIKeyFile: "file",
+		OAuthTokenURL: "http://login", OAuthClientID: "id", OAuthSecret: NewSecret("sk"), OAuthSecretFile: "file",
+		OAuthScopes: "all", OAuthClientAuth: "body",
 	}
 	want := Target{URL: "http://a", Address: "10.0.0.1", Model: "m", Headers: Headers{"X-Cluster": NewSecret("1")}}
 	if diff := cmp.Diff(want, target.Destination(), secrets); diff != "" {

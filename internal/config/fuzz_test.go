@@ -79,7 +79,7 @@ func FuzzLoadEnv(f *testing.F) {
 		const secret = "sk-f0rb1dden"
 		environment := map[string]string{"PROBER_TARGETS_0_URL": "http://one"}
 		for name, text := range map[string]string{name1: text1, name2: text2} {
-			if strings.HasSuffix(name, "API_KEY") || strings.HasSuffix(name, "HEADERS") {
+			if strings.HasSuffix(name, "API_KEY") || strings.HasSuffix(name, "SECRET") || strings.HasSuffix(name, "HEADERS") {
 				text += secret
 			}
 			environment[prefix+name] = text

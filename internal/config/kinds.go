@@ -143,6 +143,9 @@ var kinds = map[string]kind{
 		name: "text", want: "http(s)://HOST[:PORT][/PATH], for example https://grafana.example.com", schema: anyText,
 		check: checkWebsite,
 	},
+	"token-url": {
+		name: "URL", want: "a URL such as https://login.example.com/oauth2/token", schema: anyText, check: checkTokenURL,
+	},
 	"url": {
 		name: "text", want: "http(s)://HOST[:PORT][/PATH], for example http://localhost:8000", schema: anyText,
 		check: checkURL,
@@ -235,6 +238,19 @@ func parseURL(s string) (base string, each bool, err error) {
 		err = usage.Problem{Text: "has an IP address, but dns+ looks up names", Hint: "leave out dns+"}
 	}
 	return base, each, err
+}
+
+// checkTokenURL finds what is wrong with the URL of a token endpoint, which may have a query. The error is a
+// [usage.Problem].
+func checkTokenURL(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return usage.Problem{Text: "not an http or https URL"}
+	case u.User != nil:
+		return usage.Problem{Text: "has credentials in it", Hint: "give them as oauth_client_id and oauth_secret_file"}
+	}
+	return nil
 }
 
 // checkWebsite finds what is wrong with the URL of a page, to which paths and queries are added. The error is a

@@ -152,6 +152,38 @@ func TestAPIKey(t *testing.T) {
 	}
 }
 
+// TestOAuth holds what a client of OAuth 2 needs, and that it is given beside no other
+// credentials.
+func TestOAuth(t *testing.T) {
+	const client = "OAUTH_TOKEN_URL=https://login/t\nOAUTH_CLIENT_ID=id\n"
+	content := files(map[string]string{"secret": "from file\n"})
+	for given, want := range map[string]string{
+		client + "OAUTH_SECRET=s":           "",
+		client + "OAUTH_SECRET_FILE=secret": "",
+		client:                              "OAUTH_SECRET_FILE",
+		"OAUTH_TOKEN_URL=https://login/t\nOAUTH_SECRET=s":             "OAUTH_CLIENT_ID",
+		"OAUTH_SCOPES=all-apis":                                       "OAUTH_TOKEN_URL",
+		client + "OAUTH_SECRET=s\nAPI_KEY=sk":                         "given together with PROBER_TARGETS_0_API_KEY",
+		client + "OAUTH_SECRET_FILE=no":                               "no such file",
+		client + "OAUTH_SECRET=s\nOAUTH_TOKEN_URL=login":              "not an http or https URL",
+		client + "OAUTH_SECRET=s\nOAUTH_TOKEN_URL=https://id:s@login": "has credentials in it",
+		client + "OAUTH_SECRET=s\nHEADERS=authorization=Basic eA":     "header Authorization",
+		client + "OAUTH_SECRET=s\nOAUTH_CLIENT_AUTH=query":            "want header or body",
+	} {
+		given = "TARGETS_0_" + strings.ReplaceAll(strings.TrimSpace(given), "\n", "\nTARGETS_0_")
+		c, err := Load(Options{Environ: withTarget(given), ReadFile: content})
+		if want == "" {
+			if err != nil || c.Targets[0].OAuthSecret.Reveal() == "" {
+				t.Errorf("%q: %v", given, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", given, err, want)
+		}
+	}
+}
+
 // TestArguments holds that URLs replace the targets of the environment, but not what it says for all targets, and which
 // names targets get from their URLs: unique ones, if the URLs are, and no longer than they must be.
 func TestArguments(t *testing.T) {

@@ -16,7 +16,7 @@ var examples = map[string]string{
 
 	"rate": "2", "tokens": "101", "limit": "17s", "ratio": "0.5", "address": "127.0.0.1:80", "file": "there",
 	"header": "x-user-id", "host": "chat.example.com", "identifier": "steady", "name": "one", "path": "/my/chat",
-	"website": "https://grafana.example.com", "url": "https://llm.example.com/v1",
+	"website": "https://grafana.example.com", "token-url": "https://login/t?v=2", "url": "https://llm.example.com/v1",
 }
 
 // exampleOf returns a value of a setting that is not its default.
@@ -46,7 +46,8 @@ func TestSourcesAgree(t *testing.T) {
 	want := map[string]string{} // by variable
 	add := func(keys []Key, owner any, section, before, indent string) {
 		for _, k := range keys {
-			if k.name == "API_KEY_FILE" { // which replaces the key: see TestAPIKey
+			switch k.name {
+			case "API_KEY", "API_KEY_FILE", "OAUTH_SECRET": // they replace others: see TestAPIKey, TestOAuth
 				continue
 			}
 			text := exampleOf(t, k, owner)
@@ -67,7 +68,7 @@ func TestSourcesAgree(t *testing.T) {
 	add(s.target.keys, new(Target), "target", prefix+"TARGETS_0_", "  ")
 	add(s.objective.keys, new(objectiveSettings), "objective", prefix+"TARGETS_0_OBJECTIVES_0_", "    ")
 	content := files(map[string]string{
-		"there":  "",
+		"there":  "# a secret, and a targets file without targets",
 		"f.yaml": file["prober"] + "targets:\n-\n" + file["target"] + "  objectives:\n  -\n" + file["objective"],
 	})
 	for source, test := range map[string]struct {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -31,7 +32,7 @@ func (l *loader) validate() {
 	l.validateObjectives()
 }
 
-// complete sets defaults that depend on other settings of t, and reads the file of its API key.
+// complete sets defaults that depend on other settings of t, and reads the files of its secrets.
 func (l *loader) complete(t *target) {
 	s, e := t.settings, t.entry
 	if e.given(&s.URL) && e.right(&s.URL) {
@@ -43,9 +44,8 @@ func (l *loader) complete(t *target) {
 	if !e.given(&s.SystemTokens) && e.right(&s.PromptTokens) && s.SystemTokens >= s.PromptTokens {
 		s.SystemTokens = s.PromptTokens / 10
 	}
-	if s.APIKeyFile != "" {
-		l.readKey(t)
-	}
+	l.readSecret(t, &s.APIKeyFile, &s.APIKey)
+	l.readSecret(t, &s.OAuthSecretFile, &s.OAuthSecret)
 }
 
 // endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
@@ -72,28 +72,62 @@ func (l *loader) shortenURL(t *target) {
 	l.warn(t.entry.problemPlace(&s.URL), text)
 }
 
-// readKey reads the key of t from its file.
-func (l *loader) readKey(t *target) {
-	const onlyLine = "want a file with the key on its only line"
-	s := t.settings
-	wrong := func(text, hint string) { t.entry.problem(&s.APIKeyFile, text, hint) }
-	data, err := l.options.ReadFile(s.APIKeyFile)
+// readSecret reads a secret of t from its file, if it has one.
+func (l *loader) readSecret(t *target, file *string, secret *Secret) {
+	if *file == "" {
+		return
+	}
+	name := "key"
+	if secret == &t.settings.OAuthSecret {
+		name = "secret"
+	}
+	onlyLine := "want a file with the " + name + " on its only line"
+	wrong := func(text, hint string) { t.entry.problem(file, text, hint) }
+	data, err := l.options.ReadFile(*file)
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
-	case s.APIKey.Reveal() != "":
-		wrong("given together with an API key", "give only one of the two")
+	case secret.Reveal() != "":
+		wrong("given together with "+t.entry.nameOf(secret), "give only one of the two")
 	case l.isElsewhere(err):
-		l.warnOfMissing(t.entry, &s.APIKeyFile)
+		l.warnOfMissing(t.entry, file)
 	case err != nil:
 		wrong(err.Error(), fileHint(err))
 	case strings.TrimSpace(text) == "":
-		wrong("is empty", "want a file with the key in it")
+		wrong("is empty", "want a file with the "+name+" in it")
 	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
 		wrong(fmt.Sprintf("has %d bytes, more than any server accepts in a header", len(text)), onlyLine)
 	case !printable(text):
 		wrong("has unprintable characters", onlyLine)
 	default:
-		s.APIKey = NewSecret(text)
+		*secret = NewSecret(text)
+	}
+}
+
+// validateOAuth judges the settings of a client of OAuth 2 together.
+func validateOAuth(s *Target, e *entry) {
+	fields := []any{&s.OAuthTokenURL, &s.OAuthClientID, &s.OAuthSecret, &s.OAuthSecretFile, &s.OAuthScopes}
+	at := slices.IndexFunc(fields, e.given)
+	if at < 0 {
+		return
+	}
+	if !e.given(&s.OAuthTokenURL) {
+		e.problem(fields[at], "given without "+e.nameOf(&s.OAuthTokenURL), "set that to the URL of the token endpoint")
+	}
+	if !e.given(&s.OAuthClientID) {
+		e.problem(fields[at], "given without "+e.nameOf(&s.OAuthClientID), "set that to the id of the client")
+	}
+	if !e.given(&s.OAuthSecret) && !e.given(&s.OAuthSecretFile) {
+		e.problem(fields[at], "given without "+e.nameOf(&s.OAuthSecretFile), "set that to a file with the secret")
+	}
+	for _, key := range []any{&s.APIKey, &s.APIKeyFile} {
+		if e.given(key) {
+			e.problem(fields[at], "given together with "+e.nameOf(key), "give only one of the two: a request carries one")
+		}
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			e.problem(fields[at], "given together with a header Authorization", "leave the header out: the token is sent in it")
+		}
 	}
 }
 
@@ -166,6 +200,7 @@ func (l *loader) validateTarget(t *target) {
 	case "sessions":
 		validateSessions(s, e)
 	}
+	validateOAuth(s, e)
 	l.warnOfTLS(s, e)
 }
 

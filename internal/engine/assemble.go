@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -28,6 +29,7 @@ func Assemble(
 ) ([]*Job, error) {
 	var jobs []*Job
 	byGroup := map[string]*Job{}
+	clients := tokenClients{}
 	seed := rand.Uint64() // so that no two runs send the same prompts
 	for _, t := range targets {
 		j := byGroup[t.Group]
@@ -47,6 +49,10 @@ func Assemble(
 			jobs = append(jobs, j)
 		}
 		target, err := probeTarget(t, f, dial, version)
+		if err != nil {
+			return nil, fmt.Errorf("target %s: %w", t.Name, err)
+		}
+		target.Tokens, err = clients.clientOf(t, f, dial)
 		if err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
@@ -125,4 +131,38 @@ func kindsOf(targets []config.Target) []string {
 		kinds[i] = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", settings)))
 	}
 	return kinds
+}
+
+// A tokenClient is what a client of OAuth 2 is made of.
+type tokenClient struct {
+	url, id, secret, scopes, auth string
+	authorities                   string // path of the CA file; empty: those of the system
+}
+
+// tokenClients are the clients of one assembly: targets with equal settings share one, and so its token. Targets that a
+// reload does not change keep their client with its token; all others get a new client, which fetches once.
+type tokenClients map[tokenClient]*probe.TokenClient
+
+// clientOf returns the client of t; nil if it has none.
+func (clients tokenClients) clientOf(t config.Target, f *files.Files, dial probe.Dial) (*probe.TokenClient, error) {
+	if t.OAuthTokenURL == "" {
+		return nil, nil
+	}
+	from := tokenClient{
+		t.OAuthTokenURL, t.OAuthClientID, t.OAuthSecret.Reveal(), t.OAuthScopes, t.OAuthClientAuth, t.CAFile,
+	}
+	client, ok := clients[from]
+	if ok {
+		return client, nil
+	}
+	security, err := f.TokenTLS(t)
+	if err != nil {
+		return nil, err
+	}
+	client = probe.NewTokenClient(probe.TokenOptions{
+		URL: from.url, ID: from.id, Secret: from.secret, Scopes: strings.Fields(from.scopes), InBody: from.auth == "body",
+		Dial: dial, TLS: security,
+	})
+	clients[from] = client
+	return client, nil
 }

@@ -53,10 +53,7 @@ func seriesSettings(t config.Target) config.Target {
 	t.QPS, t.Arrival, t.MaxInFlight = 0, "", 0
 	t.Timeout, t.StallTimeout, t.BackoffLimit, t.WaitForReady = 0, 0, 0, 0
 	t.TokenBudgetPerDay, t.Enabled = 0, false
-	if t.APIKeyFile != "" { // a new key in the same file belongs to the same client
-		t.APIKey = config.Secret{}
-	}
-	return t
+	return t.WithoutRotated()
 }
 
 // Inherit takes over what the members of an earlier job know of their servers, even if they asked with other

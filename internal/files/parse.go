@@ -106,3 +106,22 @@ func (f *Files) TLS(t config.Target) (*tls.Config, error) {
 	f.tls[from] = c
 	return c, nil
 }
+
+// TokenTLS returns the TLS configuration for the token server of t: it trusts the authorities of the system and those
+// of the target's CA file, because public and private servers may issue tokens for the same target. Nothing else of the
+// target's TLS holds for it: an unverified server would get the client's secret. It is nil without a CA file.
+func (f *Files) TokenTLS(t config.Target) (*tls.Config, error) {
+	if t.CAFile == "" {
+		return nil, nil
+	}
+	authorities := f.content(t.CAFile)
+	if authorities.err != nil {
+		return nil, fmt.Errorf("read CA file: %w", authorities.err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the authorities of the system: %w", err)
+	}
+	pool.AppendCertsFromPEM(authorities.data) // TLS says whether it holds a certificate
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, nil
+}

@@ -160,7 +160,7 @@ func (m *Member) noteResult(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Outcome != Canceled {
-		m.failing = r.Outcome.AsIfEnded()
+		m.failing = r.Outcome.AsIfEnded() && r.Reason != ReasonToken // a token server says nothing about the target
 	}
 	pause := min(r.RetryAfter, m.target.Backoff)
 	until := r.Start.Add(r.Elapsed + pause)
@@ -194,13 +194,16 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 	return r, true
 }
 
-// Probe asks one question. If too little is known of the server, it is asked what it is first. If that request fails,
-// the failure is the result.
+// Probe asks one question. If too little is known of the server, it is asked what it is first, and a token is fetched
+// if the probe needs one. If such a request fails, the failure is the result.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() { m.noteResult(r) }()
 	defer m.survive(&r, start) // before the result is noted
-	err := m.identifyForRequest(ctx)
+	err := m.ensureToken(ctx)
+	if err == nil {
+		err = m.identifyForRequest(ctx)
+	}
 	if err != nil {
 		return m.UnsentResult(start, err)
 	}
@@ -220,6 +223,9 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 			r.Model = now // the server has answered by the model that it has now, whatever it was asked for
 		}
 	}
+	if m.target.Tokens != nil {
+		m.target.Tokens.renew(ctx) // after the probe, so that the next one need not wait for it
+	}
 	return r
 }
 
@@ -233,6 +239,7 @@ func (m *Member) ask(ctx context.Context, q Question) (*Result, server.Answer) {
 	for {
 		target, asked := m.fill(q)
 		r := target.probe(ctx, asked)
+		target.noteAuthorization(r.Status)
 		var rejected []wire.Field
 		if isRefused(r) {
 			rejected = wire.Rejected(target.Dialect, r.rejected, asked.Ask.Omit)
@@ -255,7 +262,7 @@ func (m *Member) ask(ctx context.Context, q Question) (*Result, server.Answer) {
 
 // fill completes a question, and the target that it is asked of, by what is known of the server.
 func (m *Member) fill(q Question) (Target, Question) {
-	t := m.target
+	t := m.target.authorized()
 	q.known = m.Knowledge()
 	q.isListed = m.model == ""
 	t.Dialect = q.known.Dialect
@@ -375,7 +382,10 @@ func (m *Member) survive(r **Result, start time.Time) {
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
 func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
-	err := m.identifyForRequest(ctx)
+	err := m.ensureToken(ctx)
+	if err == nil {
+		err = m.identifyForRequest(ctx)
+	}
 	if err != nil {
 		return wire.Count{}, err
 	}
@@ -419,8 +429,9 @@ const AnyAge time.Duration = math.MaxInt64
 // earlier. What it says, and what it is taken for if it does not say, is known from then on.
 //
 // Identify returns the models that the server lists; none if it was not asked. The error says why API or model are not
-// known, or that nothing can be asked at this port. A probe may be answered in spite of it: see [MayAnswer]. If API and
-// model are configured, a probe needs nothing of the server, and there is no error whatever it says.
+// known, that nothing can be asked at this port, or that there is no token to ask with. A probe may be answered in spite
+// of it: see [MayAnswer]. If API and model are configured, a probe needs nothing of the server but the token, and there
+// is no other error whatever it says.
 func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
 	m.mu.Lock()
 	known := m.known
@@ -433,11 +444,18 @@ func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Mod
 	if !isDue {
 		return nil, nil
 	}
+	err := m.ensureToken(ctx)
+	if err != nil {
+		return nil, err
+	}
 	before := known.Model
 	if known.Stale { // it may be why probes fail
 		before = ""
 	}
-	found, models, err := m.target.identify(ctx, m.model, before)
+	target := m.target.authorized()
+	found, models, err := target.identify(ctx, m.model, before)
+	v, _ := errors.AsType[verdict](err)
+	target.noteAuthorization(v.status)
 	found.Assumed = err != nil
 	if MayAnswer(err) {
 		m.learn(found)
@@ -476,7 +494,7 @@ func (m *Member) Await(ctx context.Context, limit time.Duration) error {
 	defer cancel()
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
-	for !m.target.isReady(ctx, m.model) {
+	for m.ensureToken(ctx) != nil || !m.target.authorized().isReady(ctx, m.model) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

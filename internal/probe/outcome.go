@@ -98,6 +98,7 @@ const (
 	ReasonRateLimitOfGateway        Reason = "rate_limit_of_gateway"
 
 	// What the server says of us and of itself.
+	ReasonToken                Reason = "token" // the token server gave none, so that nothing was sent
 	ReasonKeyMissing           Reason = "key_missing"
 	ReasonKeyRejected          Reason = "key_rejected"
 	ReasonAccessDenied         Reason = "access_denied"
@@ -162,7 +163,7 @@ func Reasons() []Reason {
 		ReasonRedirected, ReasonRedirectedToAnotherHost, ReasonRedirectedToLogin, ReasonRequestNotSentInTime,
 		ReasonRequestRejected, ReasonRequestTooLarge, ReasonServerGaveUpWaiting, ReasonServerOverloaded,
 		ReasonStreamBrokenOff, ReasonStreamRefused, ReasonStreamStalled, ReasonStreamTooSlow, ReasonTLSHandshakeFailed,
-		ReasonTLSHandshakeTimeout, ReasonUnknownAuthority, ReasonUnreadableCompression, ReasonUnreadableData,
+		ReasonTLSHandshakeTimeout, ReasonToken, ReasonUnknownAuthority, ReasonUnreadableCompression, ReasonUnreadableData,
 		ReasonWrongHTTPVersion,
 	}
 }

@@ -94,6 +94,7 @@ const (
 	CredentialsNone     Credentials = "none"     // none was configured
 	CredentialsGiven    Credentials = "given"    // the API key
 	CredentialsPrefixed Credentials = "prefixed" // the API key, which begins with "Bearer" of its own
+	CredentialsToken    Credentials = "token"    // an access token of OAuth 2
 	CredentialsInHeader Credentials = "header"   // credentials among the configured headers, which replace the API key
 )
 

@@ -27,7 +27,7 @@ var credentialWords = []string{
 // values that are credentials, in the parts in which a server may quote them. Ordinary values ("X-Team: search") are
 // words that an error may need.
 func (t Target) secrets() []string {
-	list := secretParts(t.Key)
+	list := append(secretParts(t.Key), secretParts(t.token)...)
 	for name, values := range t.Header {
 		for _, part := range secretParts(strings.Join(values, " ")) {
 			if HoldsCredential(name) || looksLikeCredential(part) {

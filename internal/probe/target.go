@@ -30,18 +30,21 @@ type Target struct {
 	URL         string // base, see [wire.URL]
 	Path        string // of probes, from the host's root on; empty: what URL and Dialect make
 	Dialect     *wire.Dialect
-	Server      wire.Server // type; the zero value: detected from its answers
-	Key         string      // for the API, in its own header; a secret
-	Version     string      // of the API, where it has several; empty for the dialect's default
-	Header      http.Header // sent with every request; its values are secrets
-	Session     string      // header with the session; empty: the server type's own
-	Priority    *int        // of each request, in the server's own sense; nil for none
-	Agent       string      // User-Agent
+	Server      wire.Server  // type; the zero value: detected from its answers
+	Key         string       // for the API, in its own header; a secret
+	Tokens      *TokenClient // of an access token that requests carry instead of Key; nil: they carry none
+	Version     string       // of the API, where it has several; empty for the dialect's default
+	Header      http.Header  // sent with every request; its values are secrets
+	Session     string       // header with the session; empty: the server type's own
+	Priority    *int         // of each request, in the server's own sense; nil for none
+	Agent       string       // User-Agent
 	Transport   *Transport
 	Timeout     time.Duration // of the whole probe
 	Stall       time.Duration // longest gap between token frames
 	Backoff     time.Duration // longest pause that an overloaded server may ask for; 0 for none
 	DayLimit    int           // tokens of a day, prompts and answers; 0 for no limit
+
+	token string // what requests carry now: see [Target.authorized]; a secret
 }
 
 // Probe asks one question and times the answer. It returns within t.Timeout, and as soon as ctx is done. Due, Round and
@@ -94,8 +97,9 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	return req, nil
 }
 
-// request returns a request to the target with all its headers. The dialect's headers hold the key. Configured headers
-// replace them, and a configured Host replaces that of the URL.
+// request returns a request to the target with all its headers. The dialect's headers hold the key. An access token has
+// the header of OAuth 2 (RFC 6750) in every dialect: Azure takes keys in another one. Configured headers replace them,
+// and a configured Host replaces that of the URL.
 func (t Target) request(ctx context.Context, method, url string, body *bytes.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
@@ -103,6 +107,9 @@ func (t Target) request(ctx context.Context, method, url string, body *bytes.Rea
 	}
 	for name, value := range cmp.Or(t.Dialect, assumedDialect).Header(t.Key, t.Version) {
 		req.Header.Set(name, value)
+	}
+	if t.token != "" {
+		req.Header.Set("Authorization", "Bearer "+t.token)
 	}
 	for name, values := range t.Header {
 		req.Header[name] = slices.Clone(values)
@@ -120,6 +127,8 @@ func (t Target) credentials() Credentials {
 	switch {
 	case cmp.Or(t.Header.Get("Authorization"), t.Header.Get("Api-Key"), t.Header.Get("X-Api-Key")) != "":
 		return CredentialsInHeader
+	case t.Tokens != nil:
+		return CredentialsToken
 	case t.Key == "":
 		return CredentialsNone
 	case strings.HasPrefix(strings.ToLower(t.Key), "bearer "):

@@ -49,23 +49,28 @@ type Places map[string]string
 
 // documented are the names that the documentation gives the settings of hints and notes. The map is only read.
 var documented = Places{
-	"api":             "PROBER_TARGETS_n_API, --api",
-	"api_key":         "PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY",
-	"ca_file":         "PROBER_TARGETS_n_CA_FILE, --ca-file",
-	"cert_file":       "PROBER_TARGETS_n_CERT_FILE, --cert-file",
-	"headers":         "PROBER_TARGETS_n_HEADERS",
-	"http_version":    "PROBER_HTTP_VERSION, --http-version",
-	"max_in_flight":   "PROBER_MAX_IN_FLIGHT, --max-in-flight",
-	"max_tokens":      "PROBER_MAX_TOKENS, --max-tokens",
-	"model":           "PROBER_TARGETS_n_MODEL, --model",
-	"path":            "PROBER_TARGETS_n_PATH, --path",
-	"prompt":          "PROBER_PROMPT, --prompt",
-	"prompt_tokens":   "PROBER_PROMPT_TOKENS, --prompt-tokens",
-	"qps":             "PROBER_QPS, --qps",
-	"server":          "PROBER_TARGETS_n_SERVER, --server",
-	"stall_timeout":   "PROBER_STALL_TIMEOUT, --stall-timeout",
-	"timeout":         "PROBER_TIMEOUT, --timeout",
-	"tls_server_name": "PROBER_TARGETS_n_TLS_SERVER_NAME, --tls-server-name",
+	"api":               "PROBER_TARGETS_n_API, --api",
+	"api_key":           "PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY",
+	"ca_file":           "PROBER_TARGETS_n_CA_FILE, --ca-file",
+	"cert_file":         "PROBER_TARGETS_n_CERT_FILE, --cert-file",
+	"headers":           "PROBER_TARGETS_n_HEADERS",
+	"http_version":      "PROBER_HTTP_VERSION, --http-version",
+	"max_in_flight":     "PROBER_MAX_IN_FLIGHT, --max-in-flight",
+	"max_tokens":        "PROBER_MAX_TOKENS, --max-tokens",
+	"model":             "PROBER_TARGETS_n_MODEL, --model",
+	"oauth_client_auth": "PROBER_OAUTH_CLIENT_AUTH, --oauth-client-auth",
+	"oauth_client_id":   "PROBER_OAUTH_CLIENT_ID, --oauth-client-id",
+	"oauth_secret":      "PROBER_OAUTH_SECRET_FILE, --oauth-secret-file",
+	"oauth_scopes":      "PROBER_OAUTH_SCOPES, --oauth-scopes",
+	"oauth_token_url":   "PROBER_OAUTH_TOKEN_URL, --oauth-token-url",
+	"path":              "PROBER_TARGETS_n_PATH, --path",
+	"prompt":            "PROBER_PROMPT, --prompt",
+	"prompt_tokens":     "PROBER_PROMPT_TOKENS, --prompt-tokens",
+	"qps":               "PROBER_QPS, --qps",
+	"server":            "PROBER_TARGETS_n_SERVER, --server",
+	"stall_timeout":     "PROBER_STALL_TIMEOUT, --stall-timeout",
+	"timeout":           "PROBER_TIMEOUT, --timeout",
+	"tls_server_name":   "PROBER_TARGETS_n_TLS_SERVER_NAME, --tls-server-name",
 }
 
 // Of returns the place of a setting that hints or notes name.
@@ -101,6 +106,10 @@ var connectionHints = []hint{
 	{probe.Canceled, "", func(r *probe.Result) bool { return r.Stack != nil },
 		"the prober itself failed, which says nothing about the server: please report it, with what it was asked to do"},
 
+	{probe.DNS, probe.ReasonToken, nil, tokenServerHint},
+	{probe.Connect, probe.ReasonToken, nil, tokenServerHint},
+	{probe.TLS, probe.ReasonToken, nil, tokenServerHint},
+	{probe.Timeout, probe.ReasonToken, nil, tokenServerHint},
 	{probe.DNS, "", nil,
 		"check the host name in the URL, and that the resolver of this machine or pod answers"},
 
@@ -158,6 +167,9 @@ var connectionHints = []hint{
 }
 
 const (
+	tokenServerHint = "the token server could not be used, and the target was not asked: check its URL " +
+		"({oauth_token_url}), that it answers from here, and the authorities to trust ({ca_file})"
+
 	certificateTimeHint = "the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"
 
 	unsentHint = "the request was never sent: check the network and what accepts connections for the server"
@@ -175,11 +187,16 @@ const (
 var refusalHints = []hint{
 	{probe.Unauthorized, probe.ReasonRedirectedToLogin, nil, loginHint},
 	{probe.Unauthorized, probe.ReasonRedirectedToAnotherHost, nil, loginHint},
+	{probe.Unauthorized, probe.ReasonToken, nil,
+		"the token server refuses this client, and the target was not asked: check its id ({oauth_client_id}), its " +
+			"secret ({oauth_secret}), its scopes ({oauth_scopes}), and how the two are sent ({oauth_client_auth})"},
 	{probe.Unauthorized, "", func(r *probe.Result) bool { return r.Status == 403 && hasNoKey(r) },
 		"no API key is configured and none was sent: set one ({api_key}), or check what in front of the server rejects " +
 			"this client"},
 	{probe.Unauthorized, "", func(r *probe.Result) bool { return r.Status == 403 },
 		"this API key ({api_key}) may not use the model, or something in front of the server rejects this client"},
+	{probe.Unauthorized, "", func(r *probe.Result) bool { return r.Credentials == probe.CredentialsToken },
+		"the server does not accept the token: check its scopes ({oauth_scopes}), and which clients the server admits"},
 	{probe.Unauthorized, "", hasNoKey,
 		"no API key is configured and none was sent: set one ({api_key})"},
 	{probe.Unauthorized, "", func(r *probe.Result) bool { return r.Credentials == probe.CredentialsPrefixed },
