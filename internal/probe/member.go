@@ -429,9 +429,9 @@ const AnyAge time.Duration = math.MaxInt64
 // earlier. What it says, and what it is taken for if it does not say, is known from then on.
 //
 // Identify returns the models that the server lists; none if it was not asked. The error says why API or model are not
-// known, that nothing can be asked at this port, or that there is no token to ask with. A probe may be answered in spite
-// of it: see [MayAnswer]. If API and model are configured, a probe needs nothing of the server but the token, and there
-// is no other error whatever it says.
+// known, that nothing can be asked at this port, or that there is no token to ask with. A probe may be answered in
+// spite of it: see [MayAnswer]. If API and model are configured, a probe needs nothing of the server but the token, and
+// there is no other error whatever it says.
 func (m *Member) Identify(ctx context.Context, maxAge time.Duration) ([]wire.Model, error) {
 	m.mu.Lock()
 	known := m.known
