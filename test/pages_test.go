@@ -60,6 +60,27 @@ func TestPagesShowConfigurationsThatLoad(t *testing.T) {
 	checkRules(t, page(t, "silences.md", 1, nil))
 }
 
+// TestExamplesLoad gives Prometheus and Alertmanager their examples, with the rules that they say are to be added.
+func TestExamplesLoad(t *testing.T) {
+	t.Parallel()
+	read := func(path string) string {
+		data, err := os.ReadFile(filepath.Join("..", path))
+		must(t, err)
+		return string(data)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "prober.yaml"), printAlerts(t))
+	write(t, filepath.Join(dir, "prometheus.yml"), read("examples/prometheus.yml"))
+	if said, ok := promtool(t, "", "check", "config", "--lint=none", filepath.Join(dir, "prometheus.yml")); !ok {
+		t.Errorf("examples/prometheus.yml: %s", said)
+	}
+	c, err := config.Load(read("examples/alertmanager.yml") + read("alerts/inhibit.yaml"))
+	must(t, err)
+	if len(c.InhibitRules) == 0 {
+		t.Error("examples/alertmanager.yml with alerts/inhibit.yaml has no inhibit rules")
+	}
+}
+
 // pagesOf returns the pages and runbooks, by path.
 func pagesOf(t *testing.T) map[string]string {
 	t.Helper()

@@ -19,7 +19,8 @@ const root = "../../"
 // pages returns the pages that people write, by their paths.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "SUPPORT.md", "deploy/helm/prober/README.md"}
+	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "SUPPORT.md",
+		"deploy/helm/prober/README.md", "examples/README.md"}
 	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "alerts/*/*.md"} {
 		found, err := fs.Glob(os.DirFS(root), pattern)
 		if err != nil || found == nil {
@@ -95,6 +96,20 @@ func TestPagesLinkToWhatIsThere(t *testing.T) {
 	}
 	if headings < 5 {
 		t.Errorf("%d links to headings found in the pages: the test does not see them", headings)
+	}
+}
+
+// TestTheIndexHasEveryPage holds that a reader finds each page by the index of docs, or by that of its folder.
+func TestTheIndexHasEveryPage(t *testing.T) {
+	for path := range pages(t) {
+		folder, name := filepath.Split(strings.TrimPrefix(path, "docs/"))
+		isRunbook := strings.HasPrefix(path, "alerts/")
+		if isRunbook || !strings.HasPrefix(path, "docs/") || name == "README.md" {
+			continue
+		}
+		if !strings.Contains(read(t, "docs/"+folder+"README.md"), "]("+name+")") {
+			t.Errorf("docs/%sREADME.md has no link to %s", folder, name)
+		}
 	}
 }
 
