@@ -24,12 +24,13 @@ func newBench() *cobra.Command {
 		SuggestFor: []string{"gate", "compare"}, // the subject of docs/gate.md
 		Short:      "Measure a finite run as vLLM's benchmark_serving; compare targets",
 		Long: `Bench sends a finite number of requests, measured as all probes are, and prints
-vLLM's benchmark_serving table. By default it sends ten at the configured rate.
+vLLM's benchmark_serving table. By default it sends ten at the configured rate,
+and in a comparison 20 to each target, or as many more as its steps need.
 
   --qps X              X per second and target, on schedule; inf: all at once
   --qps 0.5,1,2        one step for each rate
   --concurrency N      closed loop with N in flight; with --qps, at most N
-  --ladder 1,2,4       a closed loop for each; with --qps inf, so many at once
+  --ladder 1,2,4       a closed loop for each; with --qps inf, that many at once
   --prompt-tokens A,B  repeat the run with each prompt length
 
 Several URLs, or several targets of one group, are compared: they answer the
@@ -82,7 +83,7 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 func addBenchFlags(cmd *cobra.Command, line *bench.CommandLine, judged *judgeFlags) {
 	flags := cmd.Flags()
 	flags.IntVar(&line.Requests, "requests", 0,
-		"requests of each target in a step (default 10, or 10 times --concurrency)")
+		"requests of each target in a step (default 10, in a comparison 20 or more; times the concurrency)")
 	flags.DurationVar(&line.Duration, "duration", 0, "time within which the requests of a step begin")
 	flags.IntVar(&line.Concurrency, "concurrency", 0, "requests of a target in flight")
 	flags.IntSliceVar(&line.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")

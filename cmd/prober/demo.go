@@ -67,7 +67,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 			defer saveMemory(log)()
 			d := &daemon.Daemon{
 				Config: c, Files: f, Listener: listener, Grace: demoGrace, Flush: demoFlush, Log: log, Build: buildInfo(),
-				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()),
+				Live: c.LogFormat != "json" && format.IsTerminal(cmd.ErrOrStderr()), Simulated: true,
 			}
 			return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
 		},
@@ -104,6 +104,14 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, f *files.Files) (*
 	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, f)
 }
 
+// demoFaults are the faults that the demo offers, with what a user then sees. The list is only read.
+var demoFaults = []struct{ json, help string }{
+	{`{"itl":3}`, "tokens come three times slower: slow, in a minute"},
+	{`{"stall":10}`, "200, ten tokens, then silence: hanging, stalled in 30 s"},
+	{`{"status":503}`, "overloaded, at once"},
+	{`{"wrong_answer":true}`, "with demo --prompt canary: wrong_answer, at once"},
+}
+
 // printDemo prints what the demo serves where, and how to make a simulated server slow or fail.
 func printDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
 	interval := format.Short(t.Interval().Seconds())
@@ -117,9 +125,10 @@ func printDemo(w io.Writer, address string, t config.Target, endpoints []sim.End
 		fmt.Fprintf(w, "  %-18s %s\n%s", e.Profile.Name, e.URL(), format.Wrap("    ", e.Profile.Help, format.TableWidth(w)))
 	}
 	url := endpoints[0].URL()
-	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].Profile.Name)
-	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"itl\":1.15}'\n", url)
-	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"status\":503}'\n", url)
-	fmt.Fprintf(w, "  curl -X DELETE %s/sim/fault\n\n", url)
+	fmt.Fprintf(w, "\nHarm %s, and look at the page:\n\n", endpoints[0].Profile.Name)
+	for _, fault := range demoFaults {
+		fmt.Fprintf(w, "  # %s\n  curl -X PUT %s/sim/fault -d '%s'\n", fault.help, url, fault.json)
+	}
+	fmt.Fprintf(w, "  # undo it\n  curl -X DELETE %s/sim/fault\n\n", url)
 	fmt.Fprintf(w, "Ctrl-C ends it.\n\n")
 }

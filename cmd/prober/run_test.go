@@ -2,17 +2,19 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
 )
 
 // TestServersOutliveTheirReader holds that a command that serves goes on when the reader of its output has gone, as
 // with `prober run 2>&1 | head`, and then ends as it was told to. Each gets a query that net/http
-// complains of in the log.
+// complains of in the log. Only the page of the demo says that nothing is paid.
 func TestServersOutliveTheirReader(t *testing.T) {
 	target := httptest.NewServer(&limited{})
 	defer target.Close()
@@ -44,7 +46,12 @@ func TestServersOutliveTheirReader(t *testing.T) {
 				if err != nil {
 					t.Fatalf("no answer once the reader has gone: %v", err)
 				}
+				page, err := io.ReadAll(response.Body)
 				_ = response.Body.Close()
+				saysFree := strings.Contains(string(page), "their tokens cost nothing")
+				if err != nil || saysFree != (args[0] == "demo") {
+					t.Errorf("the page of %s says that its tokens cost nothing: %t, %v", args[0], saysFree, err)
+				}
 			}
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)

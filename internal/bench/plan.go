@@ -94,7 +94,7 @@ func NewPlan(line CommandLine) (*Plan, error) {
 //	--qps inf --concurrency N    a closed loop
 //	--concurrency N              a closed loop
 //	--ladder A,B                 a closed loop for each of these numbers
-//	--qps inf --ladder A,B       so many at once; with --requests or --duration they are closed loops
+//	--qps inf --ladder A,B       that many at once; with --requests or --duration they are closed loops
 //
 // Each of them may have --requests and --duration. A load without either has no size yet.
 func (line CommandLine) loads(rates []float64) []Load {

@@ -39,6 +39,8 @@ type Daemon struct {
 	Live     bool // see [observe.Observers]
 	Build    telemetry.Build
 
+	Simulated bool // all servers are, see [status.Board]
+
 	Load    func(*files.Files) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
 	Hangups <-chan os.Signal                           // each one reloads; nil for none
 	Dial    probe.Dial                                 // how targets are reached; nil: over the network
@@ -108,6 +110,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	}
 	d.observers = observers
 	d.observers.Live = d.Live
+	d.observers.Board.Simulated = d.Simulated
 	if d.Refused != nil {
 		_ = d.reject(d.Refused) // logged
 	} else {

@@ -24,6 +24,8 @@ import (
 
 // A Board holds the last results of each target. It is safe for concurrent use.
 type Board struct {
+	Simulated bool // are all servers, so that nothing is paid for their tokens; it is set before the page is served
+
 	started  time.Time
 	version  string
 	vantage  string

@@ -100,6 +100,7 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 type page struct {
 	Version   string
 	Vantage   string // empty if nobody said where the prober stands
+	Simulated bool   // all servers are
 	Started   time.Time
 	Ready     bool
 	Rejected  *Rejection // nil if the configuration is valid
@@ -170,8 +171,8 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 func (b *Board) page(s selection) *page {
 	views := b.views()
 	p := &page{
-		Version: b.version, Vantage: b.vantage, Started: b.started, Ready: b.ready.Load(), Rejected: b.rejected.Load(),
-		Selection: s, All: len(views),
+		Version: b.version, Vantage: b.vantage, Simulated: b.Simulated, Started: b.started,
+		Ready: b.ready.Load(), Rejected: b.rejected.Load(), Selection: s, All: len(views),
 	}
 	if p.IsLarge() {
 		p.Choices = s.choices(views)
