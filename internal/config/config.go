@@ -119,6 +119,7 @@ type Target struct {
 	OAuthScopes     string `env:"OAUTH_SCOPES" shared:""` // with blanks between them
 	OAuthClientAuth string `env:"OAUTH_CLIENT_AUTH" envDefault:"header" oneof:"header body" shared:""`
 
+	Body          Body   `env:"BODY" shared:""` // of requests for answers: what is added to it; nil for nothing
 	Priority      *int   `env:"PRIORITY" min:"-2147483648" max:"2147483647" optional:"-10" shared:""`
 	SessionHeader string `env:"SESSION_HEADER" format:"header" shared:""`
 

@@ -229,7 +229,7 @@ var webScheme = regexp.MustCompile(`^https?://`)
 
 // problemPlace returns where a value is written, and what: place="text", or place alone if the text may be secret.
 func (k Key) problemPlace(v value) string {
-	if k.secret {
+	if k.secret || k.kind.isJSON {
 		return v.place.String()
 	}
 	text := v.text

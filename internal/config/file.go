@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -260,9 +261,12 @@ func (r fileReader) readSetting(owner *entry, k Key, p pair) {
 	}
 	var text string
 	var ok bool
-	if k.kind.newMapping != nil {
+	switch {
+	case k.kind.newMapping != nil:
 		text, ok = r.mapping(k.kind, p)
-	} else {
+	case k.kind.isJSON:
+		text, ok = r.json(p)
+	default:
 		text, ok = r.scalar(p)
 	}
 	if !ok {
@@ -299,6 +303,88 @@ func (r fileReader) mapping(of kind, p pair) (lines string, ok bool) {
 		lines += name + "=" + text + "\n"
 	}
 	return lines, ok
+}
+
+// json returns a mapping of anything as JSON. It reports what JSON cannot say.
+func (r fileReader) json(p pair) (text string, ok bool) {
+	_, ok = r.nodeOf(p, yaml.MappingNode)
+	if !ok {
+		return "", false
+	}
+	budget := maxBody
+	value, ok := r.jsonValue(p, &budget)
+	if budget < 0 {
+		r.problemAt(p.key, "is too large", wantSmallBody)
+		return "", false
+	}
+	if !ok {
+		return "", false
+	}
+	data, _ := json.Marshal(value) // of what JSON has
+	return string(data), true
+}
+
+// jsonValue returns a value as encoding/json has it. It stops when the budget of bytes is below 0: an alias may stand
+// for much, many times.
+func (r fileReader) jsonValue(p pair, budget *int) (value any, ok bool) {
+	n := p.value
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	*budget -= len(n.Value) + 1
+	if *budget < 0 {
+		return nil, false
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return r.jsonObject(pair{p.key, n}, budget)
+	case yaml.SequenceNode:
+		list := []any{}
+		ok = true
+		for _, element := range n.Content {
+			value, isRight := r.jsonValue(pair{element, element}, budget)
+			list = append(list, value)
+			ok = ok && isRight
+		}
+		return list, ok
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return nil, true
+	case "!!bool", "!!int", "!!float":
+		err := n.Decode(&value)
+		if err == nil {
+			_, err = json.Marshal(value)
+		}
+		if err != nil { // .inf or .nan
+			r.problemAt(p.key, "has a number that JSON does not have", "put it into quotes if it is a text")
+		}
+		return value, err == nil
+	}
+	return n.Value, true
+}
+
+// jsonObject returns a mapping as encoding/json has it.
+func (r fileReader) jsonObject(p pair, budget *int) (object map[string]any, ok bool) {
+	object = map[string]any{}
+	pairs, ok := r.pairs(p)
+	for _, p := range pairs {
+		key := p.key.Value
+		*budget -= len(key)
+		_, twice := object[key]
+		switch {
+		case key == "<<":
+			r.problemAt(p.key, "YAML merge keys are not supported", "write the fields out")
+			ok = false
+		case twice:
+			r.problemAt(p.key, "the key "+quote(keyStart.FindString(key))+" is given twice", "keep one of them")
+			ok = false
+		}
+		value, isRight := r.jsonValue(p, budget)
+		object[key] = value
+		ok = ok && isRight
+	}
+	return object, ok
 }
 
 // intervalHint is the hint for users who look for a time between probes.

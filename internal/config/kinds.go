@@ -32,7 +32,8 @@ type kind struct {
 	words    func() []string          // the words that are allowed; nil if the tag oneof has them, or if any text is
 	mistaken map[string]usage.Problem // words that are none, and what the users who write them look for
 
-	newMapping func() pairs // an empty value, if it is a mapping in the targets file; nil for a single value
+	isJSON     bool         // an object of JSON; in the targets file a mapping of anything
+	newMapping func() pairs // an empty value, if it is a mapping of texts in the targets file; nil for a single value
 	wantInFile string       // the hint for a wrong entry of a mapping in the targets file
 	addsUp     bool         // values of several sources are added together; otherwise the last one counts alone
 }
@@ -79,6 +80,10 @@ var kinds = map[string]kind{
 		name: "text", want: wantPairs, schema: mapping,
 		newMapping: func() pairs { return Headers{} },
 		wantInFile: "want each header once, as name: value",
+	},
+	"config.Body": {
+		name: "JSON", want: `a JSON object, for example {"service_tier":"flex"}`, schema: node{"type": "object"},
+		isJSON: true,
 	},
 	"config.Labels": {
 		name: "text", want: wantPairs, schema: labelMapping,

@@ -326,6 +326,7 @@ func show(b *strings.Builder, lead string, e *entry) {
 			value = "'***'"
 		case isLabels:
 			value = labels.yaml()
+		case k.kind.isJSON: // which is YAML as it is
 		case k.Type != "number" && !k.Switch:
 			text, _ := yaml.Marshal(value) // a text can always be encoded
 			value = strings.TrimSpace(string(text))

@@ -348,3 +348,40 @@ func TestValuesOfATarget(t *testing.T) {
 		}
 	}
 }
+
+// TestBody holds that what is added to requests is the same from the file and from a variable, that a target's own
+// replaces what all have, that it is shown, and that what looks like a secret is a warning.
+func TestBody(t *testing.T) {
+	const file = `
+body:
+  chat_template_kwargs: {enable_thinking: false}
+  top_k: 20
+  stop: ["yes", no, 1.5, null]
+targets:
+  - {name: a, url: http://a}
+  - {name: b, url: http://b, body: {}}
+  - {name: c, url: http://c, body: {nested: {api_key: x}}}
+`
+	from := Options{
+		Environ:  map[string]string{"PROBER_TARGETS_FILE": "f.yaml"},
+		ReadFile: files(map[string]string{"f.yaml": file}),
+	}
+	c := load(t, from)
+	const shared = `{"chat_template_kwargs":{"enable_thinking":false},"stop":["yes","no",1.5,null],"top_k":20}`
+	for i, want := range []string{shared, `{}`, `{"nested":{"api_key":"x"}}`} {
+		if got := c.Targets[i].Body.String(); got != want {
+			t.Errorf("%s has %s, want %s", c.Targets[i].Name, got, want)
+		}
+	}
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], `"api_key" looks like a secret`) {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+	variable := load(t, Options{Environ: withTarget("BODY=" + shared)}).Targets[0]
+	if got := variable.Body.String(); got != shared {
+		t.Errorf("the variable gives %s", got)
+	}
+	shown, _, err := Effective(from)
+	if err != nil || !strings.Contains(shown, "body: "+shared) {
+		t.Errorf("config show: %v\n%s", err, shown)
+	}
+}

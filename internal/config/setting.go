@@ -222,7 +222,7 @@ func (k Key) check(owner any, text string, parseError error) error {
 	v := reflect.Indirect(k.value(owner))
 	mistaken, isMistaken := k.kind.mistaken[text]
 	switch {
-	case k.kind.newMapping == nil && !printable(text):
+	case k.kind.newMapping == nil && !k.kind.isJSON && !printable(text):
 		return usage.Problem{Text: "has unprintable characters"}
 	case parseError != nil:
 		return parseError

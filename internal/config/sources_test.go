@@ -13,6 +13,7 @@ import (
 var examples = map[string]string{
 	"int": "3", "*int": "3", "float64": "0.25", "time.Duration": "17s", "string": "text", "config.Secret": "sk",
 	"config.Headers": "X-A=1=2", "config.Labels": "team=a=b", "config.Shard": "2/3", "config.GenAI": "v1.41",
+	"config.Body": `{"seed":3}`,
 
 	"rate": "2", "tokens": "101", "limit": "17s", "ratio": "0.5", "address": "127.0.0.1:80", "file": "there",
 	"header": "x-user-id", "host": "chat.example.com", "identifier": "steady", "name": "one", "path": "/my/chat",

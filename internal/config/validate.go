@@ -201,7 +201,31 @@ func (l *loader) validateTarget(t *target) {
 		validateSessions(s, e)
 	}
 	validateOAuth(s, e)
+	l.validateBody(s, e)
 	l.warnOfTLS(s, e)
+}
+
+// credential matches the name of a field that looks as if its value were secret.
+var credential = regexp.MustCompile(`(?i)api[-_]?key|authorization|password|secret|credential|access[-_]?token|bearer`)
+
+// validateBody judges what is added to requests: it must leave alone what the prober needs, and is no place for
+// secrets.
+func (l *loader) validateBody(s *Target, e *entry) {
+	if len(s.Body) == 0 || !e.right(&s.Body, &s.API) {
+		return
+	}
+	for _, field := range wire.Reserved(s.API, wire.Object(s.Body)) {
+		e.problem(&s.Body, quote(field)+" is a field that the prober sets itself",
+			"leave it out: model, prompt, stream and the limit of the answer have settings of their own")
+	}
+	names := wire.Object(s.Body).Keys()
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if credential.MatchString(name) {
+			l.warn(e.problemPlace(&s.Body), quote(name)+" looks like a secret, and the body is shown by config show: "+
+				"credentials belong in api_key_file or headers")
+		}
+	}
 }
 
 const mostTokens = 1_000_000 // of a prompt

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -9,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/usage"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Secret is a text that prints as ***. The zero value is the empty text, which prints as nothing.
@@ -113,6 +117,37 @@ func (h Headers) add(name, value string) error {
 	h[name] = NewSecret(value)
 	return nil
 }
+
+// A Body is an object of JSON that is added to the requests for answers. Its values are those of encoding/json, with
+// numbers as [json.Number].
+type Body map[string]any
+
+const (
+	maxBody       = 64 << 10 // bytes of a [Body]
+	wantSmallBody = "want at most 64 KiB: the prompt is not a part of it"
+)
+
+// UnmarshalText reads a JSON object.
+func (b *Body) UnmarshalText(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var object map[string]any
+	err := decoder.Decode(&object)
+	_, errAfter := decoder.Token()
+	switch {
+	case err != nil || object == nil:
+		return usage.Problem{Text: "not a JSON object"}
+	case !errors.Is(errAfter, io.EOF):
+		return usage.Problem{Text: "more than one JSON object"}
+	case len(text) > maxBody:
+		return usage.Problem{Text: "is too large", Hint: wantSmallBody}
+	}
+	*b = object
+	return nil
+}
+
+// String returns the object as JSON, with its fields sorted.
+func (b Body) String() string { return wire.Object(b).String() }
 
 // A Shard says which of several probers that share the targets this one is. The zero value is a prober that has all.
 type Shard struct {

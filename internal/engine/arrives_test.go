@@ -26,6 +26,7 @@ var arrivals = map[string]arrival{
 	"SERVER":         {example: "litellm", effect: `"cache":{"no-cache":true}`},
 	"MODEL":          {example: "llama", effect: `"model":"llama"`},
 	"PRIORITY":       {example: "-5", effect: `"priority":-5`},
+	"BODY":           {example: `{"service_tier":"flex"}`, effect: `"service_tier":"flex"`},
 	"MAX_TOKENS":     {example: "7", effect: `"max_completion_tokens":7`},
 	"HEADERS":        {example: "X-Team=search", effect: "\r\nX-Team: search\r\n"},
 	"API_KEY":        {example: "sk", effect: "\r\nAuthorization: Bearer sk\r\n"},

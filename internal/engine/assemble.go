@@ -84,7 +84,7 @@ func probeTarget(t config.Target, f *files.Files, dial probe.Dial, version strin
 		}),
 		Timeout: t.Timeout, Stall: t.StallTimeout,
 		Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,
-		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
+		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader, Body: wire.Object(t.Body),
 	}
 	for name, value := range t.Headers {
 		target.Header.Set(name, value.Reveal())
@@ -127,6 +127,9 @@ func kindsOf(targets []config.Target) []string {
 		settings := []string{d.URL, d.Path, d.API, d.APIVersion, d.Server, d.TLSServerName} // without the address
 		for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 			settings = append(settings, name, d.Headers[name].Reveal())
+		}
+		if len(t.Body) > 0 { // it may change what the chat template makes of a prompt
+			settings = append(settings, t.Body.String())
 		}
 		kinds[i] = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", settings)))
 	}

@@ -80,7 +80,8 @@ func (x *exchange) judgeLength(ending wire.Ending) verdict {
 		return failure(WrongLength, ReasonAnswerEndedEarly, text, came, maxTokens, x.result.Finish)
 	}
 	isAtOtherLimit := ending == wire.AtLimit && (known.ExactLimit || output.N < maxTokens) // than the one asked for
-	isJudged := output.Known && (known.ExactOutput || isAtOtherLimit)
+	mustBeExact := known.ExactOutput && !x.question.Ask.MayEndEarly()
+	isJudged := output.Known && (mustBeExact || isAtOtherLimit)
 	if isJudged && output.N != maxTokens {
 		const text = "answer of %d tokens, asked %d (finish reason %q)"
 		return failure(WrongLength, ReasonPromptOrAnswerCut, text, output.N, maxTokens, x.result.Finish)

@@ -253,6 +253,9 @@ func (m *Member) ask(ctx context.Context, q Question) (*Result, server.Answer) {
 			}
 		}
 		if !again {
+			if isRefused(r) && r.Reason == ReasonRequestRejected && wire.NamesFieldOf(target.Body, r.rejected) {
+				r.Reason = ReasonFieldOfBodyRejected
+			}
 			answer := m.answerOf(r, asked)
 			answer.NewlyOmitted = newlyOmitted
 			return r, answer
@@ -271,6 +274,7 @@ func (m *Member) fill(q Question) (Target, Question) {
 	q.Ask.Server = q.known.Type
 	q.Ask.Omit = q.known.Omit
 	q.Ask.Priority = t.Priority
+	q.Ask.Body = t.Body
 	return t, q
 }
 
@@ -303,6 +307,7 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 		Words:      asked.Words,
 		SentBefore: r.sentBefore,
 		Omitted:    asked.Ask.Omit,
+		MayBeShort: asked.Ask.MayEndEarly(),
 
 		Usage:           r.Usage,
 		Finish:          r.Finish,

@@ -121,6 +121,7 @@ const (
 	ReasonHeaderTooLong        Reason = "header_too_long"
 	ReasonHeaderMissing        Reason = "header_missing"
 	ReasonNoChatTemplate       Reason = "no_chat_template"
+	ReasonFieldOfBodyRejected  Reason = "field_of_body_rejected" // one that the user has added to requests
 	ReasonRequestRejected      Reason = "request_rejected"
 	ReasonInternalError        Reason = "internal_error"
 	ReasonErrorInAnswer        Reason = "error_in_answer"
@@ -151,7 +152,8 @@ func Reasons() []Reason {
 		ReasonAnsweredByGateway, ReasonCertificateExpired, ReasonCertificateForAnotherName, ReasonCertificateInvalid,
 		ReasonCertificateNotYetValid, ReasonClientCertificateMissing, ReasonClosedBeforeAnswer, ReasonConnectTimeout,
 		ReasonConnectionFailed, ReasonConnectionRefused, ReasonConnectionReset, ReasonContentFilter,
-		ReasonEmptyStream, ReasonErrorInAnswer, ReasonGatewayGotNoAnswer, ReasonGatewayGotNoTLS, ReasonGatewayTimeout,
+		ReasonEmptyStream, ReasonErrorInAnswer, ReasonFieldOfBodyRejected, ReasonGatewayGotNoAnswer,
+		ReasonGatewayGotNoTLS, ReasonGatewayTimeout,
 		ReasonHeaderMissing, ReasonHeaderTooLong, ReasonHiddenWordsMissing, ReasonHostNameNotFound,
 		ReasonHostUnreachable, ReasonHTTPClientStuck, ReasonInternalError, ReasonInvalidHTTP, ReasonKeyMissing,
 		ReasonKeyRejected, ReasonListedModelNotServed, ReasonLongerThanContext, ReasonMethodNotAllowed, ReasonModelGone,

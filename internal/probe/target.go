@@ -37,6 +37,7 @@ type Target struct {
 	Header      http.Header  // sent with every request; its values are secrets
 	Session     string       // header with the session; empty: the server type's own
 	Priority    *int         // of each request, in the server's own sense; nil for none
+	Body        wire.Object  // what the user adds to each request for an answer
 	Agent       string       // User-Agent
 	Transport   *Transport
 	Timeout     time.Duration // of the whole probe

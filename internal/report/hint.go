@@ -51,6 +51,7 @@ type Places map[string]string
 var documented = Places{
 	"api":               "PROBER_TARGETS_n_API, --api",
 	"api_key":           "PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY",
+	"body":              "PROBER_BODY, --body",
 	"ca_file":           "PROBER_TARGETS_n_CA_FILE, --ca-file",
 	"cert_file":         "PROBER_TARGETS_n_CERT_FILE, --cert-file",
 	"headers":           "PROBER_TARGETS_n_HEADERS",
@@ -235,6 +236,9 @@ var requestHints = []hint{
 	{probe.Rejected, probe.ReasonNoChatTemplate, nil,
 		"the model has no chat template: ask it for completions ({api}: openai-completions, or the server's own API), or " +
 			"give the server a template"},
+	{probe.Rejected, probe.ReasonFieldOfBodyRejected, nil,
+		"the server does not take a field of the body ({body}), which its message names: take it out or correct it; it is " +
+			"not left out by itself, because the answers would be other ones"},
 	{probe.Rejected, probe.ReasonLongerThanContext, nil,
 		"prompt and answer together are longer than the model's context: lower the tokens of the prompt ({prompt_tokens}) " +
 			"or of the answer ({max_tokens})"},

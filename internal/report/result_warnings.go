@@ -58,7 +58,8 @@ func countWarning(w probe.Warning) string {
 	case probe.WarnPromptTokens:
 		return fmt.Sprintf("the server counts %d tokens of prompt, asked %d (%+d)", w.N, w.Of, w.N-w.Of)
 	case probe.WarnOnlyReasoning:
-		return "no text of an answer came, only reasoning: no TTFAT"
+		return "no text of an answer came, only reasoning: no TTFAT; to measure answers, turn the reasoning off by the " +
+			"body: chat_template_kwargs: {enable_thinking: false}, reasoning_effort: none or think: false"
 	case probe.WarnUncounted:
 		return "the server did not say how many tokens it generated: no TPOT, no ITL"
 	case probe.WarnAnswerTokens:

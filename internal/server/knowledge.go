@@ -210,7 +210,7 @@ func (k Knowledge) afterSuccess(a Answer) Knowledge {
 	k.ExactLimit = k.ExactLimit || isExact
 	request := wire.Ask{Server: k.Type, Omit: k.Omit}
 	canForbid := k.Dialect != nil && slices.Contains(k.Dialect.Fields, wire.FieldIgnoreEOS)
-	forbidsEarlyStop := canForbid && !request.Omits(wire.FieldIgnoreEOS)
+	forbidsEarlyStop := canForbid && !request.Omits(wire.FieldIgnoreEOS) && !a.MayBeShort
 	k.ExactOutput = k.ExactOutput || isExact && a.ContinuousUsage && forbidsEarlyStop
 
 	// Usage in every frame is an extension of vLLM and its relatives.

@@ -54,7 +54,12 @@ func (s Server) messagesTokenizer() Tokenizer {
 	if s.Estimates {
 		return Tokenizer{}
 	}
-	return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
+	// https://docs.anthropic.com/en/api/messages-count-tokens
+	return Tokenizer{
+		Path:   s.Prefix + "/v1/messages/count_tokens",
+		body:   conversationBody,
+		counts: []string{"thinking", "tools", "tool_choice"},
+	}
 }
 
 func readMessages(frame gjson.Result) Delta {

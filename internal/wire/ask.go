@@ -21,6 +21,7 @@ type Ask struct {
 	Session   string  // for routers that keep a session on one replica; empty for none
 	Priority  *int    // in the server's own sense; nil for none
 	Omit      []Field // optional fields that this server is known to reject
+	Body      Object  // what the user adds to the request; it counts more than all that the prober writes
 }
 
 // A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
@@ -96,17 +97,23 @@ func (b body) set(key string, value any) {
 	object.set(inner, value)
 }
 
-// Body returns a streaming request. It has the optional fields that a asks for and that are not omitted.
+// Body returns a streaming request. It has the optional fields that a asks for and that are not omitted, and what the
+// user adds.
 func (d *Dialect) Body(a Ask) ([]byte, error) {
 	b := d.body(a)
 	for _, f := range d.Fields {
 		value, ok := a.option(f)
 		if ok && !a.Omits(f) {
-			key := cmp.Or(d.keys[f], a.Server.Keys[f], string(f))
-			b.set(d.fieldsIn+key, value)
+			b.set(d.keyOf(f, a.Server), value)
 		}
 	}
+	b.merge(a.Body)
 	return json.Marshal(b)
+}
+
+// keyOf returns the key of an optional field in the requests to a server.
+func (d *Dialect) keyOf(f Field, s Server) string {
+	return d.fieldsIn + cmp.Or(d.keys[f], s.Keys[f], string(f))
 }
 
 // option returns the value of an optional field; ok is false if a does not ask for it.

@@ -48,7 +48,12 @@ func (s Server) responseTokenizer() Tokenizer {
 	case s.Estimates:
 		return Tokenizer{}
 	}
-	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
+	// https://platform.openai.com/docs/api-reference/responses/input-tokens
+	return Tokenizer{
+		Path:   s.Prefix + "/v1/responses/input_tokens",
+		body:   inputBody,
+		counts: []string{"instructions", "reasoning", "text", "tools", "tool_choice"},
+	}
 }
 
 // readResponse reads an event of the Responses API. Each event that adds to the answer is called delta: of a text, of

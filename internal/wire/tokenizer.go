@@ -7,12 +7,22 @@ import (
 
 // A Tokenizer is a route of a server that counts the tokens of a prompt. One without a path does not exist.
 type Tokenizer struct {
-	Path string // takes a POST
-	body func(Ask) body
+	Path   string // takes a POST
+	body   func(Ask) body
+	counts []string // fields that change the count: they are taken from what the user adds to requests
 }
 
 // Body returns the request that asks for the tokens of a's prompt.
-func (t Tokenizer) Body(a Ask) ([]byte, error) { return json.Marshal(t.body(a)) }
+func (t Tokenizer) Body(a Ask) ([]byte, error) {
+	b := t.body(a)
+	for _, key := range t.counts {
+		value, isGiven := a.Body[key]
+		if isGiven {
+			b[key] = value
+		}
+	}
+	return json.Marshal(b)
+}
 
 // Read returns the number of tokens in a reply, which is a count or a list of the tokens. It is unknown if the reply is
 // something else, as on servers without the route, or if another tokenizer than the model's has counted.
@@ -41,13 +51,16 @@ var (
 	vllmPrompt = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
 		return body{"model": a.Model, "prompt": a.text()}
 	}}
-	vllmChat = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
-		return body{"model": a.Model, "messages": a.conversation()}
-	}}
+	// The fields are those of TokenizeChatRequest in vllm/entrypoints/serve/tokenize/protocol.py.
+	vllmChat = Tokenizer{
+		Path:   "/tokenize",
+		body:   func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} },
+		counts: []string{"chat_template", "chat_template_kwargs", "add_generation_prompt", "add_special_tokens", "tools"},
+	}
 	tgiPrompt = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
 		return body{"inputs": a.text()}
 	}}
-	tgiChat     = Tokenizer{Path: "/chat_tokenize", body: vllmChat.body}
+	tgiChat     = Tokenizer{Path: "/chat_tokenize", body: vllmChat.body, counts: []string{"tools", "tool_prompt"}}
 	llamaPrompt = Tokenizer{Path: "/tokenize", body: func(a Ask) body {
 		return body{"content": a.text(), "add_special": true} // counts the tokens that a completion adds as well
 	}}
