@@ -41,7 +41,6 @@ func newAnswer(r *Result, q Question) *answer {
 		result:   r,
 		question: q,
 		tokens:   tokenCount{estimates: q.Ask.Server.Estimates},
-		text:     keptText{keeps: q.Expect.Answer != ""},
 	}
 }
 
@@ -250,9 +249,9 @@ func (c *tokenCount) source(frames int, total wire.Count, finish string) Source 
 	return FromNothing
 }
 
-// A keptText is the text of an answer that is judged by its words, reasoning included, up to maxText.
+// A keptText is the text of an answer that is judged by its words, reasoning included, up to maxText. It ends with the
+// exchange: no result holds it.
 type keptText struct {
-	keeps     bool // else nothing is kept
 	bytes     []byte
 	reasoning bool // the text ends with reasoning
 }
@@ -260,7 +259,7 @@ type keptText struct {
 // add adds what a frame says. The answer begins on a line of its own, so that its first word and the last of the
 // reasoning are two.
 func (k *keptText) add(reasoning, answer []byte) {
-	if !k.keeps || len(k.bytes)+len(reasoning)+len(answer) >= maxText {
+	if len(k.bytes)+len(reasoning)+len(answer) >= maxText {
 		return
 	}
 	k.bytes = append(k.bytes, reasoning...)

@@ -52,6 +52,11 @@ func (x *exchange) complete() verdict {
 	if v.outcome != OK {
 		return v
 	}
+	r.Wording = measureWording(x.answer.text.bytes)
+	if x.isDegenerate() {
+		const text = "the answer is one token again and again, from its first to its last of %d characters"
+		return failure(WrongAnswer, ReasonDegenerate, text, r.Wording.Characters)
+	}
 	expected := x.question.Expect.Answer
 	onlyThought := r.Timeline.FirstAnswerAt == 0 && ending == wire.AtLimit // the limit cut the reasoning
 	if expected != "" && !onlyThought && !contains(x.answer.text.bytes, expected) {

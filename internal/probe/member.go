@@ -37,6 +37,7 @@ type Member struct {
 	warmed      [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
 	pausedUntil time.Time         // end of the pause that the server asked for; zero: none
 	failing     bool              // see [Member.Failing]
+	sane        sanity            // what its answers have shown
 }
 
 // NewMember returns a member of at most inFlight probes at once. Its server is asked for what the target leaves open:
@@ -55,11 +56,12 @@ func NewMember(t Target, model string, inFlight int) *Member {
 // taken over only if both ask with the same credentials.
 func (m *Member) Inherit(old *Member, sameClient bool) {
 	old.mu.Lock()
-	known, askedAt, pausedUntil := old.known, old.askedAt, old.pausedUntil
+	known, askedAt, pausedUntil, sane := old.known, old.askedAt, old.pausedUntil, old.sane
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known = known
+	m.sane = sane
 	if sameClient { // else the server is asked what it is: another client may use other models
 		m.askedAt, m.pausedUntil = askedAt, pausedUntil
 	}
@@ -210,6 +212,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	q.began = start
 	q.Expect.SentBefore = m.sentBefore(q)
 	r, answer := m.ask(ctx, q)
+	m.noteWording(r)
 
 	before := m.Knowledge()
 	m.learn(answer)
@@ -267,6 +270,7 @@ func (m *Member) ask(ctx context.Context, q Question) (*Result, server.Answer) {
 func (m *Member) fill(q Question) (Target, Question) {
 	t := m.target.authorized()
 	q.known = m.Knowledge()
+	q.wasSane = m.wasSane(q.known.Model)
 	q.isListed = m.model == ""
 	t.Dialect = q.known.Dialect
 	q.Ask.Model = q.known.Model

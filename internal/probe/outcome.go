@@ -27,7 +27,7 @@ const (
 	NotStreamed  Outcome = "not_streamed" // JSON or a proxy's page instead of a stream
 	Empty        Outcome = "empty"        // a clean end without a single token
 	WrongLength  Outcome = "wrong_length" // prompt or answer is not as long as asked
-	WrongAnswer  Outcome = "wrong_answer" // the canary failed
+	WrongAnswer  Outcome = "wrong_answer" // the canary failed, or the answer is degenerate
 	Canceled     Outcome = "canceled"     // we shut down, or failed ourselves; never counted
 )
 
@@ -143,6 +143,7 @@ const (
 	ReasonAnswerInPieces        Reason = "answer_in_pieces" // the server generates long answers in whole pieces
 	ReasonAnswerEndedEarly      Reason = "answer_ended_early"
 	ReasonHiddenWordsMissing    Reason = "hidden_words_missing"
+	ReasonDegenerate            Reason = "degenerate" // one token again and again, see [Wording]
 )
 
 // Reasons returns every reason, sorted.
@@ -151,7 +152,7 @@ func Reasons() []Reason {
 		ReasonAccessDenied, ReasonAnswerBeyondLimit, ReasonAnswerEndedEarly, ReasonAnswerInPieces,
 		ReasonAnsweredByGateway, ReasonCertificateExpired, ReasonCertificateForAnotherName, ReasonCertificateInvalid,
 		ReasonCertificateNotYetValid, ReasonClientCertificateMissing, ReasonClosedBeforeAnswer, ReasonConnectTimeout,
-		ReasonConnectionFailed, ReasonConnectionRefused, ReasonConnectionReset, ReasonContentFilter,
+		ReasonConnectionFailed, ReasonConnectionRefused, ReasonConnectionReset, ReasonContentFilter, ReasonDegenerate,
 		ReasonEmptyStream, ReasonErrorInAnswer, ReasonFieldOfBodyRejected, ReasonGatewayGotNoAnswer,
 		ReasonGatewayGotNoTLS, ReasonGatewayTimeout,
 		ReasonHeaderMissing, ReasonHeaderTooLong, ReasonHiddenWordsMissing, ReasonHostNameNotFound,

@@ -16,6 +16,7 @@ type Question struct {
 	Words  int // words of the list in the prompt, of whatever length it is expected; 0: it has other words
 
 	known    server.Knowledge // of the server when it is asked
+	wasSane  bool             // see [Member.wasSane]
 	isListed bool             // the model is one that the server lists; else the configured one
 	began    time.Time        // see [Result.Began]
 	flight   *flight          // in which it is asked; nil outside of a group's rounds

@@ -61,6 +61,7 @@ type Result struct {
 	// the probe is not what its labels say.
 	OtherLength bool
 
+	Wording  Wording   // how the answer repeats itself; the zero value if it is not whole
 	Warnings []Warning // what is unreliable about the numbers
 
 	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.

@@ -26,6 +26,7 @@ const (
 	WarnOtherLength      WarningKind = "other_length"       // N tokens of prompt counted, Of asked: there is no sample
 	WarnPromptTokens     WarningKind = "prompt_tokens"      // N tokens of prompt counted, Of asked
 	WarnOnlyReasoning    WarningKind = "only_reasoning"     // no text of an answer came
+	WarnLoop             WarningKind = "loop"               // the answer is one token again and again
 	WarnUncounted        WarningKind = "uncounted"          // the server did not say how many tokens it generated
 	WarnAnswerTokens     WarningKind = "answer_tokens"      // N tokens generated, Of asked
 	WarnUncountedFrames  WarningKind = "uncounted_frames"   // N tokens in Of frames, and no frame says how many it carries
@@ -155,6 +156,9 @@ func countWarnings(r *Result, maxTokens, promptTokens int) (list []Warning) {
 	}
 	if r.ReasoningShown && r.Timeline.FirstAnswerAt == 0 {
 		list = append(list, Warning{Kind: WarnOnlyReasoning})
+	}
+	if r.isLoop() {
+		list = append(list, Warning{Kind: WarnLoop})
 	}
 	switch {
 	case !output.Known:

@@ -353,6 +353,9 @@ var answerHints = []hint{
 	{probe.WrongLength, "", nil,
 		"the server cut the prompt or ended early: check the model's context length, and whether it honours " +
 			"min_tokens and ignore_eos"},
+	{probe.WrongAnswer, probe.ReasonDegenerate, nil,
+		"most likely the logits are NaN, as after a broken kernel, quantization or KV cache: take the replica out of " +
+			"rotation, and restart it"},
 	{probe.WrongAnswer, "", nil,
 		"check the weights, quantization and sampling settings"},
 }

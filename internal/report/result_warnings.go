@@ -60,6 +60,9 @@ func countWarning(w probe.Warning) string {
 	case probe.WarnOnlyReasoning:
 		return "no text of an answer came, only reasoning: no TTFAT; to measure answers, turn the reasoning off by the " +
 			"body: chat_template_kwargs: {enable_thinking: false}, reasoning_effort: none or think: false"
+	case probe.WarnLoop:
+		return "the answer is one token again and again: it counts as right, because the model has not yet given ten other " +
+			"answers, or is asked to go on with a bare text or with a prompt of a data set"
 	case probe.WarnUncounted:
 		return "the server did not say how many tokens it generated: no TPOT, no ITL"
 	case probe.WarnAnswerTokens:

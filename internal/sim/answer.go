@@ -50,6 +50,11 @@ func (s *Server) accept(c call, q question) *answer {
 	a.finish = finish
 	a.reasoning = min(q.reasoning, length)
 	a.texts = append(say(a.reasoning, nil), say(length-a.reasoning, a.firstWords())...)
+	if a.fault.Degenerate {
+		for k := range a.texts {
+			a.texts[k] = "!"
+		}
+	}
 	if a.finish == "stop" {
 		a.texts[length-1] = ""
 	}

@@ -20,6 +20,7 @@ type Fault struct {
 	TTFT        float64 `json:"ttft,omitzero"`
 	ITL         float64 `json:"itl,omitzero"` // the queueing profiles cannot be made faster than their engine
 	WrongAnswer bool    `json:"wrong_answer,omitzero"`
+	Degenerate  bool    `json:"degenerate,omitzero"`
 	Probability float64 `json:"probability,omitzero"`
 }
 
@@ -30,6 +31,7 @@ const FaultsHelp = `  hang              no answer at all
   ttft              time to the first token, multiplied: 1.15 is 15% slower
   itl               times between tokens, multiplied
   wrong_answer      other code words than a canary asks for
+  degenerate        one token again and again, as of logits that are NaN
   probability       share of the requests that are hit; all if not given
 `
 

@@ -12,6 +12,7 @@ func TestParseFault(t *testing.T) {
 		" , ":                        {fault: Fault{}},
 		"itl=1.15,stall=10":          {fault: Fault{ITL: 1.15, Stall: 10}},
 		" hang , wrong_answer=true ": {fault: Fault{Hang: true, WrongAnswer: true}},
+		"degenerate":                 {fault: Fault{Degenerate: true}},
 		"status=529,probability=0.1": {fault: Fault{Status: 529, Probability: 0.1}},
 		"speed=2":                    {problem: `unknown field "speed": prober simulate --help lists the faults`},
 		"itl=x": {problem: "cannot unmarshal string into Go struct field Fault.itl of type float64: " +
