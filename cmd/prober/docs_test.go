@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-prober/prober/alerts"
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
@@ -109,6 +110,16 @@ func TestTheIndexHasEveryPage(t *testing.T) {
 		}
 		if !strings.Contains(read(t, "docs/"+folder+"README.md"), "]("+name+")") {
 			t.Errorf("docs/%sREADME.md has no link to %s", folder, name)
+		}
+	}
+}
+
+// TestDefinitionsHaveEveryOutcome holds that each outcome has a row, since metrics, page and log show the bare word.
+func TestDefinitionsHaveEveryOutcome(t *testing.T) {
+	page := read(t, "docs/definitions.md")
+	for _, outcome := range probe.Outcomes() {
+		if !strings.Contains(page, "\n| `"+string(outcome)+"` | ") {
+			t.Errorf("docs/definitions.md has no row for the outcome %s", outcome)
 		}
 	}
 }
