@@ -126,7 +126,7 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// TestObjectivesStandBesideRefusals holds that whoever sees how an objective is met sees the share of refused probes in
+// TestObjectivesStandBesideRefusals holds that where an objective is shown, the share of refused probes is shown in
 // the same row, and no green: refusals are no events of an objective, which is met while nobody gets an answer.
 func TestObjectivesStandBesideRefusals(t *testing.T) {
 	rows := 0

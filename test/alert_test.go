@@ -57,7 +57,7 @@ func (a *alertmanager) take(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// expect waits for an alert and then, when heal has ended its reason, for its end. It holds what the alert tells, and
+// expect waits for an alert and then, when heal has ended its reason, for its end. It holds what the alert says, and
 // that none of the target that was well has come.
 func (a *alertmanager) expect(t *testing.T, p prometheus, target, well string, heal func()) {
 	t.Helper()
@@ -94,6 +94,6 @@ func (a *alertmanager) expect(t *testing.T, p prometheus, target, well string, h
 		path.Base(told["runbook_url"]) != "ProberTargetDown.md" || !link.MatchString(told["dashboard_url"]) ||
 		!strings.Contains(told["description"], "No probe of "+target+" (prompt cold) has received a token for") ||
 		!strings.Contains(told["description"], "overloaded") {
-		t.Errorf("the alert tells %v", told)
+		t.Errorf("the alert says %v", told)
 	}
 }

@@ -60,7 +60,7 @@ func TestBackEndsAgree(t *testing.T) {
 	}
 	reportsAgree(t, want, scraped, otlp, from)
 	if log := prober.Log(); !strings.Contains(log, `"OTLP export failed"`) || strings.Contains(log, "s3cret") {
-		t.Errorf("the log does not tell of failed exports, or tells a secret:\n%s", log)
+		t.Errorf("the log does not name failed exports, or shows a secret:\n%s", log)
 	}
 	prober.Interrupt(t)
 }

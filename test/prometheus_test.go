@@ -47,7 +47,7 @@ func (p prometheus) otlp(interval int) []string {
 }
 
 // api decodes the data of an answer of Prometheus' API into v. An error that the
-// API tells fails the test.
+// API reports fails the test.
 func (p prometheus) api(t *testing.T, path string, parameters url.Values, v any) {
 	t.Helper()
 	body, _ := program.Get(t, p.url+"/api/v1/"+path+"?"+parameters.Encode(), "application/json")

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-prober/prober/test/program"
 )
 
-// What a prober makes in one life: so many probes of each target, one a second,
+// What a prober makes in one life: that many probes of each target, one a second,
 // each of which takes half a second. In that time a new series is seen at zero.
 const (
 	lifeProbes = 4

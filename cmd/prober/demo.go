@@ -109,6 +109,7 @@ var demoFaults = []struct{ json, help string }{
 	{`{"itl":3}`, "tokens come three times slower: slow, in a minute"},
 	{`{"stall":10}`, "200, ten tokens, then silence: hanging, stalled in 30 s"},
 	{`{"status":503}`, "overloaded, at once"},
+	{`{"degenerate":true}`, "one token again and again: wrong_answer, if ten answers were right before"},
 	{`{"wrong_answer":true}`, "with demo --prompt canary: wrong_answer, at once"},
 }
 

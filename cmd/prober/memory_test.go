@@ -23,7 +23,7 @@ func TestSaveMemory(t *testing.T) {
 	}
 }
 
-// gcPercent returns how GOGC is set now. Only setting it tells.
+// gcPercent returns how GOGC is set now. Only setting it returns it.
 func gcPercent() int {
 	percent := debug.SetGCPercent(100)
 	debug.SetGCPercent(percent)

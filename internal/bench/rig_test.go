@@ -159,7 +159,7 @@ func contains(t *testing.T, what, text, part string) {
 	}
 }
 
-// ms returns durations of so many milliseconds.
+// ms returns durations of that many milliseconds.
 func ms(n ...int) []time.Duration {
 	var list []time.Duration
 	for _, i := range n {

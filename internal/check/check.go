@@ -173,7 +173,8 @@ func queues(checkers []*checker) [][]*checker {
 	return all
 }
 
-// serverOf returns what tells the server of t from others: host and port, and for one of several addresses that one.
+// serverOf returns what distinguishes the server of t from others: host and port, and for one of several addresses that
+// one.
 func serverOf(t config.Target) string {
 	u, _ := url.Parse(t.URL) // it was validated
 	return u.Host + " " + t.Address

@@ -143,7 +143,7 @@ func (c *checker) warnOfPieces() {
 }
 
 // calibrate makes the length of the prompts exact, and says by what. A quick check asks only the tokenizer, because
-// every other way needs prompts of full length. Prompts whose length nobody tells are a warning. A server that leaves
+// every other way needs prompts of full length. Prompts whose length nobody counts are a warning. A server that leaves
 // such a prompt without an answer until the time of a probe is over fails: it would only hang again.
 func (c *checker) calibrate(ctx context.Context) (passed bool) {
 	if c.job.Prompts.Workload == prompt.Dataset {

@@ -177,7 +177,7 @@ func wordsOf(body []byte) (words int) {
 	return words
 }
 
-// withPrompt returns a stream whose usage counts so many tokens of the prompt.
+// withPrompt returns a stream whose usage counts that many tokens of the prompt.
 func withPrompt(stream string, tokens int) string {
 	old := regexp.MustCompile(`"(?:prompt|input)_tokens":(\d+)`).FindStringSubmatch(stream)
 	was, _ := strconv.Atoi(old[1])

@@ -95,7 +95,7 @@ func newEntry(s *section, placeOf func(Key) place) *entry {
 }
 
 // key returns the setting of a field of e.settings, which is given by a pointer: &t.QPS. So the name of a setting that
-// does not exist does not compile. A pointer to anything else is a mistake of ours, and panics.
+// does not exist does not compile. A pointer to anything else is a mistake of the prober, and panics.
 func (e *entry) key(field any) Key {
 	keys := e.section.keys
 	for i := range keys { // by index: a Key is large, and this is the inner loop of all rules

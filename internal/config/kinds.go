@@ -157,7 +157,7 @@ var kinds = map[string]kind{
 	},
 }
 
-// kindOf returns the kind of a field. A field without one is a mistake of ours, and panics.
+// kindOf returns the kind of a field. A field without one is a mistake of the prober, and panics.
 func kindOf(f reflect.StructField) kind {
 	goType := strings.TrimPrefix(f.Type.String(), "*")
 	name := cmp.Or(f.Tag.Get("format"), goType)

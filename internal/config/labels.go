@@ -135,7 +135,7 @@ func (l *loader) collectLabelNames() {
 }
 
 // warnOfScrapedLabels warns once of labels that a scrape may set itself. Prometheus then renames those of the targets,
-// so that a rule by namespace tells probers apart, and no targets. Whoever scrapes in another way may have them.
+// so that a rule by namespace tells probers apart, and no targets. With other ways of scraping they do no harm.
 //
 // ServiceMonitors and PodMonitors set namespace, pod, service, container and endpoint, and Google's managed Prometheus
 // cluster, location and namespace. See also honor_labels:

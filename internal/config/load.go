@@ -105,7 +105,7 @@ func (l *loader) load() error {
 // LoadWithoutTargets returns the settings of the prober itself, and the names of the labels that variables and flags
 // give targets. A setting that is invalid has its default, and invalid has its name without PROBER_. TARGETS_FILE,
 // SHARD and MAX_TOKENS_PER_DAY, which a reload reads again, have their defaults. It reads no targets file and no key:
-// whoever drains a server must not wait for one.
+// a drain of a server must not wait for one.
 func LoadWithoutTargets(o Options) (c *Config, invalid []string) {
 	given := newLoader(o)
 	given.parseProber()

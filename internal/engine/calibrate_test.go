@@ -71,7 +71,7 @@ func (c *costly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// writeMessage answers by the Messages API with so many tokens. Usage is the members of the first usage.
+// writeMessage answers by the Messages API with that many tokens. Usage is the members of the first usage.
 func writeMessage(w http.ResponseWriter, usage string, tokens int) {
 	const token = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}` + "\n\n"
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -149,7 +149,7 @@ func (r *Runner) probesFail(host string, a netip.Addr) bool {
 	return isProbed
 }
 
-// markMissing tells the members whether the last lookup lacked their address.
+// markMissing lets the members know whether the last lookup lacked their address.
 func (r *Runner) markMissing() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

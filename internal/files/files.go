@@ -41,7 +41,7 @@ type content struct {
 	err    error
 }
 
-// A Hash tells contents of files apart. It is zero if a file could not be read.
+// A Hash distinguishes the contents of files. It is zero if a file could not be read.
 type Hash [sha256.Size]byte
 
 // New returns the files of a first load. None is read yet.

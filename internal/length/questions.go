@@ -273,7 +273,7 @@ func (q *Questions) update() {
 			q.by = i
 		}
 	}
-	if q.isExact() { // perhaps by what others of a kind have found, so that no count of ours has ended the wait
+	if q.isExact() { // perhaps by what others of a kind have found, so that none of our own counts has ended the wait
 		q.endWaiting()
 	}
 }

@@ -27,12 +27,12 @@ func newQuestions(book *Book, o prompt.Options, models ...string) *Questions {
 
 var cold = prompt.Options{Workload: prompt.Cold, Tokens: 1000, Answer: 20, Seed: 1}
 
-// counts notes that a member has counted prompts of so many words as 1,000 tokens.
+// counts notes that a member has counted prompts of that many words as 1,000 tokens.
 func (q *Questions) counts(i, words int) {
 	q.noteCount(i, ByUsage, 3, finding{trial: trial{prompt.Size{Words: words}, 1000}})
 }
 
-// answer is the result of a probe whose usage counts so many tokens in the prompt.
+// answer is the result of a probe whose usage counts that many tokens in the prompt.
 func answer(tokens int) *probe.Result {
 	return &probe.Result{Outcome: probe.OK, Usage: wire.Usage{Prompt: wire.Tokens(tokens)}}
 }

@@ -28,8 +28,8 @@ func (s server) tokens(p prompt.Prompt) int {
 	return n
 }
 
-// pieces returns a tokenizer that cuts words into pieces of at most so many letters, and takes each sign for a token of
-// its own, as real ones do.
+// pieces returns a tokenizer that cuts words into pieces of at most that many letters, and takes each sign for a token
+// of its own, as real ones do.
 func pieces(letters int) func(text string) int {
 	return func(text string) int {
 		n := 0
@@ -41,12 +41,12 @@ func pieces(letters int) func(text string) int {
 	}
 }
 
-// perWord returns a tokenizer for which each word is so many tokens.
+// perWord returns a tokenizer for which each word is that many tokens.
 func perWord(tokens int) func(text string) int {
 	return func(text string) int { return tokens * len(strings.Fields(text)) }
 }
 
-// perToken returns a tokenizer for which so many characters are a token. A rest is none.
+// perToken returns a tokenizer for which that many characters are a token. A rest is none.
 func perToken(characters int) func(text string) int {
 	return func(text string) int { return len(text) / characters }
 }

@@ -98,7 +98,7 @@ func Figures(charts []Chart) (template.HTML, error) {
 
 // StyleSheet returns the style sheet of [Figures]. It uses the custom properties --ink (text), --dim (axes and their
 // text) and --edge (grid) of the page.
-func StyleSheet() template.CSS { return template.CSS(styleSheet) } //nolint:gosec // a file of ours
+func StyleSheet() template.CSS { return template.CSS(styleSheet) } //nolint:gosec // our own file
 
 // targetColours are the targets that have a colour, in the order of their colours.
 type targetColours []string

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// inReads are token frames of one token, a gap apart, that a reader found so many at a time: each read has the
+// inReads are token frames of one token, a gap apart, that a reader found that many at a time: each read has the
 // arrival of its last.
 func inReads(gap, delay time.Duration, frames ...int) timing.Timeline {
 	var t timing.Timeline

@@ -28,7 +28,7 @@ func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 	for name, test := range map[string]struct {
 		server string // type
 		turns  []turn
-		claim  wire.Claim // whether it tells its cached tokens, in the end
+		claim  wire.Claim // whether it reports its cached tokens, in the end
 	}{
 		"unknown type, cold": {"", []turn{{cold, 0, CacheUnknown}, {cold, 0, CacheUnknown}}, wire.Unknown},
 		"unknown type, it counts": {"", []turn{{cold, 0, CacheUnknown}, {cold, 16, CacheCold}, {cold, 0, CacheCold}},
@@ -36,11 +36,11 @@ func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 		"unknown type, contaminated": {"", []turn{{cold, 992, CacheContaminated}, {cold, 0, CacheCold}}, wire.Always},
 		"unknown type, warm": {"", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}},
 			wire.Always},
-		"unknown type, never a hit": {"", []turn{{warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
-		"Ollama's Responses":        {"ollama", []turn{{cold, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Never},
-		"Ollama that tells nothing": {"ollama", []turn{{cold, -1, CacheUnknown}}, wire.Never},
-		"vLLM, cold":                {"vllm", []turn{{cold, 0, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
-		"vLLM without details":      {"vllm", []turn{{cold, -1, CacheUnknown}}, wire.Never},
+		"unknown type, never a hit":   {"", []turn{{warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
+		"Ollama's Responses":          {"ollama", []turn{{cold, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Never},
+		"Ollama that reports nothing": {"ollama", []turn{{cold, -1, CacheUnknown}}, wire.Never},
+		"vLLM, cold":                  {"vllm", []turn{{cold, 0, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
+		"vLLM without details":        {"vllm", []turn{{cold, -1, CacheUnknown}}, wire.Never},
 		"vLLM, warm": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}},
 			wire.Always},
 		"vLLM without a cache": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}},
@@ -79,7 +79,7 @@ func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 			}
 			for _, a := range m.Knowledge().Abilities() {
 				if a.Name == "cached_tokens" && a.Claim != test.claim {
-					t.Errorf("tells its cached tokens: %s, want %s", a.Claim, test.claim)
+					t.Errorf("reports its cached tokens: %s, want %s", a.Claim, test.claim)
 				}
 			}
 		})

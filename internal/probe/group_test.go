@@ -110,9 +110,8 @@ func (g *Group) rounds(starts, probes context.Context, n uint64) {
 }
 
 // TestGroup holds that members are asked one after another, that only a probe that is sent costs tokens, that a
-// hanging member costs the others at most its share of the interval and
-// itself its slots, that no more tokens are spent in a day than allowed, and that a panic of ours fails the probes of
-// its round and nothing else. No probe begins once it is told to stop, and those in flight end when they are canceled.
+// hanging member costs the others at most its share of the interval and itself its slots, that no more tokens are spent
+// in a day than allowed, and that a panic of the prober fails the probes of its round and nothing else. No probe begins once it is told to stop, and those in flight end when they are canceled.
 // A server which turns probes away is left alone for as long as it asks, up to the limit. A disabled member has no slots,
 // and takes no time of the others.
 func TestGroup(t *testing.T) {

@@ -35,7 +35,7 @@ var (
 		`"generated_tokens":1}}`).stream
 )
 
-// question asks for so many tokens.
+// question asks for that many tokens.
 func question(maxTokens int) Question {
 	return Question{Ask: wire.Ask{Prompt: "p", MaxTokens: maxTokens, CacheSalt: "s"}}
 }

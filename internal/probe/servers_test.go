@@ -14,7 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A served is a server type by one of its APIs: what it tells of itself, where it is asked, and a stream of wire's
+// A served is a server type by one of its APIs: what it says of itself, where it is asked, and a stream of wire's
 // testdata that it answers with.
 type served struct {
 	server    string

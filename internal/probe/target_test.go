@@ -49,7 +49,7 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 		"an error as JSON with 200": {reply(200, `{"error":{"message":"no such thing"}}`), 200, ServerError,
 			"no such thing"},
 		"a key as JSON with 200": {reply(200, `{"error":"Unauthorized"}`), 200, Unauthorized, "Unauthorized"},
-		"a fault of ours with 200": {reply(200, `{"detail":[{"loc":["body","n"],"msg":"too big"}],"code":422}`), 200,
+		"our own fault with 200": {reply(200, `{"detail":[{"loc":["body","n"],"msg":"too big"}],"code":422}`), 200,
 			Rejected, "body.n: too big"},
 		"MiniMax's balance with 200": {
 			reply(200, `{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`), 200, RateLimited,

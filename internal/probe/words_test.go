@@ -51,7 +51,7 @@ func redirects(to string) http.HandlerFunc {
 	}
 }
 
-// TestWordsGoBeforeTheStatus holds failures that a status alone tells wrongly or not at all: their outcome, and the
+// TestWordsGoBeforeTheStatus holds failures for which the status alone is wrong or says nothing: their outcome, and the
 // reason that the hint follows.
 func TestWordsGoBeforeTheStatus(t *testing.T) {
 	unfinished := tokens(3, ms).stream

@@ -91,7 +91,7 @@ func (o Options) LeastWords() int {
 	return 1
 }
 
-// A Size is how long a prompt is: so many words of the list, and so many pads, which cost the least there is. Prompts
+// A Size is how long a prompt is: a number of words of the list, and of pads, which cost the least there is. Prompts
 // of a size are made of the same words, only their order differs. Tokenizers split text at white space before anything
 // else, so they all count the same, and an exact size stays exact. Of sessions it is the size of a user's first prompt.
 type Size struct{ Words, Pads int }
@@ -104,9 +104,9 @@ type Prompt struct {
 	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
 	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
 
-	Tokens      int // about so many, if the size is right; 0 for a data set: not known
+	Tokens      int // about this many, if the size is right; 0 for a data set: not known
 	Words       int // white-space separated words of Turns and Text: tokens are at least about as many
-	Uncacheable int // so many tokens at least cannot be in a prefix cache; 0 where a warm cache is meant
+	Uncacheable int // at least this many tokens cannot be in a prefix cache; 0 where a warm cache is meant
 }
 
 // Write returns the prompt of a round, which is the same each time.
@@ -129,7 +129,7 @@ func Trial(o Options, number uint64, s Size) Prompt {
 }
 
 // write writes a prompt of a size that is unlike those of other nonces. The nonce of sessions is the user, who has
-// asked so many questions before; other workloads have only a first question.
+// asked that many questions before; other workloads have only a first question.
 func write(o Options, nonce uint64, question int, s Size) Prompt {
 	var p Prompt
 	switch o.Workload {

@@ -33,10 +33,10 @@ func (o Options) turnOf(round uint64) (user uint64, question int) {
 	return generation*users + seat, question
 }
 
-// sessionPrompt writes a user's question after so many others, as in production-stack's multi-round-qa. It extends the
-// prompt before it, so that a prefix cache can serve all but the newest two turns. The first one has the size. A later
-// one grows by about an answer and a question, and nobody counts on how long it is: the usage says it. The answers in
-// the history are made up here: members of a group must get the same prompt, whatever each of them answered.
+// sessionPrompt writes a user's question after that many others, as in production-stack's multi-round-qa. It extends
+// the prompt before it, so that a prefix cache can serve all but the newest two turns. The first one has the size. A
+// later one grows by about an answer and a question, and nobody counts on how long it is: the usage says it. The
+// answers in the history are made up here: members of a group must get the same prompt, whatever each of them answered.
 func sessionPrompt(o Options, user uint64, question int, s Size) Prompt {
 	p := Prompt{
 		Salt:    fmt.Sprintf("prober-%016x", o.Seed),

@@ -124,7 +124,7 @@ func (s recordSet) reported() (records []*record) {
 	return records
 }
 
-// nameAmong returns the name of the target, with what tells its records apart: model and prompt, the vantage, or all.
+// nameAmong returns the name of the target, with what distinguishes its records: model and prompt, the vantage, or all.
 func (s series) nameAmong(records []*record) string {
 	isOtherModel := func(r *record) bool {
 		return r.series.target == s.target && (r.series.model != s.model || r.series.prompt != s.prompt)

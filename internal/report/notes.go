@@ -135,8 +135,8 @@ func (l Lengths) Misfit(limits wire.Limits, places Places) string {
 	return text + fmt.Sprintf("the answer leaves no room for a prompt (%s)", places.Of("max_tokens"))
 }
 
-// AnswerInPieces returns what happens to answers of so many tokens if the server generates long answers in pieces, and
-// what to do about it. Both are empty if the server does not do so, or if the answers are short.
+// AnswerInPieces returns what happens to answers of that many tokens if the server generates long answers in pieces,
+// and what to do about it. Both are empty if the server does not do so, or if the answers are short.
 func AnswerInPieces(answer int, s wire.Server, places Places) (text, hint string) {
 	piece := s.PieceTokens
 	if piece == 0 || answer <= piece {

@@ -39,7 +39,7 @@ func (k Knowledge) WholePrompt(u wire.Usage, least, most int) (prompt wire.Count
 	if !u.Prompt.Known || cache == 0 {
 		return u.Prompt, ""
 	}
-	const tolerance = 100 // a count fits if it is off by at most one part in so many
+	const tolerance = 100 // a count fits if it is off by at most one part in this many
 	ifWithin := u.Prompt.N
 	ifApart := u.Prompt.N + cache
 	offWithin := max(0, least-ifWithin, ifWithin-most)

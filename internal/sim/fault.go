@@ -27,7 +27,7 @@ type Fault struct {
 // FaultsHelp explains each key of a fault to users.
 const FaultsHelp = `  hang              no answer at all
   status            this HTTP status, 400 to 599
-  stall             silence after so many tokens
+  stall             silence after that many tokens
   ttft              time to the first token, multiplied: 1.15 is 15% slower
   itl               times between tokens, multiplied
   wrong_answer      other code words than a canary asks for

@@ -150,7 +150,7 @@ func (d openAI) frame(a *answer, choice, field string) string {
 		id, a.id, object, a.start.Unix(), d.server.config.Profile.Model, choice, field))
 }
 
-// usage returns the field of the token counts after so many tokens of the answer.
+// usage returns the field of the token counts after that many tokens of the answer.
 func usage(a *answer, sent int, details string) string {
 	return fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d%s}`,
 		a.prompt.tokens, a.prompt.tokens+sent, sent, details)

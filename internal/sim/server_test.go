@@ -108,7 +108,7 @@ func profile(t *testing.T, name string) Profile {
 	return p
 }
 
-// millis returns durations of so many milliseconds.
+// millis returns durations of that many milliseconds.
 func millis(values ...float64) []time.Duration {
 	var durations []time.Duration
 	for _, v := range values {
@@ -117,7 +117,7 @@ func millis(values ...float64) []time.Duration {
 	return durations
 }
 
-// words returns a text of so many tokens.
+// words returns a text of that many tokens.
 func words(n int) string {
 	var numbers []string
 	for i := range n {

@@ -14,8 +14,8 @@ import (
 //
 // Small differences come first, large ones last. This looks like a disturbance that lasts for several
 // rounds. A coin that has just shown heads is then likelier to show heads again, and eight rounds are worth fewer than
-// eight independent ones. Whoever takes them for independent shows differences between equals: with 20 pairs whose
-// neighbours correlate by 0.7, in every second run.
+// eight independent ones. If they are taken for independent, equals seem to differ: with 20 pairs whose neighbours
+// correlate by 0.7, in every second run.
 //
 // So the interval of the median becomes wider, in three steps:
 //
@@ -29,8 +29,8 @@ import (
 //     medianInterval. In the example it is from −20 to 120 ms. It contains 0, so no difference is shown.
 //
 // Three numbers in this are fitted, not derived: 0.7 ([marginOfCorrelation]), 4 ([rangesBeyond]) and the 3 of
-// farthestReach. Larger ones mean fewer differences between equals, and fewer real differences that are found. Whoever
-// changes one measures again what all of them achieve, which takes minutes:
+// farthestReach. Larger ones mean fewer differences between equals, and fewer real differences that are found. After
+// a change of one, measure again what all of them achieve, which takes minutes:
 //
 //	go test ./internal/stats -run TestTableOfFalseAlarms -long -update
 //

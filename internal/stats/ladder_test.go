@@ -82,7 +82,7 @@ func TestLadderOfIdenticalBuilds(t *testing.T) {
 }
 
 // TestPairsThatFindADifference holds with -long what docs/bench.md says: how many pairs show, in 95% of runs, a
-// difference of so many standard deviations of a pair's differences.
+// difference of that many standard deviations of a pair's differences.
 func TestPairsThatFindADifference(t *testing.T) {
 	if !*long {
 		return

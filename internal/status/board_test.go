@@ -36,10 +36,10 @@ func success(target string, at ...time.Duration) *probe.Result {
 	return r
 }
 
-// traceID returns the id of a result of so many tokens that starts now.
+// traceID returns the id of a result of that many tokens that starts now.
 func traceID(n int) string { return fmt.Sprintf("%016x%016x", time.Now().UnixNano(), n) }
 
-// long returns a success of so many tokens.
+// long returns a success of that many tokens.
 func long(target string, tokens int) *probe.Result {
 	at := make([]time.Duration, tokens)
 	for i := range at {

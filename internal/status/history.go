@@ -34,7 +34,7 @@ type share struct {
 	bytes   int // of all their lists
 }
 
-// shareOf returns the share of each of so many targets.
+// shareOf returns the share of each of that many targets.
 func shareOf(targets int) share {
 	return share{
 		results: min(ringSize, allResults/targets),

@@ -78,7 +78,7 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 	})
 }
 
-// minute returns a success that was recorded so many minutes after a fixed time.
+// minute returns a success that was recorded that many minutes after a fixed time.
 func minute(n int, ttft, gap, tpot float64) *entry {
 	e := &entry{At: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC)}
 	e.Outcome = probe.OK

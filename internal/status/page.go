@@ -55,10 +55,10 @@ func templateFuncs() template.FuncMap {
 		"letter":     func(o probe.Outcome) string { return letters[o] },
 		"phases":     report.Phases,
 		"place":      report.LongestGapPlace,
-		"script":     func() template.JS { return template.JS(scriptText) }, //nolint:gosec // a file of ours
+		"script":     func() template.JS { return template.JS(scriptText) }, //nolint:gosec // our own file
 		"seconds":    func(v *float64) string { return latency(numberOf(v)) },
 		"short":      format.Short,
-		"style":      func() template.CSS { return template.CSS(styleText) }, //nolint:gosec // a file of ours
+		"style":      func() template.CSS { return template.CSS(styleText) }, //nolint:gosec // our own file
 	}
 }
 

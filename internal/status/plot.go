@@ -29,7 +29,7 @@ type piece struct {
 	From, Length float64 // in units of the axis, with at most two decimals
 }
 
-// scaled returns phases as pieces of an axis that is so many units long and ends at limit, in seconds.
+// scaled returns phases as pieces of an axis that is that many units long and ends at limit, in seconds.
 func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	for _, p := range list {
 		from := coordinate(units * min(1, p.From/limit))

@@ -100,7 +100,7 @@ func (e *events) addData(value []byte, arrival Arrival) {
 	e.dataEnd = arrival
 }
 
-// addName takes a name. After whole data it may be that of this event or of the next: the next line tells.
+// addName takes a name. After whole data it may be that of this event or of the next: the next line shows which.
 func (e *events) addName(name []byte) {
 	if e.hasData && e.dataAreWhole() {
 		e.nextName = append(e.nextName[:0], name...)
@@ -201,7 +201,7 @@ type jsonExtent struct {
 	ended     bool // the object or list is closed
 	continued bool // after that comes more than white space
 
-	checked bool // whoever uses it has looked whether the object or list is valid
+	checked bool // its user has looked whether the object or list is valid
 	valid   bool // it is
 }
 

@@ -16,7 +16,7 @@ type event struct{ Name, Data string }
 // A reader is [NewSSE] or [NewLines].
 type reader func(body io.Reader, arrivals func(end int64) Arrival, ask int) *Frames
 
-// noArrival tells no arrivals.
+// noArrival knows no arrivals.
 func noArrival(int64) Arrival { return Arrival{} }
 
 // all reads every frame of body, asking for ask bytes at once.
@@ -55,7 +55,7 @@ func TestSSE(t *testing.T) {
 		{"a JSON text over several lines is one event", "data: {\ndata: \"a\":1}\n\n", []event{{"", "{\n\"a\":1}"}}, io.EOF},
 		{"a list over several lines is one event", "data: [1,\ndata: [2]]\n\n", []event{{"", "[1,\n[2]]"}}, io.EOF},
 		{"comments are no events", ": ping\n\n:\n\ndata: a\n\n", []event{{"", "a"}}, io.EOF},
-		{"the comment of an error tells it", "event: error\n: engine died\n\n", []event{{"error", "engine died"}}, io.EOF},
+		{"the comment of an error says it", "event: error\n: engine died\n\n", []event{{"error", "engine died"}}, io.EOF},
 		{"its data tell it better", "event: error\n: engine died\ndata: x\n\n", []event{{"error", "x"}}, io.EOF},
 		{"so it does at the end", "event: error\n: engine died", []event{{"error", "engine died"}}, io.EOF},
 		{"an error may say nothing", "event: error\n", []event{{"error", ""}}, io.EOF},

@@ -16,7 +16,7 @@ type lineReader struct {
 	total    int64                   // bytes read so far
 	bodyErr  error                   // the body's error, or its end: nothing comes after the bytes in buf
 
-	line    []byte // the current line, as far as it was read; whoever takes a complete one empties it
+	line    []byte // the current line, as far as it was read; it is emptied when a complete one is taken
 	onlyLF  bool   // CR ends no line
 	afterCR bool   // the line before ended with CR, so that a LF which comes next belongs to it
 }

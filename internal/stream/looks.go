@@ -131,7 +131,7 @@ const (
 	minLook    = time.Millisecond // the shortest time between two looks
 	lookPart   = 40               // looks are 1/40 of the time waited so far apart
 	recentGaps = 8
-	longGap    = 10 // there are looks in a gap that is longer than so many usual ones
+	longGap    = 10 // there are looks in a gap that is longer than this many usual ones
 )
 
 // begin begins the first wait.
@@ -183,7 +183,7 @@ func (s *lookSchedule) nextLook(now time.Time) time.Time {
 	return now.Add(max(s.quiet-waited, waited/lookPart, minLook))
 }
 
-// looks interrupts the reads of one connection, by a read deadline. The deadline of whoever uses the connection keeps
+// looks interrupts the reads of one connection, by a read deadline. The deadline of the connection's user keeps
 // its meaning.
 type looks struct {
 	conn net.Conn // beneath

@@ -152,7 +152,7 @@ func TestLooksAreMadeWhereSomethingIsAwaited(t *testing.T) {
 	})
 }
 
-// TestDeadlinesKeepTheirMeaning holds that a deadline of whoever uses the connection ends a read when it passes, with
+// TestDeadlinesKeepTheirMeaning holds that a deadline of the connection's user ends a read when it passes, with
 // looks or without, whether it was set before the read or while it waits. It can be lifted.
 func TestDeadlinesKeepTheirMeaning(t *testing.T) {
 	for name, set := range map[string]func(*Conn, time.Time) error{

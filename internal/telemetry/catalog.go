@@ -115,7 +115,7 @@ const (
 	ScopeGenAI  Scope = "genai"  // the same by the GenAI conventions, on OTLP only: target, vantage, and configured labels
 )
 
-// A Label tells the series of a target apart.
+// A Label distinguishes the series of a target.
 type Label struct {
 	Name   string
 	Values []string // all possible values; nil if the configuration or the server decides

@@ -11,7 +11,7 @@ import (
 
 const ms = time.Millisecond
 
-// inReads are token frames of one token, a gap apart, that a reader found so many at a time: each read has the
+// inReads are token frames of one token, a gap apart, that a reader found that many at a time: each read has the
 // arrival of its last.
 func inReads(gap, delay time.Duration, frames ...int) Timeline {
 	var t Timeline

@@ -7,7 +7,7 @@ import (
 )
 
 // A ServerError is what a server said of a failure, in whatever shape. error_object.go reads it from a JSON object,
-// error_text.go from words, a page or a header. This file tells whose fault it is.
+// error_text.go from words, a page or a header. This file decides whose fault it is.
 type ServerError struct {
 	Type    string // the server's class of error; may be empty
 	Code    string // the server's code, often an HTTP status; may be empty

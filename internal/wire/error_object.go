@@ -141,7 +141,7 @@ func messageAlone(value gjson.Result) *ServerError {
 	return fields.serverError()
 }
 
-// errorFields are the values of an object that may be an error, or contain one. [gjson.Result.Exists] tells which of
+// errorFields are the values of an object that may be an error, or contain one. [gjson.Result.Exists] says which of
 // them the object has.
 type errorFields struct {
 	error, errors, fault, baseResp, detail gjson.Result // may contain one

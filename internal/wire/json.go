@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// This file reads JSON with gjson, which finds values without decoding all of a text. Whoever goes into a value reads
+// This file reads JSON with gjson, which finds values without decoding all of a text. To go into a value is to read
 // all of its text again, at each level. So a function that calls itself for inner values has a limit of depth.
 
 // parseJSON returns the value of a JSON text; ok is false if data is not JSON. All values come from here, because gjson

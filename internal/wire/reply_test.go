@@ -127,7 +127,7 @@ func TestModelsBehindAMark(t *testing.T) {
 	}
 }
 
-// TestLoadedModels holds where Ollama tells the context that it gives a model in memory.
+// TestLoadedModels holds where Ollama names the context that it gives a model in memory.
 func TestLoadedModels(t *testing.T) {
 	const loaded = `{"models":[{"name":"a:latest","model":"a:latest","size_vram":0,"context_length":32768},` +
 		`{"name":"b:7b","context_length":2048},{"name":"c"}]}`
@@ -138,12 +138,12 @@ func TestLoadedModels(t *testing.T) {
 	}
 	for _, reply := range []string{"", "405 method not allowed", "[]", "null"} {
 		if got := ParseLoaded([]byte(reply), "a"); got != 0 {
-			t.Errorf("%q tells a context of %d", reply, got)
+			t.Errorf("%q names a context of %d", reply, got)
 		}
 	}
 }
 
-// TestDescriptions holds where Ollama tells the longest context of a model, in its description.
+// TestDescriptions holds where Ollama names the longest context of a model, in its description.
 func TestDescriptions(t *testing.T) {
 	checkCases(t, "testdata/descriptions.txt", func(reply string) string {
 		return fmt.Sprintf("context: %d", ParseDescription([]byte(reply)))

@@ -27,7 +27,7 @@ type Server struct {
 	Extra         map[string]any   // fields of its own that each request has, with keys as in Keys
 	SessionHeader string           `yaml:"session_header"` // its router keeps a session on one replica by it
 
-	// Where it tells something else. A path that is empty does not exist, unless it has a default.
+	// Where it says something else. A path that is empty does not exist, unless it has a default.
 
 	tokenizers  *tokenizers // routes that count tokens; nil: asked as vLLM is
 	List        ModelList   // lists its models, if [ModelsPath] does not, or not all

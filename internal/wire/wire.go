@@ -6,9 +6,9 @@
 // is an entry of servers.yaml. What a server says instead of an answer is a [ServerError].
 //
 // Begin reading at [Dialect.Body] in ask.go and at [Dialect.Decode] in decode.go, then at a dialect, such as openai.go.
-// message.go, usage.go and finish.go read what the answers of several dialects have in common. error.go tells whose
+// message.go, usage.go and finish.go read what the answers of several dialects have in common. error.go decides whose
 // fault an error is. error_object.go, error_text.go and page.go find it, and refusal.go reads why a request was
-// refused. recognize.go tells the type of a server by its replies; models.go and tokenizer.go read what else they say.
+// refused. recognize.go knows the type of a server by its replies; models.go and tokenizer.go read what else they say.
 package wire
 
 import (

@@ -31,7 +31,7 @@ type paced struct {
 	whole  bool          // an answer is one write
 	frames [][]byte      // one a token, with what goes before and after it
 	joined chan *answer
-	parts  [beats][]*answer // each is served at one beat of so many
+	parts  [beats][]*answer // each is served at one of that many beats
 	log    writes
 	origin time.Time
 }

@@ -115,7 +115,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.3g s", d.Seconds())
 }
 
-// share returns n of so many; 0 of none.
+// share returns n as a share of that many; 0 of none.
 func share(n, of int) float64 { return float64(n) / float64(max(1, of)) }
 
 func percent(share float64) string {

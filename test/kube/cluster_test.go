@@ -110,7 +110,7 @@ const controllers = "deployment-controller,replicaset-controller,statefulset-con
 	"namespace-controller,garbage-collector-controller,pod-garbage-collector-controller"
 
 // startControllers starts the controller manager and the scheduler, which serve no requests, and kwok with its own
-// stages, and one of ours that completes a Pod of a Helm test.
+// stages, and our own, which completes a Pod of a Helm test.
 func (c *cluster) startControllers(t *testing.T) {
 	t.Helper()
 	c.launch(t, "kube-controller-manager", "--kubeconfig", c.kubeconfig, "--controllers", controllers, "--leader-elect=false",

@@ -35,7 +35,7 @@ func start(b *testing.B, args ...string) process {
 	return process{began: time.Now(), Process: program.Start(b, cmd)}
 }
 
-// startBoth starts a simulated server, and a prober with so many targets at it, and returns the prober's URL.
+// startBoth starts a simulated server, and a prober with that many targets at it, and returns the prober's URL.
 func startBoth(b *testing.B, targets int, args ...string) (simulator, prober process, base string) {
 	b.Helper()
 	simulator = start(b, "simulate", "--profile", *profileFlag, "--listen", "127.0.0.1:0")

@@ -40,7 +40,7 @@ func (r row) String() string {
 	return strings.TrimSpace(r.Alert + " " + r.Labels["severity"] + ": " + r.Fault)
 }
 
-// hasTexts tells whether the row says what the alert tells, and thus also when it begins and ends.
+// hasTexts reports whether the row has the alert's texts, and thus also when it begins and ends.
 func (r row) hasTexts() bool { return r.Summary != "" }
 
 func (r row) hasHistogram() bool {

@@ -163,7 +163,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.Duration(n)*24*time.Hour + more, err
 }
 
-// observations matches "6/m of 20ms": so many values of a histogram a minute.
+// observations matches "6/m of 20ms": that many values of a histogram a minute.
 var observations = regexp.MustCompile(`^([\d.]+)/m of (\S+)$`)
 
 // perStep returns how many values a histogram gets from one scrape to the next, by value in seconds.

@@ -50,7 +50,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestStories tells each story to promtool: what happens to several targets over hours, and which alerts tell of it.
+// TestStories tells each story to promtool: what happens to several targets over hours, and which alerts fire.
 //
 // A story that names an order of groups is also told with that order reversed: no alert depends on which group of rules is
 // evaluated first. A record of another group may be one evaluation old then, so texts, which may name older numbers,
@@ -136,7 +136,7 @@ func answering(groups []group, story map[string]any) []group {
 		return strings.Contains(expr, "absent") || strings.Contains(expr, "vector(") ||
 			slices.ContainsFunc(metricName.FindAllString(expr, -1), readsPresent)
 	}
-	for range groups { // records of one group are read by another: after so many rounds all are found
+	for range groups { // records of one group are read by another: after that many rounds all are found
 		for _, g := range groups {
 			for _, rule := range g.Rules {
 				if record := text(rule, "record"); record != "" && answers(rule) {

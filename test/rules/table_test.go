@@ -80,7 +80,7 @@ func (tr trial) run(t *testing.T, dir string, sides ...side) (output string, ok 
 	return string(said), err == nil
 }
 
-// seen tells when the alert was pending and when it fired above the threshold, for whoever writes the row.
+// seen says when the alert was pending and when it fired above the threshold, for the author of the row.
 func (tr trial) seen(t *testing.T, dir string) string {
 	t.Helper()
 	answer := "above the threshold the alert"

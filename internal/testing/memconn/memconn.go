@@ -111,7 +111,7 @@ func newPipe(limit int) *pipe {
 	return p
 }
 
-// change changes the pipe and wakes whoever waits in read or write.
+// change changes the pipe and wakes what waits in read or write.
 func (p *pipe) change(f func(*pipe)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *pipe) change(f func(*pipe)) {
 	p.changed.Broadcast()
 }
 
-// wakeAt wakes whoever waits in read or write once a deadline has passed. A deadline that was replaced meanwhile wakes
+// wakeAt wakes what waits in read or write once a deadline has passed. A deadline that was replaced meanwhile wakes
 // them too: they look again and wait on.
 func (p *pipe) wakeAt(deadline time.Time) {
 	if left := time.Until(deadline); !deadline.IsZero() && left > 0 {
