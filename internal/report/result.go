@@ -60,6 +60,7 @@ type ResultFacts struct {
 	Timestamps   *probe.TimestampSource `json:"timestamps"`             // source of arrivals; null without token frames
 	Taint        *timing.Taint          `json:"taint"`                  // why there is no ITL; null if there is
 	ReadDelay    *float64               `json:"read_delay_max_seconds"` // longest time that bytes lay unread, if known
+	Wording      *wordingJSON           `json:"wording"`                // null if no text came, or not the whole answer
 	FinishReason *string                `json:"finish_reason"`
 	Round        uint64                 `json:"round"`
 	TraceID      string                 `json:"trace_id"`
@@ -82,6 +83,13 @@ type usageJSON struct {
 	Cached    *int `json:"cached"`
 	Output    *int `json:"output"` // generated tokens, reasoning included
 	Reasoning *int `json:"reasoning"`
+}
+
+// wordingJSON are the shares of a [probe.Wording].
+type wordingJSON struct {
+	Repeated float64 `json:"repeated_ratio"`
+	Distinct float64 `json:"distinct_words_ratio"`
+	Replaced float64 `json:"replaced_ratio"`
 }
 
 // JSONOf returns the JSON form of r, with what to do about a failure, which names settings as places do. It shares no
@@ -146,6 +154,9 @@ func factsOf(r *probe.Result, places Places) ResultFacts {
 	}
 	for _, w := range r.Warnings {
 		f.Warnings = append(f.Warnings, Warning(w))
+	}
+	if r.Wording.Characters > 0 {
+		f.Wording = &wordingJSON{Repeated: r.Wording.Run, Distinct: r.Wording.Distinct, Replaced: r.Wording.Replaced}
 	}
 	if r.Err != nil {
 		f.Error = textOrNull(r.Err.Error())

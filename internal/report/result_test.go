@@ -23,6 +23,7 @@ func TestResultJSON(t *testing.T) {
 		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage, Timestamps: probe.ByKernel,
 		TraceID: "abc", Elapsed: time.Second,
 		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(5)},
+		Wording:  probe.Wording{Characters: 40, Run: 0.25, Distinct: 0.75, Replaced: 0.125},
 		Warnings: []probe.Warning{{Kind: "warned"}},
 		Start:    start,
 		Timeline: timing.Timeline{

@@ -212,6 +212,14 @@ func (w *waterfall) counts() {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", frames, r.Coalesced))
 		w.line("tokens", howTokensAreKnown(r))
 	}
+	if r.Wording != nil {
+		words := fmt.Sprintf("%s of them distinct, %s of the text in one repeated token or phrase",
+			format.Percent(r.Wording.Distinct), format.Percent(r.Wording.Repeated))
+		if r.Wording.Replaced > 0 {
+			words += fmt.Sprintf(", %s in characters that are none (U+FFFD)", format.Percent(r.Wording.Replaced))
+		}
+		w.line("words", words)
+	}
 }
 
 // howTokensAreKnown says how it is known how many tokens each frame carries.

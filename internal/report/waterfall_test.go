@@ -31,6 +31,7 @@ func answered(n, per int) *probe.Result {
 		Target: "vllm-a", Group: "ab", Model: "meta-llama/Llama-3.1-8B-Instruct", API: "openai-chat", Prompt: "cold",
 		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage, Cache: probe.CacheCold,
 		TraceID: "0af7651916cd43dd8448eb211c80319c",
+		Wording: probe.Wording{Characters: 500, Run: 0.034, Distinct: 0.871, Replaced: 0.002},
 		Usage: wire.Usage{
 			Prompt: wire.Tokens(21000), Cached: wire.Tokens(0), Output: wire.Tokens(n * per),
 		},
@@ -54,6 +55,7 @@ func answered(n, per int) *probe.Result {
 func stalled() *probe.Result {
 	r := answered(37, 1)
 	r.Outcome, r.Err, r.Finish = probe.Stalled, errors.New("stall limit reached after 37 token frames"), ""
+	r.Wording = probe.Wording{}
 	r.Timeline.FinishedAt, r.Timeline.Open = 0, 30*time.Second
 	r.Elapsed = r.Timeline.Frames[36].At + 30*time.Second
 	return r

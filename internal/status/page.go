@@ -57,6 +57,7 @@ func templateFuncs() template.FuncMap {
 		"place":      report.LongestGapPlace,
 		"script":     func() template.JS { return template.JS(scriptText) }, //nolint:gosec // our own file
 		"seconds":    func(v *float64) string { return latency(numberOf(v)) },
+		"share":      format.Percent,
 		"short":      format.Short,
 		"style":      func() template.CSS { return template.CSS(styleText) }, //nolint:gosec // our own file
 	}

@@ -53,6 +53,7 @@ func catalog(o Options) []Instrument {
 		eventCounters(),
 		activityGauges(),
 		timestampGauges(),
+		wordingGauges(),
 		settingGauges(o.ExternalURL),
 		proberDelays(),
 		proberState(o.Build, o.ExternalURL),

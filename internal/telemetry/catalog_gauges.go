@@ -126,6 +126,49 @@ func timestampGauges() []Instrument {
 	}
 }
 
+// wordingGauges returns how the last answer of a target repeats itself. They are gauges and no histograms: a rule
+// compares their averages with the target's own past, and their distribution says nothing more.
+func wordingGauges() []Instrument {
+	return []Instrument{
+		{
+			Name:  "llm.probe.answer_repeated",
+			Unit:  "1",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Help: "Share of the last answer's characters that are in the longest run of one token or short phrase, repeated " +
+				"at least three times. No sample before the first answer with text.",
+			fromTarget: wordingOf(func(w probe.Wording) float64 { return w.Run }),
+		},
+		{
+			Name:  "llm.probe.answer_distinct_words",
+			Unit:  "1",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Help: "Distinct words of the last answer divided by its words. It is 1 if there are no words. No sample before " +
+				"the first answer with text.",
+			fromTarget: wordingOf(func(w probe.Wording) float64 { return w.Distinct }),
+		},
+		{
+			Name:  "llm.probe.answer_replaced",
+			Unit:  "1",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Help: "Share of the last answer's characters that are U+FFFD, which stands for bytes that are no character. No " +
+				"sample before the first answer with text.",
+			fromTarget: wordingOf(func(w probe.Wording) float64 { return w.Replaced }),
+		},
+	}
+}
+
+// wordingOf observes a share of the last answer; no sample while there is no answer with text.
+func wordingOf(share func(probe.Wording) float64) targetSource {
+	return func(s targetState, observe func(sample)) {
+		if s.wording.Characters > 0 {
+			observe(sample{value: share(s.wording)})
+		}
+	}
+}
+
 // settingGauges returns what is configured for a target and what is known of its server.
 func settingGauges(externalURL string) []Instrument {
 	return []Instrument{

@@ -57,7 +57,8 @@ func succeeded5() *probe.Result {
 		Usage: wire.Usage{
 			Prompt: wire.Tokens(100), Cached: wire.Tokens(16), Output: wire.Tokens(5), Total: wire.Tokens(105),
 		},
-		Source: probe.FromUsage, Timestamps: probe.ByKernel, CertExpiry: day().AddDate(0, 2, 0),
+		Wording: probe.Wording{Characters: 40, Run: 0.25, Distinct: 0.75, Replaced: 0.125},
+		Source:  probe.FromUsage, Timestamps: probe.ByKernel, CertExpiry: day().AddDate(0, 2, 0),
 		TraceID: "0102030405060708090a0b0c0d0e0f10", SpanID: "1112131415161718",
 	}
 }
@@ -76,6 +77,7 @@ func stalled() *probe.Result {
 	r.Timeline.FinishedAt, r.Timeline.Open = 0, 30*time.Second
 	r.Elapsed, r.Outcome, r.Reason = ms(30620), probe.Stalled, probe.ReasonStreamStalled
 	r.Err = errors.New("no token for 30s")
+	r.Wording = probe.Wording{}
 	r.Finish, r.Usage = "", wire.Usage{Prompt: wire.Tokens(100)}
 	r.TraceID, r.SpanID = "aa02030405060708090a0b0c0d0e0f10", "aa12131415161718"
 	return r

@@ -21,6 +21,9 @@ type targetState struct {
 	lastFailure   time.Time
 	howItFailed   []string // of the last failure: outcome, HTTP status and reason
 
+	wording   probe.Wording // of the last answer that was whole and has text; the zero value before the first
+	wordingAt time.Time     // when that probe ended
+
 	certExpiry time.Time // earliest expiry in the server's certificate chain; zero if unknown
 	hasWorked  bool      // a probe of the target succeeded, whatever model it had then
 }
@@ -175,6 +178,10 @@ func (s *targetState) update(r *probe.Result) {
 			status = strconv.Itoa(r.Status)
 		}
 		s.howItFailed = []string{string(r.Outcome), status, string(r.Reason)}
+	}
+	if r.Wording.Characters > 0 && end.After(s.wordingAt) {
+		s.wording = r.Wording
+		s.wordingAt = end
 	}
 	if !r.CertExpiry.IsZero() {
 		s.certExpiry = r.CertExpiry
