@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +110,42 @@ func TestLoopAmongSaneAnswers(t *testing.T) {
 			m.noteWording(step.r)
 		}
 		equal(t, step.name, step.want, m.wasSane("m"))
+	}
+}
+
+// TestAnyRepeatIsFound holds, for phrases and places by chance, that a repeated phrase of up to 32 characters is at least
+// as long a run as it is, and that a whole text of one word is one token again and again, wherever it is cut.
+func TestAnyRepeatIsFound(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	letters := []rune("abcdefghijklmnop中文字的é!-0123456789")
+	random := func(n int) string {
+		text := make([]rune, n)
+		for i := range text {
+			text[i] = letters[rnd.IntN(len(letters))]
+		}
+		return string(text)
+	}
+	for range 2000 {
+		n, repeats := 1+rnd.IntN(32), 3+rnd.IntN(10)
+		before, after := random(rnd.IntN(100)), random(rnd.IntN(100))
+		phrase := random(n)
+		w := measureWording([]byte(before + strings.Repeat(phrase, repeats) + after))
+		least := float64(n*repeats) / float64(w.Characters)
+		if w.Run < least {
+			t.Fatalf("%q %d times between %q and %q: a run of %v, want at least %v", phrase, repeats, before, after, w.Run, least)
+		}
+		whole := []rune(strings.Repeat(phrase, 32+rnd.IntN(10)))
+		cut := string(whole[:32*n+rnd.IntN(len(whole)-32*n+1)])
+		if !measureWording([]byte(cut)).oneToken {
+			t.Fatalf("%q is not one token again and again", cut)
+		}
+	}
+}
+
+// BenchmarkWording measures what an answer of 100 tokens costs after its end.
+func BenchmarkWording(b *testing.B) {
+	text := []byte(strings.Repeat("The river runs past a quiet mill and 17 boats wait. ", 8))
+	for b.Loop() {
+		measureWording(text)
 	}
 }
