@@ -99,6 +99,18 @@ func TestTheModelIsNoIdentity(t *testing.T) {
 	}
 }
 
+// TestNoRuleKnowsTheVersionOfAServer holds that no rule selects or joins by it: after an upgrade it would lose what it
+// compares with.
+func TestNoRuleKnowsTheVersionOfAServer(t *testing.T) {
+	for _, g := range groups(t) {
+		for _, r := range g.Rules {
+			if strings.Contains(r.Expr, "server_version") {
+				t.Errorf("%s%s uses the label server_version", r.Alert, r.Record)
+			}
+		}
+	}
+}
+
 // TestNoTargetIsNamed holds that the rules name no target, job or objective of anybody.
 func TestNoTargetIsNamed(t *testing.T) {
 	literal := regexp.MustCompile(`\b(target|model|prompt|group|job|instance|objective)\s*` +

@@ -176,10 +176,10 @@ func TestChangesOfTheServer(t *testing.T) {
 	t.Parallel()
 	const labels = `llm_probe_target_info{job="prober",instance="p:9464",target="a",prompt="cold",server="vllm"`
 	var all inputSeries
-	all.add(labels+`,model="unknown",version=""}`, "1 stale _x17 1 stale")
-	all.add(labels+`,model="llama",version="0.9"}`, "_ 1x10 stale _x8 1x39 stale _x18 1x40")
-	all.add(labels+`,model="llama",version="0.10"}`, "_x60 1x18 stale")
-	all.add(labels+`,model="qwen",version="0.9"}`, "_x120 1x20")
+	all.add(labels+`,model="unknown",server_version=""}`, "1 stale _x17 1 stale")
+	all.add(labels+`,model="llama",server_version="0.9"}`, "_ 1x10 stale _x8 1x39 stale _x18 1x40")
+	all.add(labels+`,model="llama",server_version="0.10"}`, "_x60 1x18 stale")
+	all.add(labels+`,model="qwen",server_version="0.9"}`, "_x120 1x20")
 	var expected []any
 	for annotation, changes := range map[string]map[string]int{
 		"Servers": {"4m": 0, "19m": 0, "21m": 0, "28m": 0, "59m": 0, "60m": 1, "64m": 1, "66m": 0, "80m": 1, "84m": 1,

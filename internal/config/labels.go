@@ -33,8 +33,8 @@ var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 // Prometheus and Alertmanager set themselves.
 func isReservedLabel(name string) bool {
 	own := []string{
-		"target", "model", "prompt", "vantage", "group", "api", "url", "server", "timestamps", "workload", // of targets
-		"external_url", "refusals",
+		"target", "model", "prompt", "vantage", "group", "api", "url", "server", "server_version", "timestamps", // of targets
+		"workload", "external_url", "refusals",
 		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
 		"version", "revision", "goversion", // of the program
 		"signal", "basis", "histogram", // of rules

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/server"
@@ -50,7 +51,7 @@ func (t Target) identify(
 	t.Dialect = found.Dialect // the requests below have its header
 	if err == nil || isRejection(err) {
 		if kind.VersionPath != "" {
-			found.Version = format.Clean(t.redact(wire.ParseVersion(evidence.Get(kind.VersionPath))))
+			found.Version = t.versionIn(evidence.Get(kind.VersionPath))
 		}
 		models, err = t.models(ctx, kind, evidence, err)
 	}
@@ -182,6 +183,18 @@ func (t Target) context(ctx context.Context, s wire.Server, model string, e wire
 		return 0
 	}
 	return wire.ParseDescription(reply)
+}
+
+// versionIn returns the version that a reply names, as it can stand in a label: of at most 64 bytes, without
+// credentials and without what does not print.
+func (t Target) versionIn(reply []byte) string {
+	const longest = 64 // bytes
+	const ellipsis = "…"
+	version := format.Clean(t.redact(wire.ParseVersion(reply))) // redacted first: a part of a key is not found
+	if len(version) > longest {
+		version = strings.ToValidUTF8(version[:longest-len(ellipsis)], "") + ellipsis
+	}
+	return version
 }
 
 // isReady reports whether the server can answer: it answers for its models, even if it rejects that request, and its

@@ -386,3 +386,21 @@ func TestWhenAServerIsAskedWhatItIs(t *testing.T) {
 		})
 	}
 }
+
+// TestVersionsFitALabel holds that a version has at most 64 bytes, no credentials, even where it is cut, and nothing
+// that does not print.
+func TestVersionsFitALabel(t *testing.T) {
+	const key = "llama-8b-secret"
+	long := strings.Repeat("1", 60)
+	for version, want := range map[string]string{
+		`0.9\u0000\u001b[31m\n+cu`: "0.9 +cu",
+		long + "2345":              long + "2345",
+		long + "23456":             long + "2…",
+		long + "é3456":             long + "…",
+		long[:55] + key + "2222":   long[:55] + "***2222",
+	} {
+		target := Target{Key: key, Header: http.Header{}}
+		got := target.versionIn([]byte(`{"version":"` + version + `"}`))
+		equal(t, version, want, got)
+	}
+}

@@ -298,8 +298,8 @@ func infoLabels(externalURL string) []InfoLabel {
 			value: func(t probe.Description) string { return cmp.Or(t.Server, unknown) },
 		},
 		{
-			Name:  "version",
-			From:  "version of the server, as it reports it; empty if unknown",
+			Name:  "server_version",
+			From:  "version of the server, as it reports it, of at most 64 bytes; empty if unknown",
 			value: func(t probe.Description) string { return t.Version },
 		},
 		{

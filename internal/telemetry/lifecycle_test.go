@@ -84,7 +84,7 @@ func TestReloadWithOtherInfoKeepsTheSeries(t *testing.T) {
 	})
 	r.expectInfo(t, map[string]string{
 		"cached_tokens": "yes", "cache_salt": "unknown", "group": "h", "refusals": "bad", "server": "vllm",
-		"timestamps": "", "url": "http://new", "version": "",
+		"timestamps": "", "url": "http://new", "server_version": "",
 	})
 	r.expect(t, certExpiry)
 	r.Record(succeeded5())
@@ -190,9 +190,9 @@ func TestWhatIsKnownOfAServerStays(t *testing.T) {
 	r.setChanged(func(d *probe.Description) { d.Server, d.Version = "vllm", "0.11" })
 	r.setChanged(func(d *probe.Description) { d.Server, d.Version = "vllm", "0.12" })
 	r.setChanged(leaveOpen)
-	r.expectInfo(t, map[string]string{"api": "openai-chat", "model": "llama", "server": "vllm", "version": "0.12"})
+	r.expectInfo(t, map[string]string{"api": "openai-chat", "model": "llama", "server": "vllm", "server_version": "0.12"})
 	r.setChanged(func(d *probe.Description) { d.Server = "sglang" })
-	r.expectInfo(t, map[string]string{"server": "sglang", "version": ""})
+	r.expectInfo(t, map[string]string{"server": "sglang", "server_version": ""})
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
 	r.expect(t, `llm_probe_failed_seconds`,
 		`llm_probe_failed_seconds{model="llama",outcome="connect",prompt="cold",target="a"} 1`)

@@ -25,15 +25,10 @@ type Model struct {
 // A ModelList is a route that lists a server's models.
 type ModelList struct{ Method, Path string }
 
-// ParseVersion returns the version in a reply; empty if there is none.
+// ParseVersion returns the version in a reply, of any length; empty if there is none.
 func ParseVersion(reply []byte) string {
-	const longest = 60 // bytes
 	value, _ := parseJSON(reply)
-	version := strings.ToValidUTF8(member(value, "version").Str, "�")
-	if len(version) > longest {
-		return ""
-	}
-	return version
+	return strings.ToValidUTF8(member(value, "version").Str, "�")
 }
 
 // ParseModels reads the models that a server lists: whatever has ids. The reply is a list of objects or texts, or an

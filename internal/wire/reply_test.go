@@ -152,8 +152,7 @@ func TestDescriptions(t *testing.T) {
 
 // TestVersions holds which text of a reply is a version.
 func TestVersions(t *testing.T) {
-	long := `{"version":"` + strings.Repeat("1", 61) + `"}`
-	for reply, want := range map[string]string{`{"version":"0.9.1"}`: "0.9.1", long: "", `{"version":5}`: "",
+	for reply, want := range map[string]string{`{"version":"0.9.1"}`: "0.9.1", `{"version":5}`: "",
 		"{\"version\":\"1\xff\"}": "1�", "": ""} {
 		if got := ParseVersion([]byte(reply)); got != want {
 			t.Errorf("the version in %s is %q, want %q", reply, got, want)
