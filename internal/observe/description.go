@@ -1,9 +1,9 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +20,21 @@ type description struct {
 	misfit     string   // see [report.Lengths.Misfit]
 	leavesOpen bool     // see [report.LeavesOpen]
 	history    []string // notes on the last changes of the server: what it is now, since when, and what it was before
+	known      identity
+}
+
+// An identity is what a server is. Each part is empty until it is known, and then what was known last: a server that
+// says nothing for a while is no other one.
+type identity struct{ server, version, model string }
+
+// or returns i with what other knows and i does not. The version of another type says nothing.
+func (i identity) or(other identity) identity {
+	i.model = cmp.Or(i.model, other.model)
+	i.server = cmp.Or(i.server, other.server)
+	if i.server == other.server {
+		i.version = cmp.Or(i.version, other.version)
+	}
+	return i
 }
 
 // Describe shows the targets whose descriptions have changed, and logs what is new and worth knowing.
@@ -35,7 +50,8 @@ func (r *Recorder) Describe() {
 		now := t.describe()
 		var changes []change
 		if before.target.URL == now.target.URL { // another URL is another server
-			changes = changesOfServer(before.target, now.target)
+			now.known = now.known.or(before.known)
+			changes = changesOfServer(before.known, now.known)
 			now.history = before.history
 		}
 		if len(changes) > 0 {
@@ -101,23 +117,25 @@ func (t Target) describe() description {
 		member:     t.Member,
 		misfit:     t.Lengths.Misfit(known.Limits, c.Places),
 		leavesOpen: known.LeavesOpen,
+		known:      identity{server: d.Server, version: d.Version, model: d.Model},
 	}
 }
 
 // A change is what something about a server was before, and what it is now.
 type change struct{ what, before, now string }
 
-// changesOfServer returns what has changed about the server of a target. What was not known before, or is not known
-// now, has not changed.
-func changesOfServer(before, now probe.Description) []change {
-	version := func(d probe.Description) string { return strings.TrimSpace(d.Server + " " + d.Version) }
-	all := []change{
-		{"type or version", version(before), version(now)},
-		{"model", before.Model, now.Model},
+// changesOfServer returns what has changed about the server of a target. What was not known before has not changed.
+func changesOfServer(before, now identity) (changes []change) {
+	isOtherType := before.server != "" && now.server != before.server
+	isOtherVersion := now.server == before.server && before.version != "" && now.version != before.version
+	if isOtherType || isOtherVersion {
+		text := func(i identity) string { return strings.TrimSpace(i.server + " " + i.version) }
+		changes = append(changes, change{"type or version", text(before), text(now)})
 	}
-	return slices.DeleteFunc(all, func(c change) bool {
-		return c.before == "" || c.now == "" || c.before == c.now
-	})
+	if before.model != "" && now.model != before.model {
+		changes = append(changes, change{"model", before.model, now.model})
+	}
+	return changes
 }
 
 // notesOn returns a note on each change, as one that happened now.

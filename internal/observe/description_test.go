@@ -98,6 +98,36 @@ func TestADisabledTargetCostsNothing(t *testing.T) {
 	}
 }
 
+// TestChangesOfAServer holds that what becomes known of a server is no change, and that a change is one even if the
+// server said nothing for a while in between.
+func TestChangesOfAServer(t *testing.T) {
+	var known identity
+	for i, step := range []struct {
+		says identity
+		want string // what it was before, and what it is now
+	}{
+		{identity{server: "vllm"}, ""},
+		{identity{server: "vllm", version: "0.9", model: "llama"}, ""},
+		{identity{server: "vllm", model: "llama"}, ""},
+		{identity{}, ""},
+		{identity{server: "vllm", version: "0.10", model: "qwen"}, "vllm 0.9 > vllm 0.10, llama > qwen"},
+		{identity{server: "vllm", version: "0.10", model: "qwen"}, ""},
+		{identity{server: "sglang"}, "vllm 0.10 > sglang"},
+		{identity{server: "sglang", version: "0.5"}, ""},
+		{identity{server: "vllm", version: "0.5"}, "sglang 0.5 > vllm 0.5"},
+	} {
+		now := step.says.or(known)
+		var got []string
+		for _, c := range changesOfServer(known, now) {
+			got = append(got, c.before+" > "+c.now)
+		}
+		if strings.Join(got, ", ") != step.want {
+			t.Errorf("step %d: %q, want %q", i, got, step.want)
+		}
+		known = now
+	}
+}
+
 // TestWhatIsLoggedOfATarget holds that what is wrong with a target is logged when it begins, and not again while it
 // lasts. That a target is disabled from the start is nothing new.
 func TestWhatIsLoggedOfATarget(t *testing.T) {
