@@ -15,17 +15,28 @@ import (
 func TestAFieldOfTheUserIsNeverLeftOut(t *testing.T) {
 	exact := after(ms, counted(1)).then(ms, counted(2), limit, done).stream
 	for name, test := range map[string]struct {
+		status  int
 		refusal string // empty: none
 		outcome Outcome
 		reason  Reason
+		says    string
 	}{
-		"accepted":            {"", OK, ""},
-		"rejected":            {`{"error":{"message":"Unknown parameter: 'seed'"}}`, Rejected, ReasonFieldOfBodyRejected},
-		"rejected inside":     {`{"detail":[{"loc":["body","a","inner"],"msg":"no"}]}`, Rejected, ReasonFieldOfBodyRejected},
-		"rejected altogether": {`{"error":{"message":"no such thing today"}}`, Rejected, ReasonRequestRejected},
+		"accepted": {200, "", OK, "", ""},
+		"rejected": {400, `{"error":{"message":"Unknown parameter: 'seed'"}}`,
+			Rejected, ReasonFieldOfBodyRejected, "field seed of body: "},
+		"rejected inside": {422, `{"detail":[{"loc":["body","a","inner"],"msg":"no"}]}`,
+			Rejected, ReasonFieldOfBodyRejected, "field a.inner of body: "},
+		"an argument that a function does not know": {500,
+			`{"error":{"message":"create() got an unexpected keyword argument 'seed'"}}`,
+			ServerError, ReasonFieldOfBodyRejected, "field seed of body: "},
+		"rejected altogether": {400, `{"error":{"message":"no such thing today"}}`, Rejected, ReasonRequestRejected, ""},
+		"rejected for its length": {400, `{"error":{"message":"seed: maximum context length is 4096 tokens"}}`,
+			Rejected, ReasonLongerThanContext, ""},
 	} {
 		inBubble(t, name, func(t *testing.T) {
+			requests := 0
 			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				requests++
 				sent := string(must(io.ReadAll(r.Body)))
 				for _, want := range []string{`"seed":7`, `"inner":true`} {
 					if !strings.Contains(sent, want) {
@@ -33,7 +44,7 @@ func TestAFieldOfTheUserIsNeverLeftOut(t *testing.T) {
 					}
 				}
 				if test.refusal != "" {
-					reply(400, test.refusal)(w, r)
+					reply(test.status, test.refusal)(w, r)
 					return
 				}
 				exact(w, r)
@@ -42,10 +53,11 @@ func TestAFieldOfTheUserIsNeverLeftOut(t *testing.T) {
 			m := NewMember(target, "m", 1)
 			for range 3 {
 				r := m.Probe(t.Context(), question(2))
-				if r.Outcome != test.outcome || r.Reason != test.reason {
-					t.Errorf("%s, %s: %v", r.Outcome, r.Reason, r.Err)
-				}
+				endsAs(t, r, test.outcome, test.says)
+				equal(t, "reason", test.reason, r.Reason)
 			}
+			equal(t, "requests", 3, requests) // none is tried again without a field of the user
+			equal(t, "omitted fields", nil, m.Knowledge().Omit)
 		})
 	}
 }

@@ -132,6 +132,21 @@ func (x *exchange) withMissingModel(v verdict) verdict {
 	return v
 }
 
+// withRejectedField says in a verdict which field of the user's own a server rejects, if its words name one and nothing
+// else is known of why it rejects the request. Python's servers fail with 500 if they do not know one.
+func (x *exchange) withRejectedField(v verdict) verdict {
+	mayBeField := v.reason == ReasonRequestRejected || wire.UnknownArgument(x.result.rejected)
+	if !mayBeField {
+		return v
+	}
+	field := x.question.Ask.Body.NamedField(x.result.rejected)
+	if field != "" {
+		v.reason = ReasonFieldOfBodyRejected
+		v.err = fmt.Errorf("field %s of body: %w", field, v.err)
+	}
+	return v
+}
+
 // noServerText says that no model server can answer.
 func noServerText(why Reason) string {
 	if why == ReasonModelStillLoading {

@@ -346,6 +346,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	x.trace.watch.End()
 	r.CertExpiry = cmp.Or(x.trace.certExpiry(), refusedExpiry(v.err))
 	v = x.withMissingModel(v)
+	v = x.withRejectedField(v)
 	v.err = x.target.scrub(v.err, ask)
 	r.end(v)
 	const longestFinish = 100 // characters

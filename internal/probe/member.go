@@ -247,6 +247,7 @@ func (m *Member) ask(ctx context.Context, q Question) (*Result, server.Answer) {
 		if isRefused(r) {
 			rejected = wire.Rejected(target.Dialect, r.rejected, asked.Ask.Omit)
 		}
+		rejected = slices.DeleteFunc(rejected, asked.Ask.Body.Sets) // they would be sent again
 		known := m.learn(server.Rejection{Fields: rejected})
 		again := false
 		for _, f := range rejected {
@@ -256,9 +257,6 @@ func (m *Member) ask(ctx context.Context, q Question) (*Result, server.Answer) {
 			}
 		}
 		if !again {
-			if isRefused(r) && r.Reason == ReasonRequestRejected && wire.NamesFieldOf(target.Body, r.rejected) {
-				r.Reason = ReasonFieldOfBodyRejected
-			}
 			answer := m.answerOf(r, asked)
 			answer.NewlyOmitted = newlyOmitted
 			return r, answer

@@ -182,6 +182,9 @@ const (
 
 	creditHint = "the account of this API key has run out of credit, or has a limit of its own: check its balance " +
 		"and billing; the length of prompts is not the matter"
+
+	bodyHint = "the server does not take a field of the body ({body}), which its message names: take it out or correct " +
+		"it; it is not left out by itself, because the answers would be other ones"
 )
 
 // refusalHints are for answers that say something about our key, quota and prompt.
@@ -236,9 +239,7 @@ var requestHints = []hint{
 	{probe.Rejected, probe.ReasonNoChatTemplate, nil,
 		"the model has no chat template: ask it for completions ({api}: openai-completions, or the server's own API), or " +
 			"give the server a template"},
-	{probe.Rejected, probe.ReasonFieldOfBodyRejected, nil,
-		"the server does not take a field of the body ({body}), which its message names: take it out or correct it; it is " +
-			"not left out by itself, because the answers would be other ones"},
+	{probe.Rejected, probe.ReasonFieldOfBodyRejected, nil, bodyHint},
 	{probe.Rejected, probe.ReasonLongerThanContext, nil,
 		"prompt and answer together are longer than the model's context: lower the tokens of the prompt ({prompt_tokens}) " +
 			"or of the answer ({max_tokens})"},
@@ -290,6 +291,7 @@ var serverHints = []hint{
 	{probe.ServerError, probe.ReasonModelStillLoading, nil,
 		"wait until the server has loaded its model; if that takes longer than usual, check its log, and whether it is " +
 			"restarted again and again"},
+	{probe.ServerError, probe.ReasonFieldOfBodyRejected, nil, bodyHint},
 	{probe.ServerError, probe.ReasonGatewayTimeout, nil,
 		"a proxy's own limit of time ended before the server answered (Envoy: 15 s by default, nginx: 60 s, Cloudflare: " +
 			"100 s): check the server's load, or raise that limit (timeout of the route, proxy_read_timeout)"},

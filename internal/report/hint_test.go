@@ -118,6 +118,8 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{with(probe.Rejected, probe.ReasonModelGone), "it answered before"},
 		{with(probe.Rejected, probe.ReasonNoModelLoaded), "the server answers, but has no model"},
 		{with(probe.Rejected, probe.ReasonRequestRejected), "see the server's message"},
+		{with(probe.Rejected, probe.ReasonFieldOfBodyRejected), "PROBER_BODY, --body"},
+		{with(probe.ServerError, probe.ReasonFieldOfBodyRejected), "PROBER_BODY, --body"},
 		{with(probe.ServerError, probe.ReasonNoBackendLeft), "queue is full"},
 		{with(probe.ServerError, probe.ReasonModelStillLoading), "loaded its model"},
 		{with(probe.ServerError, probe.ReasonGatewayTimeout), "Cloudflare: 100 s"},

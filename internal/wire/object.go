@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 )
 
@@ -55,6 +56,7 @@ func Reserved(api string, o Object) []string {
 		}
 		needed["n"] = nil // answers: one is read
 		needed["best_of"] = nil
+		needed["echo"] = nil // the prompt as the first tokens of the answer
 		addCommon(found, needed, o, "")
 	}
 	return slices.Sorted(maps.Keys(found))
@@ -106,10 +108,37 @@ func (a Ask) MayEndEarly() bool {
 	return slices.ContainsFunc(a.Body.Keys(), func(key string) bool { return slices.Contains(ending, key) })
 }
 
-// NamesFieldOf reports whether a reply of 400 or 422 names a field that the user has added to the request: the server
-// does not know the field, or does not take its value.
-func NamesFieldOf(o Object, reply []byte) bool {
+// NamedField returns the field that a rejection names among those that the user has added to the request: the server
+// does not know the field, or does not take its value. It is written with dots, and empty if the reply names none. Of
+// several the innermost one counts: a server that names a field often names the object that holds it as well.
+func (o Object) NamedField(reply []byte) string {
 	complaint := trailingList.Split(string(start(reply)), 2)[0]
+	complaint = replyKey.ReplaceAllString(complaint, "")
 	words := wordPattern.FindAllString(complaint, -1)
-	return slices.ContainsFunc(o.Keys(), func(key string) bool { return slices.Contains(words, key) })
+	return o.firstNamed(words)
+}
+
+// replyKey matches a key of a reply, such as "type": it says nothing of the request.
+var replyKey = regexp.MustCompile(`\\?"\w+\\?"\s*:`)
+
+// firstNamed returns the innermost field whose name is among some words, the first one by name.
+func (o Object) firstNamed(words []string) string {
+	outer := ""
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		inner, _ := o[key].(map[string]any)
+		named := Object(inner).firstNamed(words)
+		if named != "" {
+			return key + "." + named
+		}
+		if outer == "" && slices.Contains(words, key) {
+			outer = key
+		}
+	}
+	return outer
+}
+
+// Sets reports whether the user has given an optional field a value, or a field of its name elsewhere. A server that
+// rejects it is asked with it all the same.
+func (o Object) Sets(f Field) bool {
+	return slices.ContainsFunc(o.Keys(), func(key string) bool { return key == string(f) || key == aliases[f] })
 }

@@ -78,18 +78,18 @@ func TestWhatAUserAddsCountsMost(t *testing.T) {
 // the stream and the limit among these fields.
 func TestReserved(t *testing.T) {
 	byAPI := map[string]string{
-		"openai-chat": "best_of max_completion_tokens max_tokens messages model n stream stream_options.continuous_usage_stats " +
+		"openai-chat": "best_of echo max_completion_tokens max_tokens messages model n stream stream_options.continuous_usage_stats " +
 			"stream_options.include_usage",
-		"openai-completions": "best_of max_tokens model n prompt stream stream_options.continuous_usage_stats " +
+		"openai-completions": "best_of echo max_tokens model n prompt stream stream_options.continuous_usage_stats " +
 			"stream_options.include_usage",
-		"openai-responses": "best_of input max_output_tokens model n stream",
-		"azure-openai":     "best_of max_completion_tokens max_tokens messages model n stream stream_options.include_usage",
-		"anthropic":        "best_of max_tokens messages model n stream system",
-		"tgi":              "best_of inputs n parameters.details parameters.max_new_tokens",
-		"triton": "best_of n parameters.exclude_input_in_output parameters.max_tokens parameters.return_finish_reason " +
+		"openai-responses": "best_of echo input max_output_tokens model n stream",
+		"azure-openai":     "best_of echo max_completion_tokens max_tokens messages model n stream stream_options.include_usage",
+		"anthropic":        "best_of echo max_tokens messages model n stream system",
+		"tgi":              "best_of echo inputs n parameters.details parameters.max_new_tokens",
+		"triton": "best_of echo n parameters.exclude_input_in_output parameters.max_tokens parameters.return_finish_reason " +
 			"parameters.return_num_input_tokens parameters.return_num_output_tokens parameters.stream text_input",
-		"llama-server": "best_of n n_predict prompt stream",
-		"ollama":       "best_of model n options.num_predict prompt raw shift stream truncate",
+		"llama-server": "best_of echo n n_predict prompt stream",
+		"ollama":       "best_of echo model n options.num_predict prompt raw shift stream truncate",
 	}
 	if len(byAPI) != len(dialects) {
 		t.Errorf("%d APIs, want all of %d", len(byAPI), len(dialects))
@@ -140,20 +140,26 @@ func TestAnswersThatMayEndEarly(t *testing.T) {
 	}
 }
 
-// TestNamesFieldOf holds what is a complaint about a field of the user: its name in the server's words, at any depth,
-// but not in the list of fields or the copy of the request that may follow.
-func TestNamesFieldOf(t *testing.T) {
+// TestNamedField holds what is a complaint about a field of the user: its name in the server's words, at any depth, but
+// not in the list of fields or the copy of the request that may follow, and not as a key of the reply.
+func TestNamedField(t *testing.T) {
 	added := object(t, `{"reasoning_effort":"none","chat_template_kwargs":{"enable_thinking":false}}`)
-	for reply, want := range map[string]bool{
-		`{"error":{"message":"Unknown parameter: 'reasoning_effort'."}}`:                       true,
-		`{"detail":[{"type":"extra_forbidden","loc":["body","enable_thinking"]}]}`:             true,
-		`{"message":"unknown field foo, expected one of model, reasoning_effort"}`:             false,
-		`{"detail":[{"loc":["body","model"],"msg":"no","input":{"reasoning_effort":"none"}}]}`: false,
-		`{"error":{"message":"This model's maximum context length is 4096 tokens"}}`:           false,
+	for reply, want := range map[string]string{
+		`{"error":{"message":"Unknown parameter: 'reasoning_effort'."}}`:                       "reasoning_effort",
+		`{"detail":[{"type":"extra_forbidden","loc":["body","enable_thinking"]}]}`:             "chat_template_kwargs.enable_thinking",
+		`{"message":"chat_template_kwargs: unknown key enable_thinking"}`:                      "chat_template_kwargs.enable_thinking",
+		`{"message":"chat_template_kwargs must be a string"}`:                                  "chat_template_kwargs",
+		`{"message":"unknown field foo, expected one of model, reasoning_effort"}`:             "",
+		`{"detail":[{"loc":["body","model"],"msg":"no","input":{"reasoning_effort":"none"}}]}`: "",
+		`{"error":{"message":"This model's maximum context length is 4096 tokens"}}`:           "",
 	} {
-		if got := NamesFieldOf(added, []byte(reply)); got != want {
-			t.Errorf("%s: %v, want %v", reply, got, want)
+		if got := added.NamedField([]byte(reply)); got != want {
+			t.Errorf("%s: %q, want %q", reply, got, want)
 		}
+	}
+	generic := object(t, `{"message":"a","reasoning":{"type":"b"}}`)
+	if got := generic.NamedField([]byte(`{"error":{"message":"no","type":"x","code":400}}`)); got != "" {
+		t.Errorf("a key of the reply is taken for the field %s", got)
 	}
 	if names := added.Keys(); len(names) != 3 || !slices.Contains(names, "enable_thinking") {
 		t.Errorf("keys %s", names)
