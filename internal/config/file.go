@@ -361,8 +361,18 @@ func (r fileReader) jsonValue(p pair, budget *int) (value any, ok bool) {
 		}
 		return value, err == nil
 	}
+	isQuoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	if !isQuoted && oldSwitch.MatchString(n.Value) {
+		r.problemAt(p.key, "has "+quote(n.Value)+" without quotes, which YAML takes for a text",
+			"write true or false, or put it into quotes if it is a text")
+		return nil, false
+	}
 	return n.Value, true
 }
+
+// oldSwitch matches the words that are true and false in YAML 1.1 only: https://yaml.org/type/bool.html. A chat
+// template takes the text off for true.
+var oldSwitch = regexp.MustCompile(`(?i)^(on|off|yes|no)$`)
 
 // jsonObject returns a mapping as encoding/json has it.
 func (r fileReader) jsonObject(p pair, budget *int) (object map[string]any, ok bool) {

@@ -356,7 +356,7 @@ func TestBody(t *testing.T) {
 body:
   chat_template_kwargs: {enable_thinking: false}
   top_k: 20
-  stop: ["yes", no, 1.5, null]
+  stop: ["yes", "no", 1.5, null]
 targets:
   - {name: a, url: http://a}
   - {name: b, url: http://b, body: {}}

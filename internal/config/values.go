@@ -142,8 +142,38 @@ func (b *Body) UnmarshalText(text []byte) error {
 	case len(text) > maxBody:
 		return usage.Problem{Text: "is too large", Hint: wantSmallBody}
 	}
+	twice := repeatedKey(json.NewDecoder(bytes.NewReader(text)))
+	if twice != "" {
+		return usage.Problem{Text: "the key " + quote(twice) + " is given twice", Hint: "keep one of them"}
+	}
 	*b = object
 	return nil
+}
+
+// repeatedKey returns a key that an object in the next value of a decoder has twice, at any depth; empty if there is
+// none. encoding/json takes the last one without a word.
+func repeatedKey(d *json.Decoder) string {
+	token, _ := d.Token()
+	isObject := token == json.Delim('{')
+	if !isObject && token != json.Delim('[') {
+		return ""
+	}
+	seen := map[json.Token]bool{}
+	for d.More() {
+		if isObject {
+			key, _ := d.Token()
+			if seen[key] {
+				return key.(string)
+			}
+			seen[key] = true
+		}
+		twice := repeatedKey(d)
+		if twice != "" {
+			return twice
+		}
+	}
+	_, _ = d.Token() // its end
+	return ""
 }
 
 // String returns the object as JSON, with its fields sorted.
