@@ -25,7 +25,7 @@ const (
 	WarnUnknownFinish    WarningKind = "unknown_finish"     // no known server gives the finish reason Words
 	WarnOtherLength      WarningKind = "other_length"       // N tokens of prompt counted, Of asked: there is no sample
 	WarnPromptTokens     WarningKind = "prompt_tokens"      // N tokens of prompt counted, Of asked
-	WarnOnlyReasoning    WarningKind = "only_reasoning"     // no text of an answer came
+	WarnOnlyReasoning    WarningKind = "only_reasoning"     // no text of an answer came; Words is the type of the server
 	WarnLoop             WarningKind = "loop"               // the answer is one token again and again
 	WarnUncounted        WarningKind = "uncounted"          // the server did not say how many tokens it generated
 	WarnAnswerTokens     WarningKind = "answer_tokens"      // N tokens generated, Of asked
@@ -155,7 +155,7 @@ func countWarnings(r *Result, maxTokens, promptTokens int) (list []Warning) {
 		list = append(list, Warning{Kind: WarnPromptTokens, N: prompt.N, Of: promptTokens})
 	}
 	if r.ReasoningShown && r.Timeline.FirstAnswerAt == 0 {
-		list = append(list, Warning{Kind: WarnOnlyReasoning})
+		list = append(list, Warning{Kind: WarnOnlyReasoning, Words: r.Server})
 	}
 	if r.isLoop() {
 		list = append(list, Warning{Kind: WarnLoop})

@@ -58,8 +58,8 @@ func countWarning(w probe.Warning) string {
 	case probe.WarnPromptTokens:
 		return fmt.Sprintf("the server counts %d tokens of prompt, asked %d (%+d)", w.N, w.Of, w.N-w.Of)
 	case probe.WarnOnlyReasoning:
-		return "no text of an answer came, only reasoning: no TTFAT; to measure answers, turn the reasoning off by the " +
-			"body: chat_template_kwargs: {enable_thinking: false}, reasoning_effort: none or think: false"
+		return "no text of an answer came, only reasoning: no TTFAT; to measure answers, turn the reasoning off " +
+			"(body: " + reasoningOff(w.Words) + ") or ask for more tokens (max_tokens)"
 	case probe.WarnLoop:
 		return "the answer is one token again and again: it counts as right, because the model has not yet given ten other " +
 			"answers, or is asked to go on with a bare text or with a prompt of a data set"
@@ -76,6 +76,23 @@ func countWarning(w probe.Warning) string {
 			"prompt", w.N)
 	}
 	return string(w.Kind)
+}
+
+// reasoningOff returns the body with which models on a type of server do not think. docs/targets.md has the sources.
+func reasoningOff(server string) string {
+	const template = "{chat_template_kwargs: {enable_thinking: false}}"
+	const effort = "{reasoning_effort: none}"
+	switch server {
+	case "vllm", "sglang", "lmdeploy", "llama-server":
+		return template
+	case "ollama", "openai", "azure-openai":
+		return effort
+	case "openrouter":
+		return "{reasoning: {enabled: false}}"
+	case "anthropic":
+		return "{thinking: {type: disabled}}"
+	}
+	return template + " or " + effort
 }
 
 // lateReads returns which numbers are means, and which are missing, because the prober read late.

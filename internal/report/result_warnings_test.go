@@ -10,6 +10,22 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
+// TestReasoningAlone holds that the body which turns reasoning off is the one of that type of server.
+func TestReasoningAlone(t *testing.T) {
+	for server, want := range map[string]string{
+		"vllm":       "(body: {chat_template_kwargs: {enable_thinking: false}}) or",
+		"ollama":     "(body: {reasoning_effort: none}) or",
+		"openrouter": "(body: {reasoning: {enabled: false}}) or",
+		"anthropic":  "(body: {thinking: {type: disabled}}) or",
+		"":           "enable_thinking: false}} or {reasoning_effort: none}",
+	} {
+		text := Warning(probe.Warning{Kind: probe.WarnOnlyReasoning, Words: server})
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q in it", server, text, want)
+		}
+	}
+}
+
 // TestEachWarningIsASentence holds that no kind of warning is forgotten.
 func TestEachWarningIsASentence(t *testing.T) {
 	source, err := os.ReadFile("../probe/warning.go")
