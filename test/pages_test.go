@@ -70,8 +70,10 @@ func TestExamplesLoad(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "prober.yaml"), printAlerts(t))
-	write(t, filepath.Join(dir, "prometheus.yml"), read("examples/prometheus.yml"))
-	if said, ok := promtool(t, "", "check", "config", "--lint=none", filepath.Join(dir, "prometheus.yml")); !ok {
+	must(t, os.Mkdir(filepath.Join(dir, "examples"), 0o700))
+	prometheus := filepath.Join(dir, "examples", "prometheus.yml")
+	write(t, prometheus, read("examples/prometheus.yml"))
+	if said, ok := promtool(t, "", "check", "config", "--lint=none", prometheus); !ok || !strings.Contains(said, "rules found") {
 		t.Errorf("examples/prometheus.yml: %s", said)
 	}
 	c, err := config.Load(read("examples/alertmanager.yml") + read("alerts/inhibit.yaml"))
