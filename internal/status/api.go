@@ -27,6 +27,7 @@ func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("GET /api/v1/results", withHeaders(b.serveResults))
 	mux.Handle("GET /api/v1/results/{trace_id}", withHeaders(b.serveResult))
 	mux.Handle("GET /api/v1/targets", withHeaders(b.serveTargets))
+	mux.Handle("GET /api/v1/targets/{path...}", withHeaders(b.serveHealth))
 	mux.Handle("GET /-/healthy", withHeaders(serveHealthy))
 	mux.Handle("GET /-/ready", withHeaders(b.serveReady))
 }

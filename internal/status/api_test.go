@@ -160,7 +160,7 @@ func TestEveryPathIsOnlyRead(t *testing.T) {
 	b.SetReady(true)
 	for _, path := range []string{
 		"/", "/probes/" + r.TraceID, "/api/v1/results", "/api/v1/results/" + r.TraceID,
-		"/api/v1/targets", "/-/healthy", "/-/ready",
+		"/api/v1/targets", "/api/v1/targets/a/health", "/-/healthy", "/-/ready",
 	} {
 		for method, want := range map[string]int{
 			http.MethodGet: 200, http.MethodHead: 200, http.MethodPost: 405, http.MethodDelete: 405, http.MethodOptions: 405,

@@ -52,6 +52,7 @@ func (b *Board) Set(t probe.Description) {
 	h := b.historyOrNew(t.Name)
 	if asksOtherwise(h.target, t) {
 		h.usual = &usual{}
+		h.healths = nil
 	}
 	h.target, h.problems, h.rejectedSince = t, nil, time.Time{}
 	h.disabledSince = sinceWhen(t.Disabled, h.disabledSince, time.Now())
@@ -86,8 +87,12 @@ func (b *Board) Skipped(target, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.history(target)
-	if h != nil {
-		h.skipped[reason]++
+	if h == nil {
+		return
+	}
+	h.skipped[reason]++
+	for i := range h.healths {
+		h.healths[i].skipped(reason, h.target.Interval)
 	}
 }
 
@@ -125,6 +130,7 @@ func (b *Board) Record(r *probe.Result) {
 	h.add(e, shareOf(len(b.histories)))
 	h.usual.add(e)
 	h.assess()
+	h.healthOf(e.Prompt).add(e, h.since(e.At.Add(-window)), h.target)
 }
 
 // description returns the description of a target. ok is false if there is none.
@@ -173,7 +179,7 @@ func (b *Board) copies() []history {
 	for i, h := range b.histories {
 		list[i] = *h
 		list[i].ring, list[i].earlier = slices.Clone(h.ring), slices.Clone(h.earlier)
-		list[i].skipped = maps.Clone(h.skipped)
+		list[i].skipped, list[i].healths = maps.Clone(h.skipped), nil
 	}
 	return list
 }

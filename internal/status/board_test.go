@@ -51,7 +51,7 @@ func long(target string, tokens int) *probe.Result {
 // broken returns a failure without tokens.
 func broken(target string, o probe.Outcome, text string) *probe.Result {
 	return &probe.Result{
-		Target: target, Outcome: o, Err: errors.New(text), Elapsed: 5 * ms, TraceID: traceID(0),
+		Target: target, Prompt: "cold", Outcome: o, Err: errors.New(text), Elapsed: 5 * ms, TraceID: traceID(0),
 		Due: time.Now(), Start: time.Now(),
 	}
 }

@@ -73,3 +73,17 @@ func BenchmarkPage(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkHealth measures what a load balancer costs with a full history.
+func BenchmarkHealth(b *testing.B) {
+	board := newTestBoard("a")
+	for range ringSize {
+		board.Record(long("a", 100))
+	}
+	mux := http.NewServeMux()
+	board.Register(mux)
+	for b.Loop() {
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/api/v1/targets/a/health", nil)
+		mux.ServeHTTP(httptest.NewRecorder(), r)
+	}
+}

@@ -2,10 +2,12 @@ package status
 
 import (
 	"cmp"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/stats"
 )
 
 // A state says in a word how a target is now.
@@ -44,6 +46,7 @@ type condition struct {
 	slowSince    time.Time // the result from which on the target has been slow
 	okSince      time.Time // the result from which on it has neither failed nor been slow, and has missed no objective
 	slowdowns    []slowdown
+	e2el         stats.Distribution // of the hour before the latest result
 }
 
 // assess updates the condition. It is called for each new result, and when the objectives may have changed.
@@ -58,7 +61,9 @@ func (h *history) assess() {
 		c.lastOK = last.At
 	}
 	isMissing := missesAny(h.objectives(last.At))
-	c.slowdowns = h.usual.slowdowns(h.since(last.At.Add(-window)), last.At)
+	hour := h.since(last.At.Add(-window))
+	c.e2el = e2elOf(hour)
+	c.slowdowns = h.usual.slowdowns(hour, last.At)
 	isSlow := len(c.slowdowns) > 0
 	c.failingSince = sinceWhen(!last.OK(), c.failingSince, last.Start)
 	c.missingSince = sinceWhen(isMissing, c.missingSince, last.At)
@@ -74,32 +79,69 @@ func sinceWhen(holds bool, before, now time.Time) time.Time {
 	return cmp.Or(before, now)
 }
 
+// e2elOf returns how the E2EL of results is spread.
+func e2elOf(results []*entry) stats.Distribution {
+	var values []float64
+	for _, e := range results {
+		v := float64(e.sample.Latencies.E2EL)
+		if !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	return stats.DistributionOf(values)
+}
+
+// state returns the state of the target. It misses an objective if isMissing is set. The time oldestAt is the start of
+// its oldest probe in flight, zero without one.
+func (h *history) state(now, oldestAt time.Time, isMissing bool) state {
+	c := &h.condition
+	switch {
+	case len(h.problems) > 0:
+		return stateRejected
+	case h.target.Disabled:
+		return stateDisabled
+	case !oldestAt.IsZero() && now.Sub(oldestAt).Seconds() > h.patience():
+		return stateHanging
+	case c.firstAt.IsZero():
+		return stateWaiting
+	case !c.failingSince.IsZero():
+		return stateFailing
+	case isMissing:
+		return stateMissing
+	case !c.slowSince.IsZero():
+		return stateSlow
+	}
+	return stateOK
+}
+
 // setState sets the state of the target, since when it is in it, and the alert about it.
 func (v *view) setState() {
 	c := &v.history.condition
-	switch {
-	case len(v.Problems) > 0:
-		v.State, v.Since = stateRejected, v.history.rejectedSince
+	v.State = v.history.state(v.now, v.oldestAt, missesAny(v.Objectives))
+	switch v.State {
+	case stateRejected:
+		v.Since = v.history.rejectedSince
 		v.Runbook = "ProberTargetRejected"
-	case v.Target.Disabled:
-		v.State, v.Since = stateDisabled, v.history.disabledSince
-	case v.InFlight > 0 && v.Oldest > v.patience():
-		v.State, v.Since = stateHanging, v.hangingSince()
+	case stateDisabled:
+		v.Since = v.history.disabledSince
+	case stateHanging:
+		v.Since = v.hangingSince()
+		v.SinceStart = c.lastOK.IsZero()
 		v.Runbook = "ProberProbeHanging"
-	case v.Last == nil:
-		v.State, v.Since = stateWaiting, v.history.added
-	case !v.Last.OK():
-		v.State, v.Since = stateFailing, c.failingSince
+	case stateWaiting:
+		v.Since = v.history.added
+	case stateFailing:
+		v.Since = c.failingSince
 		v.SinceStart = c.lastOK.IsZero()
 		v.Runbook = runbookOf(v.Last.Outcome, !c.lastOK.IsZero())
-	case missesAny(v.Objectives):
-		v.State, v.Since = stateMissing, cmp.Or(c.missingSince, v.Last.At)
+	case stateMissing:
+		v.Since = cmp.Or(c.missingSince, v.Last.At)
 		v.Runbook = "ProberErrorBudgetBurn"
-	case !c.slowSince.IsZero():
-		v.State, v.Since = stateSlow, c.slowSince
+	case stateSlow:
+		v.Since = c.slowSince
 		v.Runbook = "ProberSevereSlowdown"
-	default:
-		v.State, v.Since = stateOK, cmp.Or(c.okSince, v.Last.At)
+	case stateOK:
+		v.Since = cmp.Or(c.okSince, v.Last.At)
 		v.SinceStart = v.Since.Equal(c.firstAt)
 	}
 }
@@ -118,15 +160,16 @@ func (v *view) hangingSince() time.Time {
 // 95th percentile of the last hour's E2EL, so that a server that is only slow does not hang. It is at least half an
 // interval or 10 s, whichever is shorter, so that a server that hangs shows it in the first probe. Without a success in
 // the last hour it is 10 s.
-func (v *view) patience() float64 {
+func (h *history) patience() float64 {
 	least := longWait.Seconds()
-	if v.Latencies.E2EL.N == 0 {
+	usual := h.condition.e2el
+	if usual.Count == 0 {
 		return least
 	}
-	if v.Target.Interval > 0 {
-		least = min(least, v.Target.Interval.Seconds()/2)
+	if h.target.Interval > 0 {
+		least = min(least, h.target.Interval.Seconds()/2)
 	}
-	return max(least, 2*float64(v.Latencies.E2EL.P95))
+	return max(least, 2*float64(usual.At(stats.P95)))
 }
 
 // runbookOf returns the name of the alert about failures with an outcome. The rules of package alerts decide the same

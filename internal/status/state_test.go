@@ -37,8 +37,8 @@ func answers(letter rune) *probe.Result {
 	return success("a", 100*ms, 110*ms, 120*ms, 130*ms)
 }
 
-// replay records a result of target a in each interval, by its letter: x failed, r was refused, the others are answers.
-// A number repeats the letter after it.
+// replay records a result of target a in each interval, by its letter: x failed, w answered wrongly, r was refused, the
+// others are answers. A number repeats the letter after it.
 func replay(b *Board, interval time.Duration, letters string) {
 	for part := range strings.FieldsSeq(letters) {
 		n := 1
@@ -53,6 +53,8 @@ func replay(b *Board, interval time.Duration, letters string) {
 				b.Record(broken("a", probe.Overloaded, "HTTP 503"))
 			case 'r':
 				b.Record(broken("a", probe.Unauthorized, "HTTP 401"))
+			case 'w':
+				b.Record(broken("a", probe.WrongAnswer, "wrong"))
 			default:
 				b.Record(answers(letter))
 			}
@@ -195,6 +197,11 @@ func TestSince(t *testing.T) {
 			b.Set(probe.Description{Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
 			time.Sleep(time.Minute)
 		}, "hanging since 25, last ok 20"},
+		{"the first probe hangs", "", func(b *Board) {
+			began := time.Now().Add(5 * time.Second)
+			b.Set(probe.Description{Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
+			time.Sleep(time.Minute)
+		}, "hanging since 5 (start), last ok never"},
 		{"a probe that hangs after failures", "u 2x", func(b *Board) {
 			began := time.Now().Add(5 * time.Second)
 			b.Set(probe.Description{Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
