@@ -33,7 +33,7 @@ var imports = map[string][]string{
 	"internal/wire":      {},
 	"internal/stream":    {},
 
-	"internal/observe": {"telemetry", "status", "report", "length", "probe", "config", "format", "usage"},
+	"internal/observe": {"telemetry", "status", "report", "stats", "length", "probe", "config", "format", "usage"},
 	"internal/files":   {"prompt", "wire", "config", "usage"},
 	"internal/config":  {"probe", "server", "wire", "format", "usage"},
 	"internal/bench": {

@@ -48,6 +48,7 @@ type Config struct {
 	WebConfigFile  string        `env:"WEB_CONFIG_FILE" format:"file"`
 	LogLevel       string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error"`
 	LogFormat      string        `env:"LOG_FORMAT" oneof:"json console"`
+	LogProbes      string        `env:"LOG_PROBES" envDefault:"notable" oneof:"notable all failed"`
 	TargetsFile    string        `env:"TARGETS_FILE" format:"file" reload:""`
 	ReloadInterval time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" optional:""`
 	DNSInterval    time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms"`

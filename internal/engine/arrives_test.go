@@ -76,6 +76,7 @@ var arrivals = map[string]arrival{
 	"WEB_CONFIG_FILE":    {test: "daemon/web_test.go TestEveryPathNeedsTLSAndThePassword"},
 	"LOG_LEVEL":          {test: "../cmd/prober/run_test.go TestServersOutliveTheirReader"},
 	"LOG_FORMAT":         {test: "../cmd/prober/run_test.go TestServersOutliveTheirReader"},
+	"LOG_PROBES":         {test: "observe/log_test.go TestWhichProbesAreLogged"},
 	"TARGETS_FILE":       {test: "daemon/rejected_test.go TestOneBadTargetStopsNoOther"},
 	"RELOAD_INTERVAL":    {test: "daemon/reload_test.go TestReloadUnderLoad"},
 	"DNS_INTERVAL":       {test: "daemon/addresses_test.go TestANameWithoutAddresses"},

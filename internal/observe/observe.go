@@ -28,7 +28,8 @@ type Observers struct {
 	Metrics *telemetry.Recorder
 	Live    bool // the log is a terminal, see [Observers.logResult]; it is set before the first result
 
-	log *zap.Logger
+	log       *zap.Logger
+	logProbes string // see [config.Config.LogProbes]; empty: notable
 
 	mu        sync.Mutex                // guards all below
 	described map[string]description    // by target: the description that was shown last
@@ -42,6 +43,7 @@ func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.
 	o := &Observers{
 		Board:     status.NewBoard(time.Now(), build.Version, c.Vantage, links),
 		log:       log,
+		logProbes: c.LogProbes,
 		described: map[string]description{},
 	}
 	for _, warning := range telemetry.EnvironmentWarnings() {
@@ -164,12 +166,14 @@ func (r *Recorder) Record(result *probe.Result) {
 	o := r.observers
 	o.mu.Lock()
 	isDropped := r.dropped[result.Target]
+	version := o.described[result.Target].target.Version
 	o.mu.Unlock()
+	var notable []string
 	if !isDropped {
 		o.Metrics.Record(result)
-		o.Board.Record(result)
+		notable = o.Board.Record(result)
 	}
-	o.logResult(result)
+	o.logResult(result, version, notable)
 }
 
 // Skipped counts a slot without a probe.

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -22,7 +21,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/telemetry"
 	"github.com/llm-prober/prober/internal/testing/exposition"
-	"github.com/llm-prober/prober/internal/timing"
 )
 
 // newObservers returns observers that log nothing.
@@ -81,51 +79,6 @@ func newTarget(c config.Target, member probe.Target, model string) Target {
 	return Target{
 		Config: c, Member: probe.NewMember(member, model, 1),
 		Length: func() length.Snapshot { return length.Snapshot{} },
-	}
-}
-
-// TestLiveLog holds that each probe is a short line on a terminal, and its fields are there only at debug. Elsewhere
-// failed probes are warnings, with their fields.
-func TestLiveLog(t *testing.T) {
-	ok := &probe.Result{
-		Target: "a", Outcome: probe.OK, Elapsed: 2 * time.Second,
-		Timeline: timing.Timeline{Frames: []timing.Frame{{At: time.Second, N: 1}}},
-	}
-	failed := &probe.Result{
-		Target: "a", Outcome: probe.Overloaded, Elapsed: time.Millisecond, Err: errors.New("HTTP 503"), Status: 503,
-		Warnings: []probe.Warning{{Kind: "odd"}},
-	}
-	for _, test := range []struct {
-		live bool
-		want []string
-	}{
-		{false, []string{"debug probe", "warn probe"}},
-		{true, []string{
-			"info a ok after 2.00 s, TTFT 1.00 s", "debug probe", "warn a overloaded after 1.00 ms: HTTP 503", "debug probe",
-		}},
-	} {
-		core, logs := observer.New(zapcore.DebugLevel)
-		o := &Observers{log: zap.New(core), Live: test.live}
-		o.logResult(ok)
-		o.logResult(failed)
-		var got []string
-		for _, entry := range logs.All() {
-			got = append(got, entry.Level.String()+" "+entry.Message)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("live %t: logged (-want +got):\n%s", test.live, diff)
-		}
-	}
-	encoder := zapcore.NewMapObjectEncoder()
-	for _, field := range fieldsOf(failed) {
-		field.AddTo(encoder)
-	}
-	want := map[string]any{
-		"target": "a", "outcome": "overloaded", "round": uint64(0), "elapsed": time.Millisecond, "token_frames": int64(0),
-		"trace_id": "", "error": "HTTP 503", "http_status": int64(503), "warning": "odd",
-	}
-	if diff := cmp.Diff(want, encoder.Fields); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
 	}
 }
 

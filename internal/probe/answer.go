@@ -2,6 +2,7 @@ package probe
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
@@ -56,6 +57,9 @@ func (a *answer) add(at stream.Arrival, d wire.Delta) bool {
 	}
 	if d.Err != nil && a.serverErr == nil {
 		a.serverErr, a.serverErrAt = d.Err, since
+	}
+	if r.ResponseID == "" {
+		r.ResponseID = strings.Clone(d.ID) // not the frame that it is a part of
 	}
 	if r.answeredBy == "" {
 		r.answeredBy = string(d.Model)

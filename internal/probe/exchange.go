@@ -104,6 +104,7 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	}()
 	conn := x.trace.gotHeader()
 	x.result.Status = resp.StatusCode
+	x.result.RequestID = requestID(resp.Header)
 	x.result.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
 	x.server = x.question.Ask.Server
 	if x.server.Name == "" {
@@ -351,6 +352,8 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.end(v)
 	const longestFinish = 100 // characters
 	r.Finish = x.target.redact(format.Shorten(format.Clean(r.Finish), longestFinish))
+	r.ResponseID = x.target.cleanID(r.ResponseID)
+	r.RequestID = x.target.cleanID(r.RequestID)
 	r.Timeline.Phases, _, r.RejectedTimestamps = x.trace.state()
 	r.OtherLength = expect.otherLength(x.answer.total().Prompt)
 	x.answer.settle()

@@ -48,6 +48,10 @@ type Result struct {
 	// answer would have come in them either.
 	Blocked int
 
+	// How the server calls the exchange, in its own log too: its name of the answer, and that of the request in the
+	// answer's header. Printable ASCII, at most 128 bytes; empty if it has none.
+	ResponseID, RequestID string
+
 	// What the answer was.
 	Finish string     // the server's finish reason; empty if none came
 	Usage  wire.Usage // merged over all frames

@@ -38,6 +38,7 @@ type ResultFacts struct {
 	Error      *string       `json:"error"`
 	Hint       *string       `json:"hint"` // what to do about the failure; null if nothing is known
 	HTTPStatus *int          `json:"http_status"`
+	Reason     *probe.Reason `json:"reason"` // of a failure; null for none
 	Start      time.Time     `json:"start"`
 
 	ScheduleDelay float64  `json:"schedule_delay_seconds"`
@@ -64,8 +65,14 @@ type ResultFacts struct {
 	FinishReason *string                `json:"finish_reason"`
 	Round        uint64                 `json:"round"`
 	TraceID      string                 `json:"trace_id"`
+	ResponseID   *string                `json:"response_id"`         // the server's name of the answer, null for none
+	RequestID    *string                `json:"request_id"`          // the one in the answer's header, null for none
 	RetryAfter   *float64               `json:"retry_after_seconds"` // pause that the server asked for
 	Warnings     []string               `json:"warnings"`
+
+	// Notable is why the prober finds the result worth a look, among the others of its target: see status.Board.Record.
+	// Nil if it does not, or where there are no others.
+	Notable []string `json:"notable,omitempty"`
 }
 
 // phasesJSON are the phases of a probe, in seconds; null if there was none.
@@ -122,6 +129,7 @@ func factsOf(r *probe.Result, places Places) ResultFacts {
 		Prompt: r.Prompt,
 
 		Outcome:    r.Outcome,
+		Reason:     textOrNull(r.Reason),
 		Hint:       textOrNull(Hint(r, places)),
 		HTTPStatus: orNull(r.Status, r.Status != 0),
 		Start:      r.Start,
@@ -149,6 +157,8 @@ func factsOf(r *probe.Result, places Places) ResultFacts {
 		FinishReason: textOrNull(r.Finish),
 		Round:        r.Round,
 		TraceID:      r.TraceID,
+		ResponseID:   textOrNull(r.ResponseID),
+		RequestID:    textOrNull(r.RequestID),
 		RetryAfter:   secondsOrNull(r.RetryAfter, r.RetryAfter > 0),
 		Warnings:     make([]string, 0, len(r.Warnings)),
 	}

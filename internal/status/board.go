@@ -109,14 +109,15 @@ type Rejection struct {
 // SetRejection makes the page show that the present configuration is wrong; with nil, that it is valid.
 func (b *Board) SetRejection(r *Rejection) { b.rejected.Store(r) }
 
-// Record keeps a result. It copies what it needs, and ignores canceled probes and unknown targets.
-func (b *Board) Record(r *probe.Result) {
+// Record keeps a result, and returns why it is worth a look: see [history.notable]. It copies what it needs, and ignores
+// canceled probes and unknown targets.
+func (b *Board) Record(r *probe.Result) (notable []string) {
 	if r.Outcome == probe.Canceled {
-		return
+		return nil
 	}
 	target, isKnown := b.description(r.Target)
 	if !isKnown {
-		return
+		return nil
 	}
 	e := newEntry(r, target) // without the lock, so that probes of other targets do not wait for it
 
@@ -124,13 +125,15 @@ func (b *Board) Record(r *probe.Result) {
 	defer b.mu.Unlock()
 	h := b.history(r.Target)
 	if h == nil {
-		return // it was removed meanwhile
+		return nil // it was removed meanwhile
 	}
 	e.At = time.Now() // with the lock, so that entries are in the order of their times
+	e.Notable = h.notable(e)
 	h.add(e, shareOf(len(b.histories)))
 	h.usual.add(e)
 	h.assess()
 	h.healthOf(e.Prompt).add(e, h.since(e.At.Add(-window)), h.target)
+	return e.Notable
 }
 
 // description returns the description of a target. ok is false if there is none.

@@ -23,6 +23,9 @@ func TestAResultIsKeptWhole(t *testing.T) {
 		"no token":              broken("a", probe.DNS, "no such host"),
 	} {
 		want := report.JSONOf(r, nil)
+		if r.Outcome != probe.OK {
+			want.Notable = []string{string(r.Outcome)}
+		}
 		want.Labels = map[string]string{"team": "search"}
 		b := newTestBoard()
 		b.Set(probe.Description{Name: "a", Labels: want.Labels})

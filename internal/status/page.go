@@ -60,6 +60,7 @@ func templateFuncs() template.FuncMap {
 		"share":      format.Percent,
 		"short":      format.Short,
 		"style":      func() template.CSS { return template.CSS(styleText) }, //nolint:gosec // our own file
+		"words":      func(name string) string { return strings.ReplaceAll(name, "_", " ") },
 	}
 }
 

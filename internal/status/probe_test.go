@@ -25,7 +25,9 @@ func TestProbePage(t *testing.T) {
 			return r
 		}
 		record(success("a", 90*ms, 100*ms))
-		usual := record(success("a", 110*ms, 120*ms, 130*ms, 140*ms))
+		named := success("a", 110*ms, 120*ms, 130*ms, 140*ms)
+		named.RequestID, named.ResponseID = "req-1", "chatcmpl-1"
+		usual := record(named)
 		gap := phased("a")
 		gap.Warnings = []probe.Warning{{Kind: probe.WarnLateReads, Late: probe.LateReads{Delay: 180 * ms, NoE2EL: true}}}
 		record(gap)
@@ -57,7 +59,11 @@ func TestResultsAreFoundByTraceID(t *testing.T) {
 			b.Record(long("a", 4+n%2))
 		}
 		for name, r := range map[string]*probe.Result{"slow": slow, "failed": failed} {
-			want, err := json.Marshal(map[string]any{"status": "success", "data": report.JSONOf(r, nil)})
+			result := report.JSONOf(r, nil)
+			if r == failed {
+				result.Notable = []string{"timeout"}
+			}
+			want, err := json.Marshal(map[string]any{"status": "success", "data": result})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,12 +40,8 @@ func (u *usual) add(e *entry) {
 	if !e.OK() {
 		return
 	}
-	model := ""
-	if e.Model != nil {
-		model = *e.Model
-	}
-	if model != u.model {
-		*u = usual{model: model}
+	if modelOf(e) != u.model {
+		*u = usual{model: modelOf(e)}
 	}
 	for i, latency := range comparedLatencies {
 		v := float64(latency.valueOf(e.sample))
@@ -53,6 +49,14 @@ func (u *usual) add(e *entry) {
 			u.latencies[i].Add(e.At, v)
 		}
 	}
+}
+
+// modelOf returns the model that answered; empty if it is not known.
+func modelOf(e *entry) string {
+	if e.Model == nil {
+		return ""
+	}
+	return *e.Model
 }
 
 // A slowdown is a latency that is far above the usual one.

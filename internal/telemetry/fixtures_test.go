@@ -60,6 +60,7 @@ func succeeded5() *probe.Result {
 		Wording: probe.Wording{Characters: 40, Run: 0.25, Distinct: 0.75, Replaced: 0.125},
 		Source:  probe.FromUsage, Timestamps: probe.ByKernel, CertExpiry: day().AddDate(0, 2, 0),
 		TraceID: "0102030405060708090a0b0c0d0e0f10", SpanID: "1112131415161718",
+		ResponseID: "chatcmpl-1", RequestID: "req-1",
 	}
 }
 

@@ -62,6 +62,8 @@ func spanAttributes(t probe.Description, vantage string, r *probe.Result) []attr
 		{r.Wording.Characters > 0, attribute.Float64("llm.probe.answer_repeated", r.Wording.Run)},
 		{r.Wording.Characters > 0, attribute.Float64("llm.probe.answer_distinct_words", r.Wording.Distinct)},
 		{r.Wording.Characters > 0, attribute.Float64("llm.probe.answer_replaced", r.Wording.Replaced)},
+		{r.ResponseID != "", semconv.GenAIResponseID(r.ResponseID)},
+		{r.RequestID != "", attribute.String("llm.probe.request_id", r.RequestID)},
 		{r.Finish != "", semconv.GenAIResponseFinishReasons(toValidUTF8(r.Finish))},
 		{r.Status != 0, semconv.HTTPResponseStatusCode(r.Status)},
 		{r.Outcome != probe.OK, semconv.ErrorTypeKey.String(string(r.Outcome))},

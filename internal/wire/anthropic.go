@@ -67,6 +67,7 @@ func readMessages(frame gjson.Result) Delta {
 	switch member(frame, "type").Str {
 	case "message_start": // says output_tokens:1 before there is any
 		d.EarlyUsage = true
+		d.ID = member(frame, "message", "id").Str
 		d.Model = member(frame, "message", "model").Str
 		d.Usage.addAll(member(frame, "message", "usage"))
 	case "content_block_start":

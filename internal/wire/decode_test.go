@@ -56,6 +56,7 @@ func meaning(d Delta) string {
 	l.add(len(d.RepeatedText) > 0, "repeats %q", d.RepeatedText)
 	l.add(d.Refusal, "refused")
 	l.add(len(d.Reasoning) > 0, "reasoning %q", d.Reasoning)
+	l.add(d.ID != "", "id %s", d.ID)
 	l.add(len(d.Model) > 0, "model %s", d.Model)
 	l.add(d.Finish != "", "finish %s", d.Finish)
 	l.add(d.Tokens != 0, "token ids: %d", d.Tokens)

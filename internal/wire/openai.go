@@ -107,6 +107,8 @@ func readChunk(frame gjson.Result) Delta {
 			for choice := range elementsOf(value) {
 				d.addChoice(choice)
 			}
+		case "id":
+			d.ID = value.Str
 		case "model":
 			d.Model = value.Str
 		case "usage", "usage_metadata", "usageMetadata": // the last two are Gemini's, which some gateways pass on

@@ -82,6 +82,8 @@ func readResponse(frame gjson.Result) Delta {
 	case event == "completed", event == "incomplete", event == "failed", event == "cancelled":
 		d.End = true
 		d.addResponse(member(frame, "response"), event)
+	case event == "created":
+		d.ID = member(frame, "response", "id").Str
 	}
 	return d
 }
@@ -117,6 +119,7 @@ func (d *Delta) addResponse(response gjson.Result, event string) {
 	for item := range elementsOf(member(response, "output")) {
 		d.repeatItem(item)
 	}
+	d.ID = member(response, "id").Str
 	d.Model = member(response, "model").Str
 	d.Usage.addAll(member(response, "usage"))
 	d.setReason(event)

@@ -46,6 +46,8 @@ func readTriton(frame gjson.Result) Delta {
 			value = firstElement(value)
 		}
 		switch key {
+		case "id": // only if the request has one
+			d.ID = value.Str
 		case "model_name":
 			d.Model = value.Str
 		case "text_output":

@@ -33,6 +33,7 @@ type Delta struct {
 	NotStreamed  bool   // the frame is the answer to a request without streaming
 	Reasoning    []byte // text that the model thought: generated tokens too, so that it counts for TTFT
 	Refusal      bool   // some of Text is a refusal
+	ID           string // the server's name of the answer, by which its log may know it; empty if the frame has none
 	Model        string // the model that answers, by its own name; empty if the frame does not say
 	Finish       string // the server's finish reason, on the frame that carries it
 	Tokens       int    // number of token ids in this frame; 0 if the frame has none
