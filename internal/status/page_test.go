@@ -148,7 +148,8 @@ func TestShareOfRefused(t *testing.T) {
 				b.Record(broken("a", probe.RateLimited, "HTTP 429"))
 			}
 			b.Record(success("a", 100*ms, 200*ms))
-			got := between(get(t, b, "/").Body.String(), "objectives, last hour: ", "\n")
+			time.Sleep(time.Minute)
+			got := between(get(t, b, "/").Body.String(), "objectives, last 1 min: ", "\n")
 			equal(t, "caption", got, test.want)
 		}
 	})

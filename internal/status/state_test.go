@@ -78,12 +78,12 @@ func TestTrouble(t *testing.T) {
 		want     string // the state, and why
 	}{
 		{"two bad ones", ten, "2x u", "ok"},
-		{"three of four", ten, "3x u", missed + "25% (1 of 4) over the last hour, goal 90%, last bad probe 10 s ago"},
+		{"three of four", ten, "3x u", missed + "25% (1 of 4) over the last 40 s, goal 90%, last bad probe 10 s ago"},
 		{"a goal that is met exactly", ten, "3x 27u", "ok"},
 		{"a goal that is just missed", ten, "3x 26u",
-			missed + "89.6% (26 of 29) over the last hour, goal 90%, last bad probe 4 min ago"},
+			missed + "89.6% (26 of 29) over the last 4 min, goal 90%, last bad probe 4 min ago"},
 		{"a failure later it is failing", ten, "3x 26u x",
-			"failing: HTTP 503: availability 86.6% (26 of 30) over the last hour, goal 90%"},
+			"failing: HTTP 503: availability 86.6% (26 of 30) over the last 5 min, goal 90%"},
 		{"refusals are not judged", ten, "30r 20u", "ok"},
 		{"seven bad ones of the last hour", minute, "9x 54u",
 			missed + "88.5% (54 of 61) over the last hour, goal 90%, last bad probe 54 min ago"},
@@ -244,7 +244,7 @@ func TestSince(t *testing.T) {
 // TestWhyATargetIsDown holds that missed objectives are part of the reason only while some probes succeed: a target that
 // is down misses all of them.
 func TestWhyATargetIsDown(t *testing.T) {
-	const missed = "availability 66.6% (10 of 15) over the last hour, goal 96%"
+	const missed = "availability 66.6% (10 of 15) over the last 2 min, goal 96%"
 	for results, want := range map[string][]string{
 		"8u x u x u 3x": {"HTTP 503", missed},
 		"8u 61x":        {"HTTP 503"},

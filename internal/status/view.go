@@ -33,8 +33,10 @@ type view struct {
 	Oldest     float64   // age of the oldest probe in flight; 0 without any
 	Skipped    map[string]int
 
-	Window     float64 // length of the window: an hour, or less if there is no room for the results of an hour
-	Results    int     // in the window, as are all below
+	// Window is the length of the window: an hour, or less if the target has not been watched for an hour, or if there is
+	// no room for the results of an hour.
+	Window     float64
+	Results    int // in the window, as are all below
 	OKResults  int
 	Refused    int
 	Outcomes   map[probe.Outcome]int // only those that happened
@@ -84,7 +86,7 @@ func newView(h history, now time.Time, links Links) *view {
 		LastOK:   h.condition.lastOK,
 		Last:     h.last(),
 		Skipped:  h.skipped,
-		Window:   window.Seconds(),
+		Window:   min(window, now.Sub(h.added)).Seconds(),
 		now:      now,
 		history:  h,
 	}

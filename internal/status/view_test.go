@@ -14,16 +14,33 @@ import (
 // TestQuantiles holds what counts: one value of each probe, but one of each token for ITL, and no value of failed
 // probes. Between two values a quantile is interpolated.
 func TestQuantiles(t *testing.T) {
-	contaminated := success("a", 5*ms, 15*ms)
-	contaminated.Cache = probe.CacheContaminated
-	v := viewOf(success("a", 20*ms, 70*ms), success("a", 10*ms, 20*ms, 30*ms, 40*ms), stalled("a"), contaminated)
-	equal(t, "results and successes", []int{v.Results, v.OKResults}, []int{4, 3})
-	equal(t, "remarks", v.Remarks(), []string{
-		"last hour: 1 of 3 requests had a prompt that was in the server's cache: excluded from TTFT",
+	synctest.Test(t, func(t *testing.T) {
+		contaminated := success("a", 5*ms, 15*ms)
+		contaminated.Cache = probe.CacheContaminated
+		v := viewOf(success("a", 20*ms, 70*ms), success("a", 10*ms, 20*ms, 30*ms, 40*ms), stalled("a"), contaminated)
+		equal(t, "results and successes", []int{v.Results, v.OKResults}, []int{4, 3})
+		equal(t, "remarks", v.Remarks(), []string{
+			"last 0.0 s: 1 of 3 requests had a prompt that was in the server's cache: excluded from TTFT",
+		})
+		equal(t, "TTFT", v.Latencies.TTFT, quantiles{N: 2, P50: 0.015, P95: 0.0195})
+		equal(t, "ITL", v.Latencies.ITL, quantiles{N: 5, P50: 0.01, P95: 0.042})
+		equal(t, "E2EL", v.Latencies.E2EL, quantiles{N: 3, P50: 0.04, P95: 0.067})
 	})
-	equal(t, "TTFT", v.Latencies.TTFT, quantiles{N: 2, P50: 0.015, P95: 0.0195})
-	equal(t, "ITL", v.Latencies.ITL, quantiles{N: 5, P50: 0.01, P95: 0.042})
-	equal(t, "E2EL", v.Latencies.E2EL, quantiles{N: 3, P50: 0.04, P95: 0.067})
+}
+
+// TestOnlyWhatWasWatchedIsCalledAnHour holds that the window of a target is as long as it has been watched, at most an
+// hour, and that its name says so.
+func TestOnlyWhatWasWatchedIsCalledAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := boardOf(success("a", 10*ms))
+		for _, test := range []struct {
+			after time.Duration
+			want  string
+		}{{24 * time.Second, "24 s"}, {time.Hour - 25*time.Second, "59 min"}, {time.Second, "hour"}, {time.Minute, "hour"}} {
+			time.Sleep(test.after)
+			equal(t, "window", b.views()[0].Span(), test.want)
+		}
+	})
 }
 
 func TestOnlyTheLastHourCounts(t *testing.T) {
