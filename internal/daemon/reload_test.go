@@ -95,7 +95,7 @@ func TestReloadOfADisabledTarget(t *testing.T) {
 		prober.expectNotShown("/metrics", "llm_probe_interval_seconds{")
 		prober.expectSlots("a:80", "ok=6")
 		prober.expectShown("/api/v1/targets", `"state":"disabled"`)
-		prober.expectShown("/", "last hour: 6 of 6 ok")
+		prober.expectShown("/", ": 6 of 6 ok")
 		prober.expectReady(true)
 
 		prober.mustReload([]string{"a"})

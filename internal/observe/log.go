@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +17,8 @@ import (
 )
 
 // logResult writes an entry with the fields of a result: at warn if it failed, at info if the configuration wants an
-// entry of it, else at debug. On a terminal it writes a short line at warn or info, and the fields at debug. No entry has
-// the prompt or the answer. Version is that of the server, and notable is why the result is worth a look: see
+// entry of it, else at debug. On a terminal it writes a short line at warn or info, and the fields at debug. No entry
+// has the prompt or the answer. Version is that of the server, and notable is why the result is worth a look: see
 // [status.Board.Record].
 func (o *Observers) logResult(r *probe.Result, version string, notable []string) {
 	failed := r.Outcome != probe.OK
@@ -58,7 +59,8 @@ func lineOf(r *probe.Result, notable []string) string {
 
 // fieldsOf returns a result as fields of the log, without those that it does not have.
 func fieldsOf(r *probe.Result, version string, notable []string) []zap.Field {
-	fields := []zap.Field{
+	facts := report.JSONOf(r, nil).ResultFacts
+	f := fields{
 		zap.String("target", r.Target),
 		zap.String("outcome", string(r.Outcome)),
 		zap.Uint64("round", r.Round),
@@ -66,61 +68,61 @@ func fieldsOf(r *probe.Result, version string, notable []string) []zap.Field {
 		zap.Int("token_frames", len(r.Timeline.Frames)),
 		zap.String("trace_id", r.TraceID),
 	}
-	addTexts := func(name string, texts ...string) {
-		if len(texts) > 0 {
-			fields = append(fields, zap.Strings(name, texts))
-		}
-	}
-	addText := func(name, text string) {
-		if text != "" {
-			fields = append(fields, zap.String(name, text))
-		}
-	}
-	addNumber := func(name string, n *int) {
-		if n != nil {
-			fields = append(fields, zap.Int(name, *n))
-		}
-	}
-	addDuration := func(name string, d time.Duration, ok bool) {
-		if ok {
-			fields = append(fields, zap.Duration(name, d))
-		}
-	}
-	facts := report.JSONOf(r, nil).ResultFacts
-	addTexts("notable", notable...)
-	addText("reason", string(r.Reason))
-	addNumber("http_status", facts.HTTPStatus)
+	f.addTexts("notable", notable)
+	f.addText("reason", string(r.Reason))
+	f.addNumber("http_status", facts.HTTPStatus)
 	if r.Err != nil {
-		fields = append(fields, zap.Error(r.Err))
+		f = append(f, zap.Error(r.Err))
 	}
 
-	ttft, ok := r.TTFT()
-	addDuration("ttft", ttft, ok)
-	serverTTFT, ok := r.ServerTTFT()
-	addDuration("server_ttft", serverTTFT, ok)
-	tpot, ok := r.TPOT()
-	addDuration("tpot", tpot, ok)
+	f.addSeconds("ttft", facts.TTFT)
+	f.addSeconds("server_ttft", facts.ServerTTFT)
+	f.addSeconds("tpot", facts.TPOT)
 	itl := slices.Sorted(r.ITL())
 	if len(itl) > 0 {
-		addDuration("itl_p50", stats.QuantileOf(itl, stats.P50), true)
-		addDuration("itl_max", itl[len(itl)-1], true)
+		f = append(f, zap.Duration("itl_p50", stats.QuantileOf(itl, stats.P50)), zap.Duration("itl_max", itl[len(itl)-1]))
 	}
-	maxGap, ok := r.MaxGap()
-	addDuration("max_gap", maxGap, ok)
-	e2el, ok := r.E2EL()
-	addDuration("e2el", e2el, ok)
-	addNumber("prompt_tokens", facts.Usage.Prompt)
-	addNumber("cached_tokens", facts.Usage.Cached)
-	addNumber("output_tokens", facts.Usage.Output)
+	f.addSeconds("max_gap", facts.MaxGap)
+	f.addSeconds("e2el", facts.E2EL)
+	f.addNumber("prompt_tokens", facts.Usage.Prompt)
+	f.addNumber("cached_tokens", facts.Usage.Cached)
+	f.addNumber("output_tokens", facts.Usage.Output)
 
-	addText("cache", string(r.Cache))
-	addText("finish_reason", r.Finish)
-	addText("prompt", r.Prompt) // the name of the workload
-	addText("model", r.Model)
-	addText("server", r.Server)
-	addText("server_version", version)
-	addText("request_id", r.RequestID)
-	addText("response_id", r.ResponseID)
-	addTexts("warnings", facts.Warnings...)
-	return fields
+	f.addText("cache", string(r.Cache))
+	f.addText("finish_reason", r.Finish)
+	f.addText("prompt", r.Prompt) // the name of the workload
+	f.addText("model", r.Model)
+	f.addText("server", r.Server)
+	f.addText("server_version", version)
+	f.addText("request_id", r.RequestID)
+	f.addText("response_id", r.ResponseID)
+	f.addTexts("warnings", facts.Warnings)
+	return f
+}
+
+// fields are those of an entry of the log. Its methods add one if there is a value.
+type fields []zap.Field
+
+func (f *fields) addText(name, text string) {
+	if text != "" {
+		*f = append(*f, zap.String(name, text))
+	}
+}
+
+func (f *fields) addTexts(name string, texts []string) {
+	if len(texts) > 0 {
+		*f = append(*f, zap.Strings(name, texts))
+	}
+}
+
+func (f *fields) addNumber(name string, n *int) {
+	if n != nil {
+		*f = append(*f, zap.Int(name, *n))
+	}
+}
+
+func (f *fields) addSeconds(name string, seconds *float64) {
+	if seconds != nil {
+		*f = append(*f, zap.Duration(name, time.Duration(math.Round(*seconds*1e9))))
+	}
 }

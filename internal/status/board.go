@@ -109,8 +109,8 @@ type Rejection struct {
 // SetRejection makes the page show that the present configuration is wrong; with nil, that it is valid.
 func (b *Board) SetRejection(r *Rejection) { b.rejected.Store(r) }
 
-// Record keeps a result, and returns why it is worth a look: see [history.notable]. It copies what it needs, and ignores
-// canceled probes and unknown targets.
+// Record keeps a result, and returns why it is worth a look: see [history.notable]. It copies what it needs. Of canceled
+// probes and unknown targets it keeps nothing.
 func (b *Board) Record(r *probe.Result) (notable []string) {
 	if r.Outcome == probe.Canceled {
 		return nil
