@@ -52,7 +52,7 @@ func (b *Board) Set(t probe.Description) {
 	h := b.historyOrNew(t.Name)
 	if asksOtherwise(h.target, t) {
 		h.usual = &usual{}
-		h.healths = nil
+		h.health = health{}
 	}
 	h.target, h.problems, h.rejectedSince = t, nil, time.Time{}
 	h.disabledSince = sinceWhen(t.Disabled, h.disabledSince, time.Now())
@@ -91,9 +91,7 @@ func (b *Board) Skipped(target, reason string) {
 		return
 	}
 	h.skipped[reason]++
-	for i := range h.healths {
-		h.healths[i].skipped(reason, h.target.Interval)
-	}
+	h.health.skipped(reason, h.target.Interval)
 }
 
 // SetReady sets whether /-/ready answers 200.
@@ -109,8 +107,8 @@ type Rejection struct {
 // SetRejection makes the page show that the present configuration is wrong; with nil, that it is valid.
 func (b *Board) SetRejection(r *Rejection) { b.rejected.Store(r) }
 
-// Record keeps a result, and returns why it is worth a look: see [history.notable]. It copies what it needs. Of canceled
-// probes and unknown targets it keeps nothing.
+// Record keeps a result, and returns why it is worth a look: see [history.notable]. It copies what it needs. It ignores
+// canceled probes and unknown targets.
 func (b *Board) Record(r *probe.Result) (notable []string) {
 	if r.Outcome == probe.Canceled {
 		return nil
@@ -132,7 +130,7 @@ func (b *Board) Record(r *probe.Result) (notable []string) {
 	h.add(e, shareOf(len(b.histories)))
 	h.usual.add(e)
 	h.assess()
-	h.healthOf(e.Prompt).add(e, h.since(e.At.Add(-window)), h.target)
+	h.health.add(e, h.since(e.At.Add(-window)), h.target)
 	return e.Notable
 }
 
@@ -182,7 +180,7 @@ func (b *Board) copies() []history {
 	for i, h := range b.histories {
 		list[i] = *h
 		list[i].ring, list[i].earlier = slices.Clone(h.ring), slices.Clone(h.earlier)
-		list[i].skipped, list[i].healths = maps.Clone(h.skipped), nil
+		list[i].skipped = maps.Clone(h.skipped)
 	}
 	return list
 }

@@ -45,12 +45,11 @@ func (v verdict) code() int {
 	return http.StatusServiceUnavailable
 }
 
-// A health is what the results of one prompt of a target say about whether its server answers. An answer is a success,
-// or a refusal that is not bad: the server works then, and our key, quota or prompt is at fault.
+// A health is what results say about whether a server answers. An answer is a success, or a refusal that is not bad:
+// the server works then, and our key, quota or prompt is at fault.
 //
 // It begins anew, as the zero value, after a time without a probe that would have made the target down.
 type health struct {
-	prompt    string
 	probes    int           // results since it began
 	succeeded bool          // one of them was a success
 	answered  bool          // one of them was an answer
@@ -58,8 +57,8 @@ type health struct {
 	answerAt  time.Time     // the latest answer; without one, the first result
 	failures  int           // since answerAt, with the slots that were skipped behind a probe in flight
 	enoughAt  time.Time     // when the failures became enough for being down; zero if they are not
-	isDown    bool          // it was down at the latest answer, and has had too few answers since
-	inRow     int           // answers since the latest failure
+	isDown    bool          // it was down when a probe ended, and has had too few answers since
+	inRow     int           // answers since the latest failure, or since it became down
 	since     time.Time     // when it became up, or when it became down if isDown is set
 	usual     time.Duration // median E2EL of an hour, when there last was one; 0 without any
 	skip      string        // reason of the latest slot without a probe since the latest result; empty without one
@@ -86,10 +85,13 @@ func (p *health) staleAt(interval time.Duration) time.Time {
 
 // add adds a result. The hour are the results of the last one, this one included.
 func (p *health) add(e *entry, hour []*entry, target probe.Description) {
-	if p.isStale(e.At, target.Interval) {
-		*p = health{prompt: p.prompt}
+	if p.isStale(e.Start, target.Interval) {
+		*p = health{}
 	}
-	fellAt, isDown := p.fellAt(e.At, target.Interval, time.Time{})
+	fellAt, isDown := p.fellAt(e.At, target.Interval, e.Start) // the probe was in flight until now
+	if isDown && !p.isDown {
+		p.isDown, p.since, p.inRow = true, fellAt, 0
+	}
 	p.probes++
 	p.last, p.skip = e, ""
 	isAnswer := e.OK() || e.Outcome.Refusal() && !target.RefusalsAreBad()
@@ -100,25 +102,23 @@ func (p *health) add(e *entry, hour []*entry, target probe.Description) {
 		return
 	}
 	p.inRow++
-	switch {
-	case isDown && p.inRow < recoveryAnswers:
-		p.isDown, p.since = true, fellAt
-	case isDown || !p.answered:
+	hasRecovered := p.isDown && p.inRow >= recoveryAnswers
+	if hasRecovered || !p.answered && !p.isDown {
 		p.isDown, p.since = false, e.At
 	}
 	p.answered, p.answerAt = true, e.At
 	p.failures, p.enoughAt = 0, time.Time{}
 	if e.OK() {
 		p.succeeded = true
-		p.usual = usualE2EL(hour, p.prompt)
+		p.usual = usualE2EL(hour)
 	}
 }
 
-// usualE2EL returns the median E2EL of the results of a prompt; 0 without any.
-func usualE2EL(hour []*entry, prompt string) time.Duration {
+// usualE2EL returns the median E2EL of results; 0 without any.
+func usualE2EL(hour []*entry) time.Duration {
 	var values []float64
 	for _, e := range hour {
-		if e.Prompt == prompt && e.E2EL != nil {
+		if e.E2EL != nil {
 			values = append(values, *e.E2EL)
 		}
 	}
@@ -192,14 +192,14 @@ func later(a, b time.Time) time.Time {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// A healthJudgement is the verdict about a target or one of its prompts, since when it holds, and why.
+// A healthJudgement is the verdict about a prompt of a target, or about the target: since when it holds, and why.
 type healthJudgement struct {
 	verdict verdict
 	since   time.Time
 	reason  string // empty if all is well
 }
 
-// judge returns what is to be said of the prompt now.
+// judge returns what is to be said now.
 func (p *health) judge(now time.Time, interval time.Duration, oldestAt time.Time) healthJudgement {
 	fellAt, isDown := p.fellAt(now, interval, oldestAt)
 	switch {
@@ -249,18 +249,9 @@ func join(text, explanation string) string {
 
 func utc(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
-// healthOf returns the health of a prompt of the target, which is new if it had no result yet.
-func (h *history) healthOf(prompt string) *health {
-	i := slices.IndexFunc(h.healths, func(p health) bool { return p.prompt == prompt })
-	if i < 0 {
-		i = len(h.healths)
-		h.healths = append(h.healths, health{prompt: prompt})
-	}
-	return &h.healths[i]
-}
-
-// judge returns what is to be said of the target now. It is up if one of its prompts gets answers, and down if all are.
-func (h *history) judge(now, oldestAt time.Time) healthJudgement {
+// judgeHealth returns what is to be said now of the prompt that h is the history of. The time oldestAt is the start of
+// its oldest probe in flight, zero without one.
+func (h *history) judgeHealth(now, oldestAt time.Time) healthJudgement {
 	switch {
 	case len(h.problems) > 0:
 		text := join("not probed, because its settings are wrong", h.problems[0].Error())
@@ -268,38 +259,48 @@ func (h *history) judge(now, oldestAt time.Time) healthJudgement {
 	case h.target.Disabled:
 		return healthJudgement{verdictDisabled, h.disabledSince, "not probed, because its settings say so"}
 	}
-	healths := h.healths
-	if len(healths) == 0 {
-		healths = []health{{}}
-	}
-	var best healthJudgement
-	var reasons []string
-	for i := range healths {
-		p := &healths[i]
-		j := p.judge(now, h.target.Interval, oldestAt)
-		j.since = cmp.Or(j.since, h.added)
-		isBetter := slices.Index(verdictOrder, j.verdict) < slices.Index(verdictOrder, best.verdict)
-		switch {
-		case i == 0, isBetter:
-			best = j
-		case j.verdict == best.verdict && j.verdict == verdictUp:
-			best.since = earlier(best.since, j.since)
-		case j.verdict == best.verdict:
-			best.since = later(best.since, j.since)
-		}
-		if j.reason != "" && len(healths) > 1 {
-			j.reason = fmt.Sprintf("prompt %s %s: %s", p.prompt, j.verdict, j.reason)
-		}
-		if j.reason != "" {
-			reasons = append(reasons, j.reason)
-		}
-	}
-	best.reason = strings.Join(reasons, "; ")
-	return best
+	j := h.health.judge(now, h.target.Interval, oldestAt)
+	j.since = cmp.Or(j.since, h.added)
+	return j
 }
 
-// verdictOrder is the order in which the verdict about one prompt is that about the target. The list is only read.
-var verdictOrder = []verdict{verdictUp, verdictUnknown, verdictDown}
+// targetHealth returns what is to be said now of a target, of which it gets all prompts, and its state: the most urgent
+// of theirs. A target is up if one of its prompts is, and down if all are.
+func targetHealth(prompts []history, now time.Time) (target healthJudgement, s state) {
+	order := []verdict{verdictUp, verdictUnknown, verdictDown, verdictDisabled} // the first one of a prompt counts
+	var reasons []string
+	for i := range prompts {
+		h := &prompts[i]
+		var oldestAt time.Time
+		if h.target.InFlight != nil {
+			_, oldestAt = h.target.InFlight()
+		}
+		isMissing := !h.condition.missingSince.IsZero()
+		own := h.state(now, oldestAt, isMissing)
+		j := h.judgeHealth(now, oldestAt)
+		isBetter := slices.Index(order, j.verdict) < slices.Index(order, target.verdict)
+		switch {
+		case i == 0, isBetter:
+			target.verdict, target.since = j.verdict, j.since
+		case j.verdict == target.verdict && j.verdict == verdictUp: // since the first was up
+			target.since = earlier(target.since, j.since)
+		case j.verdict == target.verdict: // since the last was down
+			target.since = later(target.since, j.since)
+		}
+		if i == 0 || slices.Index(urgency, own) < slices.Index(urgency, s) {
+			s = own
+		}
+		if j.reason == "" {
+			continue
+		}
+		if len(prompts) > 1 {
+			j.reason = fmt.Sprintf("prompt %s %s: %s", h.target.Prompt, j.verdict, j.reason)
+		}
+		reasons = append(reasons, j.reason)
+	}
+	target.reason = strings.Join(reasons, "; ")
+	return target, s
+}
 
 // A healthJSON is the answer of /api/v1/targets/NAME/health.
 type healthJSON struct {
@@ -318,42 +319,43 @@ func (b *Board) serveHealth(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no such path: want /api/v1/targets/NAME/health")
 		return
 	}
-	h, names := b.healthCopy(name)
-	if names != nil {
-		refuse(w, http.StatusNotFound, fmt.Sprintf("no target %q: want one of %s", name, strings.Join(names, ", ")))
+	prompts := b.healthCopies(name)
+	if len(prompts) == 0 {
+		text := fmt.Sprintf("no target %q: want one of %s", name, strings.Join(b.targetNames(), ", "))
+		refuse(w, http.StatusNotFound, text)
 		return
 	}
-	now := time.Now()
-	var oldestAt time.Time
-	if h.target.InFlight != nil {
-		_, oldestAt = h.target.InFlight()
-	}
-	isMissing := !h.condition.missingSince.IsZero()
-	j := h.judge(now, oldestAt)
+	j, s := targetHealth(prompts, time.Now())
 	answer(w, j.verdict.code(), healthJSON{
 		Status: j.verdict,
 		Target: name,
-		State:  h.state(now, oldestAt, isMissing),
+		State:  s,
 		Reason: orNull(j.reason),
 		Since:  j.since,
 	})
 }
 
-// healthCopy returns what the health of a target needs of its history: not its results. If there is no such target, it
-// returns the names of those that there are.
-func (b *Board) healthCopy(name string) (h history, names []string) {
+// healthCopies returns what the health of a target needs of the histories of its prompts, which is not their results.
+func (b *Board) healthCopies(target string) (prompts []history) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	found := b.history(name)
-	if found != nil {
-		h = *found
-		h.ring, h.earlier, h.skipped, h.usual = nil, nil, nil, nil
-		h.healths = slices.Clone(found.healths)
-		return h, nil
+	for _, h := range b.histories {
+		if h.target.Name == target {
+			prompts = append(prompts, history{
+				target: h.target, problems: h.problems, health: h.health, condition: h.condition,
+				added: h.added, rejectedSince: h.rejectedSince, disabledSince: h.disabledSince,
+			})
+		}
 	}
-	names = []string{}
-	for _, other := range b.histories {
-		names = append(names, other.target.Name)
+	return prompts
+}
+
+// targetNames returns the names of all targets.
+func (b *Board) targetNames() (names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, h := range b.histories {
+		names = append(names, h.target.Name)
 	}
-	return history{}, names
+	return slices.Compact(names) // the prompts of a target stand together
 }

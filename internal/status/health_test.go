@@ -156,6 +156,27 @@ func TestHealthOfAHangingTarget(t *testing.T) {
 			equal(t, test.results, healthAt(t, b, "a", start), test.want)
 		})
 	}
+
+	for _, test := range []struct{ how, want string }{
+		{"u", "503 down since 180.52: 1 of 3 answers in a row after it was down"},
+		{"x", "503 down since 180.52: no answer since 00:00:20 UTC: HTTP 503"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			b := newTestBoard("a")
+			replay(b, 10*time.Second, "2u")
+			r := answers('u')
+			if test.how == "x" {
+				r = broken("a", probe.Timeout, "HTTP 503")
+			}
+			for range 18 {
+				time.Sleep(10 * time.Second)
+				b.Skipped("a", "overlap")
+			}
+			b.Record(r)
+			equal(t, "a hanging probe that ended as "+test.how, healthAt(t, b, "a", start), test.want)
+		})
+	}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		b := newTestBoard("a")
@@ -171,33 +192,45 @@ func TestHealthOfAHangingTarget(t *testing.T) {
 	})
 }
 
-// TestHealthOfSeveralPrompts holds that a target is down only if all of its prompts are, and names them.
+// TestHealthOfSeveralPrompts holds that a target is down only if all of its prompts are, and names them. Its state is
+// the most urgent of theirs.
 func TestHealthOfSeveralPrompts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		b := newTestBoard("a")
-		record := func(prompt string, isAnswer bool) {
-			r := broken("a", probe.Overloaded, "HTTP 503")
-			if isAnswer {
-				r = success("a", 100*ms, 130*ms)
+		b := newTestBoard("short", "long")
+		judge := func() string {
+			prompts := append(b.healthCopies("short"), b.healthCopies("long")...)
+			prompts[0].target.Prompt, prompts[1].target.Prompt = "short", "long"
+			j, state := targetHealth(prompts, time.Now())
+			return fmt.Sprintf("%s since %v, %s: %s", j.verdict, j.since.Sub(start).Seconds(), state, j.reason)
+		}
+		record := func(times int, isShortUp, isLongUp bool) {
+			for range times {
+				time.Sleep(10 * time.Second)
+				for prompt, isUp := range map[string]bool{"short": isShortUp, "long": isLongUp} {
+					if isUp {
+						b.Record(success(prompt, 100*ms, 130*ms))
+					} else {
+						b.Record(broken(prompt, probe.Overloaded, "HTTP 503"))
+					}
+				}
 			}
-			r.Prompt = prompt
-			b.Record(r)
 		}
-		for range 12 {
-			time.Sleep(10 * time.Second)
-			record("short", true)
-			record("long", false)
-		}
-		equal(t, "one is down", healthAt(t, b, "a", start),
-			"200 up since 10: prompt long down: no answer since the prober began to watch it: HTTP 503")
-		for range 12 {
-			time.Sleep(10 * time.Second)
-			record("short", false)
-			record("long", false)
-		}
-		equal(t, "both are down", healthAt(t, b, "a", start), "503 down since 230.26: prompt short down: no answer since "+
-			"00:02:00 UTC: HTTP 503; prompt long down: no answer since the prober began to watch it: HTTP 503")
+		const neverLong = "prompt long down: no answer since the prober began to watch it: HTTP 503"
+		record(2, false, false)
+		equal(t, "neither is known", judge(), "unknown since 0, failing: "+
+			"prompt short unknown: 2 of 3 probes, and no success yet: HTTP 503; "+
+			"prompt long unknown: 2 of 3 probes, and no success yet: HTTP 503")
+		record(10, true, false)
+		equal(t, "one is down", judge(), "up since 30, failing: "+neverLong)
+		record(12, false, false)
+		equal(t, "both are down", judge(), "down since 230.26, failing: prompt short down: no answer since "+
+			"00:02:00 UTC: HTTP 503; "+neverLong)
+		record(3, false, true)
+		equal(t, "the other one is up", judge(), "up since 270, failing: "+
+			"prompt short down: no answer since 00:02:00 UTC: HTTP 503")
+		record(3, true, true)
+		equal(t, "both are up", judge(), "up since 270, ok: ")
 	})
 }
 
@@ -285,8 +318,7 @@ func TestHealthIsCheap(t *testing.T) {
 			b.Record(success("a", ms))
 		}
 		return testing.AllocsPerRun(100, func() {
-			h, _ := b.healthCopy("a")
-			h.judge(time.Now(), time.Time{})
+			targetHealth(b.healthCopies("a"), time.Now())
 		})
 	}
 	equal(t, "allocations", allocations(ringSize), allocations(1))

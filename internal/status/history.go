@@ -57,8 +57,8 @@ type history struct {
 	rejectedSince time.Time // zero if its settings are right
 	disabledSince time.Time // zero if it is enabled
 	condition     condition
-	healths       []health // of each prompt that had a result
-	usual         *usual   // only the holder of the board's lock uses it: copies share it
+	health        health
+	usual         *usual // only the holder of the board's lock uses it: copies share it
 }
 
 // add appends e to the ring, and drops what the share has no room for. The last result always stays.

@@ -9,8 +9,8 @@ import (
 )
 
 // notable returns why a new result is worth a look; nil if it is not. It is asked before the result is added to what is
-// usual. The cause of a failure is its outcome. Those of a success are "slow_ttft" for a latency above [stats.SlowRatio]
-// times the usual, and "missed_NAME" for an objective whose limit it missed.
+// usual. The cause of a failure is its outcome. Those of a success are "slow_ttft" for a latency above
+// [stats.SlowRatio] times the usual, and "missed_NAME" for an objective whose limit it missed.
 func (h *history) notable(e *entry) (causes []string) {
 	if !e.OK() {
 		return []string{string(e.Outcome)}
