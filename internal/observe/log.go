@@ -88,6 +88,12 @@ func fieldsOf(r *probe.Result, version string, notable []string) []zap.Field {
 	f.addNumber("cached_tokens", facts.Usage.Cached)
 	f.addNumber("output_tokens", facts.Usage.Output)
 
+	if facts.Wording != nil {
+		f = append(f,
+			zap.Float64("answer_repeated", facts.Wording.Repeated),
+			zap.Float64("answer_distinct_words", facts.Wording.Distinct),
+			zap.Float64("answer_replaced", facts.Wording.Replaced))
+	}
 	f.addText("cache", string(r.Cache))
 	f.addText("finish_reason", r.Finish)
 	f.addText("prompt", r.Prompt) // the name of the workload

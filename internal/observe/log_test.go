@@ -28,7 +28,8 @@ func answer(ttft time.Duration) *probe.Result {
 		Target: "a", Prompt: "cold", Model: "llama", Server: "vllm", Outcome: probe.OK, Status: 200, Finish: "length",
 		Start: time.Now(), Round: 7, TraceID: "abc", RequestID: "req-1", ResponseID: "chatcmpl-1",
 		Cache: probe.CacheCold, Source: probe.FromUsage,
-		Usage: wire.Usage{Prompt: wire.Tokens(100), Cached: wire.Tokens(16), Output: wire.Tokens(3)},
+		Wording: probe.Wording{Characters: 12, Run: 0.5, Distinct: 0.75, Replaced: 0.25},
+		Usage:   wire.Usage{Prompt: wire.Tokens(100), Cached: wire.Tokens(16), Output: wire.Tokens(3)},
 	}
 	for i := range 3 {
 		r.Elapsed = ttft + time.Duration(i)*10*time.Millisecond
@@ -88,6 +89,7 @@ func TestFieldsOfAProbe(t *testing.T) {
 			"max_gap": 10 * time.Millisecond, "e2el": 1020 * time.Millisecond, "token_frames": int64(3),
 			"prompt_tokens": int64(100), "cached_tokens": int64(16), "output_tokens": int64(3), "cache": "cold",
 			"finish_reason": "length", "prompt": "cold", "model": "llama", "server": "vllm", "server_version": "1.2",
+			"answer_repeated": 0.5, "answer_distinct_words": 0.75, "answer_replaced": 0.25,
 			"trace_id": "abc", "request_id": "req-1", "response_id": "chatcmpl-1",
 		}},
 		{failure(), map[string]any{
