@@ -31,9 +31,9 @@ const (
 
 // usedLabels have a meaning in the rules, so none of them can be added. The chart refuses the same ones.
 var usedLabels = []string{
-	"alertname", "alertstate", "basis", "day", "external_url", "flaw", "group", "histogram", "instance", "job", "kind",
-	"le", "model", "objective", "outcome", "prompt", "quantile", "reason", "refusals", "severity", "sign", "signal",
-	"state", "status", "target", "url", "vantage", "verdict", "workload",
+	"alertname", "alertstate", "basis", "day", "depth", "external_url", "flaw", "group", "histogram", "instance", "job",
+	"kind", "le", "model", "objective", "outcome", "prompt", "quantile", "reason", "refusals", "severity", "sign",
+	"signal", "state", "status", "target", "url", "vantage", "verdict", "workload",
 }
 
 // UsedLabels returns the labels that have a meaning in the rules, sorted. None of them can be added. The caller owns

@@ -30,7 +30,7 @@ func TestOptionsReachAllRules(t *testing.T) {
 		}
 	}
 	list := regexp.MustCompile(`\b(?:by|on) ?\(([^)]+)\)`)
-	withoutBy := []string{"job, instance", "external_url", "instance", "model", "outcome", "target"} // of joins and of queries
+	withoutBy := []string{"job, instance", "depth", "external_url", "instance", "model", "outcome", "target"} // of joins, queries
 	query := regexp.MustCompile("printf `([^`]+)` ([^|]+) \\| query")
 	for name, kind := range map[string]Histograms{"both": NativeAndClassic, "native": NativeOnly, "classic": ClassicOnly} {
 		o.Histograms = kind

@@ -284,8 +284,12 @@ func (c *checker) plan() {
 	unlimited := t
 	unlimited.TokenBudgetPerDay = 0
 	unlimitedPerDay := c.job.TokensPerDay(unlimited, c.probeTime)
-	c.addText(Plan, "%s prompts of %s, answers of %d, every %s (%s): %s a day",
-		t.Prompt, promptLengths(prompts), t.MaxTokens, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival,
+	answers := fmt.Sprintf("answers of %d", t.MaxTokens)
+	if prompts.Workload == prompt.Tool || prompts.Workload == prompt.JSON {
+		answers = fmt.Sprintf("answers of at most %d", t.MaxTokens)
+	}
+	c.addText(Plan, "%s prompts of %s, %s, every %s (%s): %s a day",
+		t.Prompt, promptLengths(prompts), answers, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival,
 		dailyCost(unlimitedPerDay, c.probeTime > 0))
 	if t.TokenBudgetPerDay > 0 {
 		end := cmp.Or(t.BudgetEnd(unlimitedPerDay, prompts.Mean()+t.MaxTokens), "the budget lasts all day")

@@ -90,14 +90,15 @@ type Target struct {
 	QPS     float64 `env:"QPS" envDefault:"0.1" min:"0.00001" max:"1000" format:"rate" shared:"group"`
 	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant poisson" shared:"group"`
 
-	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset canary" shared:"group"`
-	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" format:"tokens" shared:"group"`
-	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" format:"tokens" shared:"group"`
-	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000" shared:"group"`
-	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000" shared:"group"`
-	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" format:"tokens" shared:"group"`
-	DatasetFile   string  `env:"DATASET_FILE" format:"file" shared:"group"`
-	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1" shared:"group"`
+	Prompt string `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions dataset tool json canary" shared:"group"`
+
+	PromptTokens  int    `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" format:"tokens" shared:"group"`
+	MaxTokens     int    `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" format:"tokens" shared:"group"`
+	SessionUsers  int    `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000" shared:"group"`
+	SessionRounds int    `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000" shared:"group"`
+	SystemTokens  int    `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" format:"tokens" shared:"group"`
+	DatasetFile   string `env:"DATASET_FILE" format:"file" shared:"group"`
+	CanaryDepth   Depths `env:"CANARY_DEPTH" envDefault:"0.5" shared:"group"`
 
 	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" min:"1ms" shared:""`
 	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" min:"1ms" shared:""`

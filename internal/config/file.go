@@ -266,6 +266,8 @@ func (r fileReader) readSetting(owner *entry, k Key, p pair) {
 		text, ok = r.mapping(k.kind, p)
 	case k.kind.isJSON:
 		text, ok = r.json(p)
+	case k.kind.isList && p.value.Kind == yaml.SequenceNode:
+		text, ok = r.list(p)
 	default:
 		text, ok = r.scalar(p)
 	}
@@ -283,6 +285,22 @@ func (r fileReader) readSetting(owner *entry, k Key, p pair) {
 func (r fileReader) scalar(p pair) (text string, ok bool) {
 	n, ok := r.nodeOf(p, yaml.ScalarNode)
 	return strings.TrimSpace(n.Value), ok
+}
+
+// list returns the single values of a list as a text with commas between them.
+func (r fileReader) list(p pair) (text string, ok bool) {
+	var texts []string
+	ok = true
+	for _, node := range p.value.Content {
+		item, isScalar := r.scalar(pair{p.key, node})
+		ok = ok && isScalar
+		texts = append(texts, item)
+	}
+	if len(texts) == 0 {
+		r.problemAt(p.key, "is an empty list", "want at least one value, or leave the key out")
+		return "", false
+	}
+	return strings.Join(texts, ","), ok
 }
 
 // mapping returns the pairs of headers or labels as lines of NAME=value. It reports each pair that is wrong.

@@ -35,6 +35,7 @@ type kind struct {
 	isJSON     bool         // an object of JSON; in the targets file a mapping of anything
 	newMapping func() pairs // an empty value, if it is a mapping of texts in the targets file; nil for a single value
 	wantInFile string       // the hint for a wrong entry of a mapping in the targets file
+	isList     bool         // a list in the targets file, too, as a text with commas elsewhere
 	addsUp     bool         // values of several sources are added together; otherwise the last one counts alone
 }
 
@@ -58,6 +59,8 @@ var (
 	duration = node{"type": "string", "pattern": "^([0-9.]+(ns|us|µs|ms|s|m|h))+$"}
 	toggle   = node{"enum": []any{true, false, "on", "off"}}
 	mapping  = node{"type": "object", "additionalProperties": anyText}
+
+	depth = node{"type": "number", "minimum": 0, "maximum": 1}
 
 	labelMapping = node{
 		"type":                 "object",
@@ -89,6 +92,15 @@ var kinds = map[string]kind{
 		name: "text", want: wantPairs, schema: labelMapping,
 		newMapping: func() pairs { return Labels{} },
 		addsUp:     true,
+	},
+	"config.Depths": {
+		name: "numbers",
+		want: "a number from 0 to 1, or up to 10 different ones with commas between them: 0.1,0.5,0.9",
+		schema: node{"anyOf": []any{
+			depth,
+			node{"type": "array", "items": depth, "minItems": 1, "maxItems": maxDepths, "uniqueItems": true},
+		}},
+		isList: true,
 	},
 	"config.GenAI": {
 		name: "off|v1.41", want: "off, v1.41, or on for the newest version",

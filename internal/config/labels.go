@@ -35,7 +35,7 @@ func isReservedLabel(name string) bool {
 	own := []string{
 		"target", "model", "prompt", "vantage", "group", "api", "url", "server", "server_version", "timestamps", // of targets
 		"workload", "external_url", "refusals",
-		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", // of single metrics
+		"outcome", "status", "kind", "state", "reason", "objective", "verdict", "phase", "depth", // of single metrics
 		"version", "revision", "goversion", // of the program
 		"signal", "basis", "histogram", // of rules
 		"job", "instance", "le", "quantile", "severity", "alertname",

@@ -321,12 +321,15 @@ func show(b *strings.Builder, lead string, e *entry) {
 			continue
 		}
 		labels, isLabels := k.pointer(e.settings).(*Labels)
+		depths, areDepths := k.pointer(e.settings).(*Depths)
 		switch {
 		case k.secret:
 			value = "'***'"
 		case isLabels:
 			value = labels.yaml()
 		case k.kind.isJSON: // which is YAML as it is
+		case areDepths:
+			value = depths.yaml()
 		case k.Type != "number" && !k.Switch:
 			text, _ := yaml.Marshal(value) // a text can always be encoded
 			value = strings.TrimSpace(string(text))

@@ -294,6 +294,19 @@ func TestTheShortestCanary(t *testing.T) {
 	}
 }
 
+// TestDepths holds that depths are ascending however they are written, and that the shortest canary of several may be as
+// short as its error messages say.
+func TestDepths(t *testing.T) {
+	for text, want := range map[string]string{"0.9, 0.1,.5": "0.1,0.5,0.9", "1": "1", "0,1e-2": "0,0.01"} {
+		if got := load(t, Options{Environ: withTarget("CANARY_DEPTH=" + text)}).Targets[0].CanaryDepth.String(); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	load(t, Options{
+		Environ: withTarget("PROMPT=canary", "CANARY_DEPTH=0.1,0.5,0.9", "PROMPT_TOKENS=120", "MAX_TOKENS=30"),
+	})
+}
+
 // TestURLsWithoutScheme holds that hosts of the user's own network need none.
 func TestURLsWithoutScheme(t *testing.T) {
 	for _, url := range []string{

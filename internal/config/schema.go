@@ -74,7 +74,8 @@ func (k Key) schema() node {
 		p = node{"anyOf": []any{p, node{"const": none}}}
 	}
 	p["description"] = k.Help
-	if k.Type == "number" && k.Default != "" {
+	isNumber := k.Type == "number" || k.Type == "numbers"
+	if isNumber && k.Default != "" {
 		p["default"] = json.Number(k.Default)
 	} else if k.Default != "" {
 		p["default"] = k.Default

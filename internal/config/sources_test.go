@@ -13,7 +13,8 @@ import (
 var examples = map[string]string{
 	"int": "3", "*int": "3", "float64": "0.25", "time.Duration": "17s", "string": "text", "config.Secret": "sk",
 	"config.Headers": "X-A=1=2", "config.Labels": "team=a=b", "config.Shard": "2/3", "config.GenAI": "v1.41",
-	"config.Body": `{"seed":3}`,
+	"config.Body":   `{"seed":3}`,
+	"config.Depths": "0.25,0.75",
 
 	"rate": "2", "tokens": "101", "limit": "17s", "ratio": "0.5", "address": "127.0.0.1:80", "file": "there",
 	"header": "x-user-id", "host": "chat.example.com", "identifier": "steady", "name": "one", "path": "/my/chat",
@@ -59,6 +60,9 @@ func TestSourcesAgree(t *testing.T) {
 			}
 			if k.kind.newMapping != nil {
 				text = "{" + strings.Replace(text, "=", ": ", 1) + "}"
+			}
+			if k.kind.isList {
+				text = "[" + text + "]"
 			}
 			if section != "prober" || k.has("file") {
 				file[section] += indent + k.fileKey() + ": " + text + "\n"

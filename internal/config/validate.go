@@ -191,12 +191,9 @@ func (l *loader) validateTarget(t *target) {
 			e.problem(&s.Prompt, "given without "+name, "set "+name+" to the file with the prompts")
 		}
 	case "canary":
-		if e.right(&s.PromptTokens) && s.PromptTokens < 80 {
-			e.problem(&s.PromptTokens, "too few for the prompt canary", "want at least 80")
-		}
-		if e.right(&s.MaxTokens) && s.MaxTokens < 16 {
-			e.problem(&s.MaxTokens, "too few for the prompt canary", "want at least 16")
-		}
+		validateCanary(s, e)
+	case "tool", "json":
+		validateForm(s, e)
 	case "sessions":
 		validateSessions(s, e)
 	}
@@ -224,6 +221,54 @@ func (l *loader) validateBody(s *Target, e *entry) {
 		if credential.MatchString(name) {
 			l.warn(e.problemPlace(&s.Body), quote(name)+" looks like a secret, and the body is shown by config show: "+
 				"credentials belong in api_key_file or headers")
+		}
+	}
+}
+
+// validateCanary judges whether the words of a canary fit into its prompt and its answer. A depth more takes a sentence
+// of 11 words and two code words, in tokens hardly more than 20. Some models number the code words of their answer and
+// put each on a line of its own: 5 tokens are enough for one.
+func validateCanary(s *Target, e *entry) {
+	leastPrompt, leastAnswer := 80, 16
+	problem := "too few for the prompt canary"
+	depths := len(s.CanaryDepth)
+	if depths > 1 {
+		leastPrompt += 20 * (depths - 1)
+		leastAnswer = max(leastAnswer, 10*depths)
+		problem += fmt.Sprintf(" with %d depths", depths)
+	}
+	if !e.right(&s.CanaryDepth) {
+		return
+	}
+	if e.right(&s.PromptTokens) && s.PromptTokens < leastPrompt {
+		e.problem(&s.PromptTokens, problem, fmt.Sprintf("want at least %d", leastPrompt))
+	}
+	if e.right(&s.MaxTokens) && s.MaxTokens < leastAnswer {
+		e.problem(&s.MaxTokens, problem, fmt.Sprintf("want at least %d", leastAnswer))
+	}
+}
+
+// validateForm judges whether an answer can be asked for as a tool call or as JSON. Chat templates write the function
+// and its schema into the prompt, in up to some 300 tokens. The JSON has some 25 tokens, and a tool call has a frame
+// around it.
+func validateForm(s *Target, e *entry) {
+	dialect, err := wire.Lookup(s.API)
+	if e.right(&s.API) && err == nil && !dialect.Forms {
+		e.problem(&s.Prompt, "cannot be asked for by the API "+s.API,
+			"set "+e.nameOf(&s.API)+" to openai-chat, or choose another workload")
+	}
+	least := map[string]int{"tool": 500, "json": 150}[s.Prompt]
+	if e.right(&s.PromptTokens) && s.PromptTokens < least {
+		e.problem(&s.PromptTokens, "too few for the prompt "+s.Prompt, fmt.Sprintf("want at least %d", least))
+	}
+	const leastAnswer = 64
+	if e.right(&s.MaxTokens) && s.MaxTokens < leastAnswer {
+		e.problem(&s.MaxTokens, "too few for the prompt "+s.Prompt, fmt.Sprintf("want at least %d", leastAnswer))
+	}
+	for _, field := range []string{"tools", "tool_choice", "response_format"} {
+		_, isThere := s.Body[field]
+		if isThere && e.right(&s.Body) {
+			e.problem(&s.Body, quote(field)+" is a field that the prompt "+s.Prompt+" sets itself", "leave it out")
 		}
 	}
 }

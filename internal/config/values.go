@@ -179,6 +179,51 @@ func repeatedKey(d *json.Decoder) string {
 // String returns the object as JSON, with its fields sorted.
 func (b Body) String() string { return wire.Object(b).String() }
 
+// Depths say where the words of a canary stand: how much of the prompt is before them, 0 to 1. They are different, and
+// ascending however they were written.
+type Depths []float64
+
+const maxDepths = 10
+
+// UnmarshalText reads one number, or several with commas between them.
+func (d *Depths) UnmarshalText(text []byte) error {
+	*d = nil
+	for part := range strings.SplitSeq(string(text), ",") {
+		depth, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		switch {
+		case err != nil:
+			return usage.Problem{Text: "not a number, or numbers with commas between them"}
+		case !(depth >= 0 && depth <= 1): // NaN is neither
+			return usage.Problem{Text: "must be 0 to 1"}
+		case slices.Contains(*d, depth):
+			return usage.Problem{Text: fmt.Sprintf("has the depth %v twice", depth)}
+		}
+		*d = append(*d, depth)
+	}
+	if len(*d) > maxDepths {
+		return usage.Problem{Text: fmt.Sprintf("has %d depths", len(*d))}
+	}
+	slices.Sort(*d)
+	return nil
+}
+
+// String returns the depths as a variable has them.
+func (d Depths) String() string {
+	var texts []string
+	for _, depth := range d {
+		texts = append(texts, strconv.FormatFloat(depth, 'f', -1, 64))
+	}
+	return strings.Join(texts, ",")
+}
+
+// yaml returns the depths as the targets file has them.
+func (d Depths) yaml() string {
+	if len(d) == 1 {
+		return d.String()
+	}
+	return "[" + strings.ReplaceAll(d.String(), ",", ", ") + "]"
+}
+
 // A Shard says which of several probers that share the targets this one is. The zero value is a prober that has all.
 type Shard struct {
 	Index int // from 0, below Of

@@ -45,7 +45,7 @@ var arrivals = map[string]arrival{
 	"SESSION_USERS":  {example: "3", effect: " 3 users"},
 	"SESSION_ROUNDS": {example: "4", effect: " 4 rounds"},
 	"SYSTEM_TOKENS":  {example: "5", effect: "system prompt of 5,"},
-	"CANARY_DEPTH":   {example: "0.25", effect: "code words at 0.25"},
+	"CANARY_DEPTH":   {example: "0.9,0.25", effect: "code words at [0.25 0.9]"},
 
 	"MAX_IN_FLIGHT":        {test: "engine/lifecycle_test.go TestProbesAtOnce"},
 	"DATASET_FILE":         {test: "engine/lifecycle_test.go TestDataSetsAcrossReloads"},

@@ -111,7 +111,7 @@ func promptOptions(t config.Target, f *files.Files, seed uint64) (prompt.Options
 	_, _ = hash.Write([]byte(t.Group)) // never fails
 	o := prompt.Options{
 		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
-		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
+		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depths: t.CanaryDepth,
 	}
 	var err error
 	o.Dataset, err = f.DataSet(t)

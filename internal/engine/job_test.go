@@ -90,7 +90,7 @@ func effects(t *testing.T, settings ...string) string {
 	return fmt.Sprintf("%s\n%d connections\n%s asked %s of %s: %s after %v\npaused for %v\n%s every %v\n"+
 		"prompts of %d tokens, %d users, %d rounds, system prompt of %d, code words at %v\n",
 		received.last.Load(), connections, r.Target, r.Prompt, r.Group, r.Outcome, r.Elapsed, time.Since(pauseBegun),
-		j.Plan.Pattern, j.Plan.Interval, p.Tokens, p.Users, p.Rounds, p.System, p.Depth)
+		j.Plan.Pattern, j.Plan.Interval, p.Tokens, p.Users, p.Rounds, p.System, p.Depths)
 }
 
 // TestNamesForTLS holds which name a server is asked for over TLS.

@@ -35,7 +35,7 @@ type promptForm struct {
 	workload prompt.Workload
 	tokens   int
 	system   int
-	depth    float64
+	depths   string
 }
 
 // NewBook returns a book of nothing.

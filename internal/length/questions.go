@@ -81,7 +81,8 @@ type roundSize struct {
 func New(o Options, book *Book) *Questions {
 	q := &Questions{Options: o, book: book, members: make([]memberState, len(o.Members))}
 	q.form = promptForm{
-		workload: o.Prompts.Workload, tokens: o.Prompts.Tokens, system: o.Prompts.System, depth: o.Prompts.Depth,
+		workload: o.Prompts.Workload, tokens: o.Prompts.Tokens, system: o.Prompts.System,
+		depths: fmt.Sprint(o.Prompts.Depths),
 	}
 	if q.Events == nil {
 		q.Events = func(Event) {}
@@ -161,6 +162,10 @@ func (q *Questions) question(i int, round uint64, sized roundSize, isConfirmed b
 	p := prompt.Write(q.Prompts, round, sized.found.size)
 	question := questionOf(p)
 	question.Ask.MaxTokens = q.Prompts.Answer
+	for k, words := range p.Code {
+		code := probe.CodeWords{Depth: q.Prompts.Depths[k], Words: words}
+		question.Expect.Code = append(question.Expect.Code, code)
+	}
 	if i > 0 && p.Salt != "" { // several members may lead to one server's cache
 		question.Ask.CacheSalt = fmt.Sprintf("%s-%d", p.Salt, i)
 	}
@@ -192,8 +197,8 @@ func (q *Questions) question(i int, round uint64, sized roundSize, isConfirmed b
 // questionOf returns the question for a prompt, without what depends on how its length is known.
 func questionOf(p prompt.Prompt) probe.Question {
 	return probe.Question{
-		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
-		Expect: probe.Expectation{Words: p.Words, Uncacheable: p.Uncacheable, Answer: p.Expect},
+		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session, Form: p.Form},
+		Expect: probe.Expectation{Words: p.Words, Uncacheable: p.Uncacheable, Values: p.Values},
 		Tokens: p.Tokens,
 	}
 }

@@ -78,7 +78,10 @@ func ofEachWorkload(tokens int) []prompt.Options {
 		{Workload: prompt.Cold, Tokens: tokens, Seed: 7},
 		{Workload: prompt.Warm, Tokens: tokens, Seed: 7},
 		{Workload: prompt.Sessions, Tokens: tokens, Seed: 7, Answer: 100, Users: 2, Rounds: 3, System: tokens / 20},
-		{Workload: prompt.Canary, Tokens: tokens, Seed: 7, Depth: 0.5},
+		{Workload: prompt.Tool, Tokens: tokens, Seed: 7},
+		{Workload: prompt.JSON, Tokens: tokens, Seed: 7},
+		{Workload: prompt.Canary, Tokens: tokens, Seed: 7, Depths: []float64{0.5}},
+		{Workload: prompt.Canary, Tokens: tokens, Seed: 7, Depths: []float64{0, 0.25, 0.5, 0.75, 1}},
 	}
 }
 
@@ -128,7 +131,7 @@ func (s server) expectExact(t *testing.T, o prompt.Options, found finding) {
 // TestEveryWorkloadIsExact holds that prompts have the tokens asked for after few counts. No guess of a long prompt is
 // longer than that, which may be all that the server's context holds; a canary's words are bounded by its sentences.
 func TestEveryWorkloadIsExact(t *testing.T) {
-	all := []prompt.Workload{prompt.Cold, prompt.Warm, prompt.Sessions, prompt.Canary}
+	all := []prompt.Workload{prompt.Cold, prompt.Warm, prompt.Sessions, prompt.Canary, prompt.Tool, prompt.JSON}
 	for _, test := range []struct {
 		tokens    int
 		workloads []prompt.Workload
@@ -147,7 +150,7 @@ func TestEveryWorkloadIsExact(t *testing.T) {
 				continue
 			}
 			for _, s := range test.servers {
-				t.Run(fmt.Sprintf("%s of %d by %s", o.Workload, o.Tokens, s.name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s of %d at %v by %s", o.Workload, o.Tokens, o.Depths, s.name), func(t *testing.T) {
 					got := s.search(t, o)
 					s.expectExact(t, o, got.finding)
 					if most := maxWordTrials + maxPadTrials; got.counts > most {
@@ -170,7 +173,7 @@ func TestShortPromptsAreExact(t *testing.T) {
 	for tokens := 16; tokens <= 300; tokens++ {
 		for _, workload := range []prompt.Workload{prompt.Cold, prompt.Warm, prompt.Canary} {
 			for _, s := range servers {
-				o := prompt.Options{Workload: workload, Tokens: tokens, Seed: 1, Depth: 1}
+				o := prompt.Options{Workload: workload, Tokens: tokens, Seed: 1, Depths: []float64{1}}
 				s.expectExact(t, o, s.search(t, o).finding)
 				if t.Failed() {
 					t.Fatalf("%s of %d by %s", workload, tokens, s.name)

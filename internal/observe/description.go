@@ -109,6 +109,9 @@ func (t Target) describe() description {
 	if isDisabled {
 		d.TokensPerDay = 0
 	}
+	if c.Prompt == "canary" {
+		d.Depths = c.CanaryDepth
+	}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name
 	}

@@ -29,6 +29,7 @@ type answer struct {
 
 	tokens tokenCount
 	text   keptText
+	form   keptForm
 
 	bareMessage *wire.ServerError // the first message of a frame that had nothing else
 	serverErr   *wire.ServerError // the first error that the server reported in a frame
@@ -42,6 +43,7 @@ func newAnswer(r *Result, q Question) *answer {
 		result:   r,
 		question: q,
 		tokens:   tokenCount{estimates: q.Ask.Server.Estimates},
+		form:     keptForm{isAsked: q.Expect.Values != nil},
 	}
 }
 
@@ -89,6 +91,7 @@ func (a *answer) add(at stream.Arrival, d wire.Delta) bool {
 		r.Timeline.FirstAnswerAt = since
 	}
 	a.text.add(d.Reasoning, text)
+	a.form.add(text, d.Calls)
 	a.addTokenFrame(at, a.tokens.attribute(grown, d.Tokens))
 	return true
 }

@@ -32,6 +32,7 @@ type Description struct {
 	StallLimit time.Duration // longest time between two token frames
 	Disabled   bool          // it is not probed, because the configuration says so
 	Objectives []Objective
+	Depths     []float64 // where the prompt of a canary hides words, 0 to 1; none for other workloads
 
 	InFlight func() (n int, oldest time.Time) // [Member.InFlight], called without a lock held
 	Stuck    func() int                       // [Member.Stuck], likewise

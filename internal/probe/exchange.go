@@ -56,7 +56,11 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	x.trace.watch = t.Transport.lookout.Watch()
 	r.Start = time.Now()
 	x.trace.start = r.Start
-	if err != nil {
+	switch {
+	case errors.Is(err, wire.ErrNoForm):
+		const text = "nothing was sent by the API %s: %w"
+		return x.conclude(failure(Rejected, ReasonWorkloadNotOfAPI, text, t.Dialect.Name, wire.ErrNoForm))
+	case err != nil:
 		return x.conclude(failure(Rejected, ReasonRequestRejected, "%w", err))
 	}
 	begun := *r // from here on, r belongs to run
@@ -364,7 +368,11 @@ func (x *exchange) conclude(v verdict) *Result {
 		r.coding = x.inflater.coding
 	}
 	r.Cache, r.sentBefore = x.question.cacheState(r.Usage), expect.SentBefore
-	r.Warnings = warnings(r, ask.MaxTokens, expect.Length)
+	maxTokens := ask.MaxTokens
+	if ask.Form != nil { // JSON has the length that it has
+		maxTokens = 0
+	}
+	r.Warnings = warnings(r, maxTokens, expect.Length)
 	for i := range r.Warnings {
 		r.Warnings[i].Words = x.target.redact(r.Warnings[i].Words)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -57,12 +58,42 @@ func (x *exchange) complete() verdict {
 		const text = "the answer is one token again and again, from its first to its last of %d characters"
 		return failure(WrongAnswer, ReasonDegenerate, text, r.Wording.Characters)
 	}
-	expected := x.question.Expect.Answer
 	onlyThought := r.Timeline.FirstAnswerAt == 0 && ending == wire.AtLimit // the limit cut the reasoning
-	if expected != "" && !onlyThought && !contains(x.answer.text.bytes, expected) {
-		return failure(WrongAnswer, ReasonHiddenWordsMissing, "the answer does not contain the words hidden in the prompt")
+	if onlyThought {
+		return verdict{outcome: OK}
 	}
-	return verdict{outcome: OK}
+	if x.question.Expect.Values != nil {
+		return x.judgeForm(ending)
+	}
+	return x.judgeCode()
+}
+
+// judgeCode looks for the words that a canary hid, in the answer as far as it was kept. The parts of the answer may
+// come in any order.
+func (x *exchange) judgeCode() verdict {
+	var lost, found []string // depths
+	for _, code := range x.question.Expect.Code {
+		isFound := contains(x.answer.text.bytes, code.Words)
+		x.result.Depths = append(x.result.Depths, Depth{At: code.Depth, Found: isFound})
+		depth := strconv.FormatFloat(code.Depth, 'f', -1, 64)
+		if isFound {
+			found = append(found, depth)
+		} else {
+			lost = append(lost, depth)
+		}
+	}
+	switch {
+	case len(lost) == 0:
+		return verdict{outcome: OK}
+	case len(x.result.Depths) == 1:
+		return failure(WrongAnswer, ReasonHiddenWordsMissing, "the answer does not contain the words hidden in the prompt")
+	case len(found) == 0:
+		return failure(WrongAnswer, ReasonHiddenWordsMissing,
+			"the answer contains none of the words hidden in the prompt, at the depths %s", strings.Join(lost, ", "))
+	}
+	return failure(WrongAnswer, ReasonHiddenWordsMissing,
+		"the answer does not contain the words hidden in the prompt at the depth %s, but those at %s",
+		strings.Join(lost, ", "), strings.Join(found, ", "))
 }
 
 func (x *exchange) judgeLength(ending wire.Ending) verdict {

@@ -27,7 +27,7 @@ const (
 	NotStreamed  Outcome = "not_streamed" // JSON or a proxy's page instead of a stream
 	Empty        Outcome = "empty"        // a clean end without a single token
 	WrongLength  Outcome = "wrong_length" // prompt or answer is not as long as asked
-	WrongAnswer  Outcome = "wrong_answer" // the canary failed, or the answer is degenerate
+	WrongAnswer  Outcome = "wrong_answer" // not what was asked for (canary, tool call, JSON), or degenerate
 	Canceled     Outcome = "canceled"     // we shut down, or failed ourselves; never counted
 )
 
@@ -123,6 +123,7 @@ const (
 	ReasonNoChatTemplate       Reason = "no_chat_template"
 	ReasonFieldOfBodyRejected  Reason = "field_of_body_rejected" // one that the user has added to requests
 	ReasonRequestRejected      Reason = "request_rejected"
+	ReasonWorkloadNotOfAPI     Reason = "workload_not_of_api" // we cannot ask for tool calls or JSON by this API
 	ReasonInternalError        Reason = "internal_error"
 	ReasonErrorInAnswer        Reason = "error_in_answer"
 
@@ -144,6 +145,10 @@ const (
 	ReasonAnswerEndedEarly      Reason = "answer_ended_early"
 	ReasonHiddenWordsMissing    Reason = "hidden_words_missing"
 	ReasonDegenerate            Reason = "degenerate" // one token again and again, see [Wording]
+	ReasonNoToolCall            Reason = "no_tool_call"
+	ReasonOtherFunctionCalled   Reason = "other_function_called"
+	ReasonNotJSON               Reason = "not_json" // the answer, or the arguments of its call
+	ReasonWrongField            Reason = "wrong_field"
 )
 
 // Reasons returns every reason, sorted.
@@ -154,19 +159,20 @@ func Reasons() []Reason {
 		ReasonCertificateNotYetValid, ReasonClientCertificateMissing, ReasonClosedBeforeAnswer, ReasonConnectTimeout,
 		ReasonConnectionFailed, ReasonConnectionRefused, ReasonConnectionReset, ReasonContentFilter, ReasonDegenerate,
 		ReasonEmptyStream, ReasonErrorInAnswer, ReasonFieldOfBodyRejected, ReasonGatewayGotNoAnswer,
-		ReasonGatewayGotNoTLS, ReasonGatewayTimeout,
-		ReasonHeaderMissing, ReasonHeaderTooLong, ReasonHiddenWordsMissing, ReasonHostNameNotFound,
-		ReasonHostUnreachable, ReasonHTTPClientStuck, ReasonInternalError, ReasonInvalidHTTP, ReasonKeyMissing,
-		ReasonKeyRejected, ReasonListedModelNotServed, ReasonLongerThanContext, ReasonMethodNotAllowed, ReasonModelGone,
-		ReasonModelNotFound, ReasonModelOrPathNotFound, ReasonModelStillLoading, ReasonNameLookupFailed,
-		ReasonNameLookupTimeout, ReasonNoAnswerInTime, ReasonNoBackendLeft, ReasonNoChatTemplate, ReasonNoFinishReason,
-		ReasonNoListOfModels, ReasonNoModelLoaded, ReasonNoQuotaOrCreditLeft, ReasonNoTokenInTime, ReasonNoTokens,
-		ReasonNotAStream, ReasonPortSpeaksTLS, ReasonPortWithoutTLS, ReasonPromptOrAnswerCut, ReasonProxyFailed,
-		ReasonProxyWantsCredentials, ReasonQuotaExhausted, ReasonRateLimitOfGateway, ReasonRateLimitReached,
-		ReasonRedirected, ReasonRedirectedToAnotherHost, ReasonRedirectedToLogin, ReasonRequestNotSentInTime,
-		ReasonRequestRejected, ReasonRequestTooLarge, ReasonServerGaveUpWaiting, ReasonServerOverloaded,
-		ReasonStreamBrokenOff, ReasonStreamRefused, ReasonStreamStalled, ReasonStreamTooSlow, ReasonTLSHandshakeFailed,
-		ReasonTLSHandshakeTimeout, ReasonToken, ReasonUnknownAuthority, ReasonUnreadableCompression, ReasonUnreadableData,
+		ReasonGatewayGotNoTLS, ReasonGatewayTimeout, ReasonHeaderMissing, ReasonHeaderTooLong, ReasonHiddenWordsMissing,
+		ReasonHostNameNotFound, ReasonHostUnreachable, ReasonHTTPClientStuck, ReasonInternalError, ReasonInvalidHTTP,
+		ReasonKeyMissing, ReasonKeyRejected, ReasonListedModelNotServed, ReasonLongerThanContext,
+		ReasonMethodNotAllowed, ReasonModelGone, ReasonModelNotFound, ReasonModelOrPathNotFound,
+		ReasonModelStillLoading, ReasonNameLookupFailed, ReasonNameLookupTimeout, ReasonNoAnswerInTime,
+		ReasonNoBackendLeft, ReasonNoChatTemplate, ReasonNoFinishReason, ReasonNoListOfModels, ReasonNoModelLoaded,
+		ReasonNoQuotaOrCreditLeft, ReasonNoTokenInTime, ReasonNoTokens, ReasonNoToolCall, ReasonNotAStream,
+		ReasonNotJSON, ReasonOtherFunctionCalled, ReasonPortSpeaksTLS, ReasonPortWithoutTLS, ReasonPromptOrAnswerCut,
+		ReasonProxyFailed, ReasonProxyWantsCredentials, ReasonQuotaExhausted, ReasonRateLimitOfGateway,
+		ReasonRateLimitReached, ReasonRedirected, ReasonRedirectedToAnotherHost, ReasonRedirectedToLogin,
+		ReasonRequestNotSentInTime, ReasonRequestRejected, ReasonRequestTooLarge, ReasonServerGaveUpWaiting,
+		ReasonServerOverloaded, ReasonStreamBrokenOff, ReasonStreamRefused, ReasonStreamStalled, ReasonStreamTooSlow,
+		ReasonTLSHandshakeFailed, ReasonTLSHandshakeTimeout, ReasonToken, ReasonUnknownAuthority,
+		ReasonUnreadableCompression, ReasonUnreadableData, ReasonWorkloadNotOfAPI, ReasonWrongField,
 		ReasonWrongHTTPVersion,
 	}
 }

@@ -24,14 +24,23 @@ type Question struct {
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
 type Expectation struct {
-	Length      int        // prompt tokens asked for; 0: any
-	Counted     int        // tokens that the server counted in such prompts: Length, or as near as it gets; 0: not known
-	Confirmed   wire.Count // these tokens, once the usage of an answer had them; unknown: none had
-	Words       int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
-	Uncacheable int        // tokens at the prompt's end that no cache can have; 0 if a warm cache is meant
-	Truncated   bool       // the server is known to cut prompts of this length: fewer tokens than Confirmed are its fault
-	SentBefore  bool       // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
-	Answer      string     // words that the answer must contain; empty: any answer is right
+	Length      int         // prompt tokens asked for; 0: any
+	Counted     int         // tokens that the server counted in such prompts: Length, or as near as it gets; 0: not known
+	Confirmed   wire.Count  // these tokens, once the usage of an answer had them; unknown: none had
+	Words       int         // words in the prompt: it has at least as many tokens, whatever the tokenizer
+	Uncacheable int         // tokens at the prompt's end that no cache can have; 0 if a warm cache is meant
+	Truncated   bool        // the server is known to cut prompts of this length: fewer tokens than Confirmed are its fault
+	SentBefore  bool        // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
+	Code        []CodeWords // what the answer must contain; empty: any answer is right
+
+	// Values are what the JSON in [wire.Ask.Form] must have, by field: texts, and true or false. Nil: any answer is right.
+	Values map[string]any
+}
+
+// CodeWords are what a canary hides at one depth of its prompt.
+type CodeWords struct {
+	Depth float64 // how much of the prompt's words stands before it, 0 to 1
+	Words string  // that the answer must have in their order, next to each other
 }
 
 // warm reports whether a cache is meant to know the whole prompt. A prompt that only helps to count another one's

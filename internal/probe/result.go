@@ -65,7 +65,12 @@ type Result struct {
 	// the probe is not what its labels say.
 	OtherLength bool
 
-	Wording  Wording   // how the answer repeats itself; the zero value if it is not whole
+	Wording Wording // how the answer repeats itself; the zero value if it is not whole
+
+	// Depths are where the prompt of a canary hid words, and whether the answer had them. There are none of an answer that
+	// was not judged: it failed for something else, or its limit cut the reasoning.
+	Depths []Depth
+
 	Warnings []Warning // what is unreliable about the numbers
 
 	// rejected is why the server rejected the request: the body of an answer without a stream, or the error in a stream.
@@ -78,6 +83,12 @@ type Result struct {
 	sentBefore   bool        // the server had been sent the prompt before, see [Member.sentBefore]
 	answeredBy   string      // the model that answered, as the answer names it; empty if it does not
 	gateway      wire.Server // the type that the answer's header names; the zero value if it names none
+}
+
+// A Depth is where a prompt hid words: how much of its words stands before them, 0 to 1.
+type Depth struct {
+	At    float64
+	Found bool // the answer has the words
 }
 
 // A closing is what became of an answer's body after its last frame. It says something about the connection, and

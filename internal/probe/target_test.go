@@ -174,7 +174,8 @@ func TestExpectations(t *testing.T) {
 		}
 		return s.then(0, stop, done)
 	}
-	hidden := Expectation{Answer: "river stone lamp"}
+	hidden := Expectation{Code: []CodeWords{{Depth: 0.5, Words: "river stone lamp"}}}
+	parts := Expectation{Code: []CodeWords{{0.1, "river stone"}, {0.5, "lamp bread"}, {1, "cloud horse"}}}
 	long := Expectation{Length: 21000, Words: 20960}
 	for _, test := range []struct {
 		name   string
@@ -210,6 +211,11 @@ func TestExpectations(t *testing.T) {
 		{"parts of other words", says("driver stone lamps"), hidden, WrongAnswer, ""},
 		{"with other words between", says("1. river\n2. stone, and\n3. lamp"), hidden, OK, ""},
 		{"too far from each other", says("river one two three four stone lamp"), hidden, WrongAnswer, ""},
+		{"all parts", says("river stone lamp bread cloud horse"), parts, OK, ""},
+		{"all parts in another order", says("3. Cloud, horse. 1. River, stone. 2. Lamp and bread."), parts, OK, ""},
+		{"a part lost", says("river stone cloud horse"), parts, WrongAnswer, "at the depth 0.5, but those at 0.1, 1"},
+		{"half of two parts", says("stone lamp bread horse"), parts, WrongAnswer, "at the depth 0.1, 1, but those at 0.5"},
+		{"all parts lost", says("one two three"), parts, WrongAnswer, "none of the words hidden in the prompt, at"},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			r := serve(t, test.script.stream).probe(t.Context(), Question{Ask: wire.Ask{MaxTokens: 5}, Expect: test.expect})

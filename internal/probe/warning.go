@@ -163,7 +163,7 @@ func countWarnings(r *Result, maxTokens, promptTokens int) (list []Warning) {
 	switch {
 	case !output.Known:
 		list = append(list, Warning{Kind: WarnUncounted})
-	case output.N != maxTokens:
+	case maxTokens > 0 && output.N != maxTokens:
 		list = append(list, Warning{Kind: WarnAnswerTokens, N: output.N, Of: maxTokens})
 	}
 	if output.Known && r.Source == FromNothing && !r.OnePiece() {

@@ -17,7 +17,9 @@ const (
 	Warm     Workload = "warm"     // the same prompt each time
 	Sessions Workload = "sessions" // users whose questions follow a growing history, which a prefix cache can serve
 	Dataset  Workload = "dataset"  // prompts of a file, of the file's own lengths
-	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
+	Canary   Workload = "canary"   // a cold prompt with words in it that the answer must repeat
+	Tool     Workload = "tool"     // a cold prompt that asks for one call of a function
+	JSON     Workload = "json"     // a cold prompt that asks for JSON by a schema
 )
 
 // Options say what is written. Fields of other workloads are ignored. The data set is only read.
@@ -32,7 +34,7 @@ type Options struct {
 	System int // sessions: about the tokens of the system prompt that all users share, at least 0 and below Tokens
 
 	Dataset [][]wire.Turn // dataset: the prompts, as ParseDataset returned them
-	Depth   float64       // canary: how much of the words stands before the code words, 0 to 1
+	Depths  []float64     // canary: how much of the words stands before code words, 0 to 1: 1 to 10 of them, ascending
 }
 
 // Longest returns the length of the longest prompt in tokens, of sessions about; 0 for a data set.
@@ -86,7 +88,9 @@ func (o Options) LeastWords() int {
 	case Sessions:
 		return 2 // one may be the system prompt
 	case Canary:
-		return codeWordCount
+		return o.codeWordCount()
+	case Tool, JSON:
+		return 2 // the values
 	}
 	return 1
 }
@@ -102,7 +106,11 @@ type Prompt struct {
 	Text    string      // what the user says now
 	Salt    string      // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
 	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
-	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
+	Form    *wire.Form  // that the answer must have; nil: any text
+	Code    []string    // canary: at each of its depths, words that the answer must hold next to each other
+
+	// Values are what the JSON of the answer must have, by field: texts, and true or false. Nil for other workloads.
+	Values map[string]any
 
 	Tokens      int // about this many, if the size is right; 0 for a data set: not known
 	Words       int // white-space separated words of Turns and Text: tokens are at least about as many
@@ -137,6 +145,8 @@ func write(o Options, nonce uint64, question int, s Size) Prompt {
 		p = sessionPrompt(o, nonce, question, s)
 	case Canary:
 		p = canaryPrompt(o, nonce, s)
+	case Tool, JSON:
+		p = formPrompt(o, nonce, s)
 	default:
 		p = listPrompt(o, nonce, s)
 	}

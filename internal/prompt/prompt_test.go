@@ -12,7 +12,7 @@ func ofEachWorkload(tokens int) []Options {
 		{Workload: Cold, Tokens: tokens, Seed: 7},
 		{Workload: Warm, Tokens: tokens, Seed: 7},
 		{Workload: Sessions, Tokens: tokens, Seed: 7, Answer: 100, Users: 2, Rounds: 3, System: tokens / 20},
-		{Workload: Canary, Tokens: tokens, Seed: 7, Depth: 0.5},
+		{Workload: Canary, Tokens: tokens, Seed: 7, Depths: []float64{0.5}},
 	}
 }
 

@@ -258,6 +258,8 @@ var requestHints = []hint{
 	{probe.Rejected, probe.ReasonModelOrPathNotFound, nil,
 		"the server does not know the model or the path: compare the model's name ({model}) with GET /v1/models, and check " +
 			"the URL: a path in the URL is used as it is, and often ends with /v1"},
+	{probe.Rejected, probe.ReasonWorkloadNotOfAPI, nil,
+		"set the API to openai-chat if the server has it ({api}), or choose another workload ({prompt})"},
 	{probe.Rejected, probe.ReasonMethodNotAllowed, nil,
 		"the path does not accept such requests: check the URL and the API ({api})"},
 	{probe.Rejected, probe.ReasonRequestTooLarge, nil,
@@ -358,8 +360,22 @@ var answerHints = []hint{
 	{probe.WrongAnswer, probe.ReasonDegenerate, nil,
 		"most likely the logits are NaN, as after a broken kernel, quantization or KV cache: take the replica out of " +
 			"rotation, and restart it"},
+	{probe.WrongAnswer, probe.ReasonNoToolCall, nil,
+		"the server passed on text instead of a call: check that it has a tool parser for this model (vLLM: " +
+			"--enable-auto-tool-choice and --tool-call-parser), and that its chat template knows tools"},
+	{probe.WrongAnswer, probe.ReasonNotJSON, nil,
+		"the server did not keep the answer to the schema, or broke it while streaming: check its back end for structured " +
+			"output and its tool parser; if the limit cut the answer, see if a higher one helps ({max_tokens})"},
+	{probe.WrongAnswer, probe.ReasonHiddenWordsMissing, foundSome,
+		"the server lost a part of the prompt: look at the attention window, chunked prefill and the transfer of the KV " +
+			"cache, and see if a shorter prompt is answered well ({prompt_tokens})"},
 	{probe.WrongAnswer, "", nil,
 		"check the weights, quantization and sampling settings"},
+}
+
+// foundSome fits results of a canary whose answer had the words of some depths.
+func foundSome(r *probe.Result) bool {
+	return slices.ContainsFunc(r.Depths, func(d probe.Depth) bool { return d.Found })
 }
 
 // isOf fits results whose server is of that type.

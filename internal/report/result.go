@@ -53,6 +53,8 @@ type ResultFacts struct {
 	Phases phasesJSON `json:"phases_seconds"`
 	Usage  usageJSON  `json:"usage"`
 
+	Depths []depthJSON `json:"canary_depths,omitempty"` // of a canary whose answer was judged
+
 	Cache        probe.CacheState       `json:"cache"`
 	TokenSource  probe.Source           `json:"token_source"`
 	Frames       int                    `json:"frames"` // token frames
@@ -82,6 +84,12 @@ type phasesJSON struct {
 	TLS     *float64 `json:"tls"`
 	Write   *float64 `json:"write"`
 	Headers *float64 `json:"headers"`
+}
+
+// A depthJSON is whether an answer had the words that a canary hid at a depth of its prompt.
+type depthJSON struct {
+	Depth float64 `json:"depth"`
+	Found bool    `json:"found"`
 }
 
 // usageJSON are the token counts of a server; null if it did not report one.
@@ -161,6 +169,9 @@ func factsOf(r *probe.Result, places Places) ResultFacts {
 		RequestID:    textOrNull(r.RequestID),
 		RetryAfter:   secondsOrNull(r.RetryAfter, r.RetryAfter > 0),
 		Warnings:     make([]string, 0, len(r.Warnings)),
+	}
+	for _, depth := range r.Depths {
+		f.Depths = append(f.Depths, depthJSON{Depth: depth.At, Found: depth.Found})
 	}
 	for _, w := range r.Warnings {
 		f.Warnings = append(f.Warnings, Warning(w))

@@ -40,7 +40,7 @@ type Answer struct {
 	// The request.
 
 	MaxTokens    int          // of the answer
-	MayBeShort   bool         // the user lets the answer have fewer: see [wire.Ask.MayEndEarly]
+	MayBeShort   bool         // the answer may have fewer: see [wire.Ask.MayEndEarly]
 	Words        int          // of the list in the prompt; 0: it has other words
 	SentBefore   bool         // the server had been sent the prompt, or what it begins with
 	Omitted      []wire.Field // fields that it lacked

@@ -25,6 +25,8 @@ type question struct {
 	prompt     prompt
 	most       int  // tokens of the answer, at least 1
 	endless    bool // the answer has no natural end
+	calls      bool // the answer is a call of a function
+	json       bool // the answer is JSON
 	reasoning  int  // how many of the first tokens are reasoning
 	usage      bool // the client wants the token counts
 	continuous bool // in every frame
@@ -47,9 +49,19 @@ func (s *Server) accept(c call, q question) *answer {
 	known := s.cache.visit(q.prompt.blocks)
 	a.cached = min(known, (q.prompt.tokens-1)/blockSize) * blockSize // the last token must be computed
 	length, finish := q.length(s.config.Profile, s.config.Seed)
+	var object []string // the tokens of JSON
+	if q.calls || q.json {
+		object = a.object()
+		length = min(q.most, q.reasoning+len(object)+1)
+		finish = "stop"
+		if length <= q.reasoning+len(object) {
+			finish = "length"
+		}
+	}
 	a.finish = finish
 	a.reasoning = min(q.reasoning, length)
 	a.texts = append(say(a.reasoning, nil), say(length-a.reasoning, a.firstWords())...)
+	copy(a.texts[a.reasoning:], object)
 	if a.fault.Degenerate {
 		for k := range a.texts {
 			a.texts[k] = "!"
@@ -89,6 +101,21 @@ func (a *answer) firstWords() []string {
 		wrong = append(wrong, strings.Repeat("x", len(word)))
 	}
 	return wrong
+}
+
+// object returns the tokens of the JSON that the prompt asks for, as the fault has it.
+func (a *answer) object() []string {
+	first, second, final := a.prompt.values[0], a.prompt.values[1], a.prompt.values[2]
+	switch {
+	case a.fault.WrongAnswer:
+		second = strings.Repeat("x", len(second))
+	case a.fault.BrokenJSON:
+		return []string{`{"`, `first`, `":`, ` "`, first, `",`, ` "`, `second`, `"`} // and no more
+	}
+	return []string{
+		`{"`, `first`, `":`, ` "`, first, `",`, ` "`, `second`, `":`, ` "`, second, `",`, ` "`, `final`, `":`, ` ` + final,
+		`}`,
+	}
 }
 
 // answerWords is what the simulated model says, over and over: one token each.

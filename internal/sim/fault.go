@@ -21,6 +21,7 @@ type Fault struct {
 	ITL         float64 `json:"itl,omitzero"` // the queueing profiles cannot be made faster than their engine
 	WrongAnswer bool    `json:"wrong_answer,omitzero"`
 	Degenerate  bool    `json:"degenerate,omitzero"`
+	BrokenJSON  bool    `json:"broken_json,omitzero"`
 	Probability float64 `json:"probability,omitzero"`
 }
 
@@ -30,7 +31,8 @@ const FaultsHelp = `  hang              no answer at all
   stall             silence after that many tokens
   ttft              time to the first token, multiplied: 1.15 is 15% slower
   itl               times between tokens, multiplied
-  wrong_answer      other code words than a canary asks for
+  wrong_answer      other code words than a canary asks for, other JSON
+  broken_json       JSON that ends in the middle
   degenerate        one token again and again, as of logits that are NaN
   probability       share of the requests that are hit; all if not given
 `

@@ -43,6 +43,8 @@ type openAIRequest struct {
 	IgnoreEOS           bool   `json:"ignore_eos"`
 	CacheSalt           string `json:"cache_salt"`
 	Stream              bool
+	Tools               []json.RawMessage
+	ResponseFormat      struct{ Type string } `json:"response_format"`
 	StreamOptions       struct {
 		IncludeUsage         bool `json:"include_usage"`
 		ContinuousUsageStats bool `json:"continuous_usage_stats"`
@@ -61,6 +63,8 @@ func (d openAI) parse(body []byte) (question, *refusal) {
 		continuous: r.StreamOptions.ContinuousUsageStats,
 	}
 	q.endless = r.IgnoreEOS || q.prompt.endless
+	q.calls = d.chat && len(r.Tools) > 0
+	q.json = d.chat && r.ResponseFormat.Type == "json_schema"
 	if d.chat {
 		q.reasoning = d.server.config.Reasoning
 	}
@@ -89,6 +93,9 @@ func (r openAIRequest) prompt() prompt {
 	// A chat template of 13 tokens.
 	const before, after = "<begin> <head> user </head> <nl> date today <nl>", "<end> <head> bot </head> <nl>"
 	var texts []string
+	for _, tool := range r.Tools {
+		texts = append(texts, string(tool))
+	}
 	for _, m := range r.Messages {
 		texts = append(texts, m.Content)
 	}
@@ -113,6 +120,14 @@ func (d openAI) token(a *answer, k int) string {
 		text = `"text":` + text
 	case k < a.reasoning:
 		text = `"delta":{"reasoning":` + text + `}`
+	case a.calls && a.isLast(k):
+		text = `"delta":{}`
+		finish = strings.Replace(finish, "stop", "tool_calls", 1)
+	case a.calls && k == a.reasoning:
+		text = fmt.Sprintf(`"delta":{"tool_calls":[{"index":0,"id":"call-%d","type":"function",`+
+			`"function":{"name":"report","arguments":%s}}]}`, a.id, text)
+	case a.calls:
+		text = `"delta":{"tool_calls":[{"index":0,"function":{"arguments":` + text + `}}]}`
 	default:
 		text = `"delta":{"content":` + text + `}`
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"hash/fnv"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,15 +17,16 @@ const (
 // A prompt is what the simulated server keeps of the text that its model would see.
 type prompt struct {
 	tokens  int
-	blocks  []uint64 // hashes of the full blocks of blockSize tokens, each over all before it and the salt
-	hash    uint64   // of the salt and all tokens
-	code    []string // three code words that the answer is to begin with; nil: none
-	endless bool     // it asks for an answer without an end
+	blocks  []uint64  // hashes of the full blocks of blockSize tokens, each over all before it and the salt
+	hash    uint64    // of the salt and all tokens
+	code    []string  // code words that the answer is to begin with, those of each part of the text; nil: none
+	values  [3]string // two words and a truth value that the text asks for as JSON; empty: none
+	endless bool      // it asks for an answer without an end
 }
 
 // newPrompt tokenizes and hashes a text between the two parts of a template.
 func newPrompt(before, text, after, salt string) prompt {
-	p := prompt{code: codeWords(text), endless: strings.HasSuffix(text, "do not stop.")}
+	p := prompt{code: codeWords(text), values: valuesIn(text), endless: strings.HasSuffix(text, "do not stop.")}
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, salt) // never fails
 	for word := range strings.FieldsSeq(before + " " + text + " " + after) {
@@ -40,13 +42,28 @@ func newPrompt(before, text, after, salt string) prompt {
 	return p
 }
 
-// codeWords returns the three words after "The code words are: ", or nil if the text has no such sentence.
-func codeWords(text string) []string {
-	const most = 200 // bytes of the words
-	_, rest, _ := strings.Cut(text, "The code words are: ")
-	words := strings.Fields(rest[:min(len(rest), most)])
-	return words[:min(len(words), 3)]
+// codeSentence matches "The code words are: a b c and no others", or the same of a part of the text.
+var codeSentence = regexp.MustCompile(`The code words (?:of part \d+ )?are: ([\w ]{1,200}?) and no others`)
+
+// codeWords returns the words of all such sentences of a text; nil if it has none.
+func codeWords(text string) (words []string) {
+	for _, found := range codeSentence.FindAllStringSubmatch(text, -1) {
+		words = append(words, strings.Fields(found[1])...)
+	}
+	return words
 }
+
+// valuesIn returns the values that the end of a text asks for as JSON.
+func valuesIn(text string) (values [3]string) {
+	const most = 200 // bytes of what asks for them
+	found := valueSentence.FindStringSubmatch(text[max(0, len(text)-most):])
+	if found != nil {
+		copy(values[:], found[1:])
+	}
+	return values
+}
+
+var valueSentence = regexp.MustCompile(`first is (\w+) and second is (\w+) and final is (\w+) and not`)
 
 // prefixCache remembers at most 2·limit blocks of recent prompts. It is safe for concurrent use.
 type prefixCache struct {

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -257,6 +258,26 @@ func objectiveNames(t probe.Description) []string {
 	}
 	return names
 }
+
+// depthLabel returns the label of the metric about the depths of a canary.
+func depthLabel() Label {
+	return Label{
+		Name:         "depth",
+		From:         "a depth of `PROBER_CANARY_DEPTH`; only targets with the prompt canary have the series",
+		targetValues: depthTexts,
+	}
+}
+
+// depthTexts returns the depths of a target's canaries as label values.
+func depthTexts(t probe.Description) []string {
+	var depths []string
+	for _, depth := range t.Depths {
+		depths = append(depths, depthText(depth))
+	}
+	return depths
+}
+
+func depthText(depth float64) string { return strconv.FormatFloat(depth, 'f', -1, 64) }
 
 // externalURLLabel returns the label by which alerts and dashboards find the prober's page. It is on the metrics that
 // say which targets there are: those that are probed, and those that are rejected.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/timing"
@@ -43,6 +44,17 @@ func probeCounters() []Instrument {
 				"should be new, unknown if the server does not report cached tokens, or reports 0 and is not known " +
 				"to count them.",
 			fromResult: countBy(cacheStateOf),
+		},
+		{
+			Name:   "llm.probe.canary_depths",
+			Unit:   "{probe}",
+			Kind:   Counter,
+			Scope:  ScopeTarget,
+			Labels: []Label{depthLabel(), {Name: "state", Values: []string{stateFound, stateLost}}},
+			Help: "Answers to canaries by depth of the prompt: found if the answer had the words that were hidden there, " +
+				"else lost. Answers that were not judged are not counted: the probe failed for another reason, or the limit " +
+				"cut the reasoning.",
+			fromResult: canaryDepths,
 		},
 	}
 }
@@ -162,6 +174,26 @@ func tokenCounts(_ probe.Description, r *probe.Result, record func(sample)) {
 func recordCount(label string, c wire.Count, record func(sample)) {
 	if c.Known {
 		record(sample{labels: []string{label}, value: float64(c.N)})
+	}
+}
+
+// The values of the label state of canaries.
+const (
+	stateFound = "found"
+	stateLost  = "lost"
+)
+
+// canaryDepths adds what became of the words at each depth of a canary.
+func canaryDepths(t probe.Description, r *probe.Result, record func(sample)) {
+	for _, depth := range r.Depths {
+		if !slices.Contains(t.Depths, depth.At) { // of a probe that was in flight when they were changed
+			continue
+		}
+		state := stateLost
+		if depth.Found {
+			state = stateFound
+		}
+		record(sample{labels: []string{depthText(depth.At), state}, value: 1})
 	}
 }
 

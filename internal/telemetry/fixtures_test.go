@@ -28,6 +28,7 @@ func fixedTarget() probe.Description {
 			{Name: "up", Signal: probe.SignalAvailability, Goal: 0.99},
 			{Name: "fast", Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.95},
 		},
+		Depths:   []float64{0.1, 0.95},
 		InFlight: func() (int, time.Time) { return 0, time.Time{} },
 		Stuck:    func() int { return 0 },
 	}
@@ -58,6 +59,7 @@ func succeeded5() *probe.Result {
 			Prompt: wire.Tokens(100), Cached: wire.Tokens(16), Output: wire.Tokens(5), Total: wire.Tokens(105),
 		},
 		Wording: probe.Wording{Characters: 40, Run: 0.25, Distinct: 0.75, Replaced: 0.125},
+		Depths:  []probe.Depth{{At: 0.1, Found: true}, {At: 0.95}},
 		Source:  probe.FromUsage, Timestamps: probe.ByKernel, CertExpiry: day().AddDate(0, 2, 0),
 		TraceID: "0102030405060708090a0b0c0d0e0f10", SpanID: "1112131415161718",
 		ResponseID: "chatcmpl-1", RequestID: "req-1",
@@ -78,7 +80,7 @@ func stalled() *probe.Result {
 	r.Timeline.FinishedAt, r.Timeline.Open = 0, 30*time.Second
 	r.Elapsed, r.Outcome, r.Reason = ms(30620), probe.Stalled, probe.ReasonStreamStalled
 	r.Err = errors.New("no token for 30s")
-	r.Wording = probe.Wording{}
+	r.Wording, r.Depths = probe.Wording{}, nil
 	r.Finish, r.Usage = "", wire.Usage{Prompt: wire.Tokens(100)}
 	r.TraceID, r.SpanID = "aa02030405060708090a0b0c0d0e0f10", "aa12131415161718"
 	return r

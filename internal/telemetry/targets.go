@@ -30,7 +30,8 @@ type targetState struct {
 
 // Set adds a target, with all its series at zero, or changes it.
 //
-// If the model, the prompt, its labels or the names of objectives changed, its series are replaced by new ones at zero.
+// If the model, the prompt, its depths, its labels or the names of objectives changed, its series are replaced by new
+// ones at zero.
 // Timestamps such as last_success are kept unless the model or the prompt changed, and the expiry of certificates
 // unless the URL changed. What t leaves open (model, API, server, its version, source of timestamps) stays as it was
 // known before, as long as the URL is the same.
@@ -93,14 +94,15 @@ func (s targetState) describedAs(t probe.Description) targetState {
 	return next
 }
 
-// haveSameSeries reports whether two descriptions of a target have the same labels, and objectives of the same names in
-// any order.
+// haveSameSeries reports whether two descriptions of a target have the same labels, the same depths, and objectives of
+// the same names in any order.
 func (r *Recorder) haveSameSeries(a, b probe.Description) bool {
 	isRelabelled := func(name string) bool { return a.Labels[name] != b.Labels[name] }
 	objectivesA := slices.Sorted(slices.Values(objectiveNames(a)))
 	objectivesB := slices.Sorted(slices.Values(objectiveNames(b)))
 	return slices.Equal(targetLabels(a), targetLabels(b)) &&
 		!slices.ContainsFunc(r.labels, isRelabelled) &&
+		slices.Equal(a.Depths, b.Depths) &&
 		slices.Equal(objectivesA, objectivesB)
 }
 

@@ -20,6 +20,7 @@ type Ask struct {
 	CacheSalt string  // keeps the prompt out of other probes' prefix cache; empty for none
 	Session   string  // for routers that keep a session on one replica; empty for none
 	Priority  *int    // in the server's own sense; nil for none
+	Form      *Form   // that the answer must have; nil: any text
 	Omit      []Field // optional fields that this server is known to reject
 	Body      Object  // what the user adds to the request; it counts more than all that the prober writes
 }
@@ -98,8 +99,11 @@ func (b body) set(key string, value any) {
 }
 
 // Body returns a streaming request. It has the optional fields that a asks for and that are not omitted, and what the
-// user adds.
+// user adds. The error is [ErrNoForm] if the dialect has no way to ask for the form of the answer.
 func (d *Dialect) Body(a Ask) ([]byte, error) {
+	if a.Form != nil && !d.Forms {
+		return nil, ErrNoForm
+	}
 	b := d.body(a)
 	for _, f := range d.Fields {
 		value, ok := a.option(f)
@@ -119,8 +123,12 @@ func (d *Dialect) keyOf(f Field, s Server) string {
 // option returns the value of an optional field; ok is false if a does not ask for it.
 func (a Ask) option(f Field) (value any, ok bool) {
 	switch f {
-	case FieldMinTokens, FieldMaxTokens:
+	case FieldMaxTokens:
 		return a.MaxTokens, true
+	case FieldMinTokens: // JSON ends by itself: what is longer is no JSON
+		return a.MaxTokens, a.Form == nil
+	case FieldIgnoreEOS:
+		return true, a.Form == nil
 	case FieldMaxCompletionTokens: // beside max_tokens, which a server of unknown type may ignore
 		return a.MaxTokens, a.Server.Name == ""
 	case FieldTemperature:

@@ -53,6 +53,9 @@ func meaning(d Delta) string {
 	l.add(d.Choice, "choice")
 	l.add(d.RoleOnly, "role without text")
 	l.add(len(d.Text) > 0, "text %q", d.Text)
+	for _, call := range d.Calls {
+		l.add(true, "call %d of %q with %q", call.Index, call.Name, call.Arguments)
+	}
 	l.add(len(d.RepeatedText) > 0, "repeats %q", d.RepeatedText)
 	l.add(d.Refusal, "refused")
 	l.add(len(d.Reasoning) > 0, "reasoning %q", d.Reasoning)

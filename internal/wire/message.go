@@ -34,11 +34,11 @@ func (d *Delta) addMessage(message gjson.Result) {
 			d.Refusal = d.Refusal || value.Str != ""
 		case "tool_calls":
 			for call := range elementsOf(value) {
-				d.addCall(member(call, "function"))
-				d.addCall(member(call, "custom"))
+				d.addCall(member(call, "index"), member(call, "function"))
+				d.addCall(member(call, "index"), member(call, "custom"))
 			}
 		case "function_call":
-			d.addCall(value)
+			d.addCall(gjson.Result{}, value)
 		case "usage":
 			d.Usage.addAll(value)
 		}
@@ -59,15 +59,6 @@ func (d *Delta) addMessage(message gjson.Result) {
 }
 
 func (d *Delta) addText(text string) { d.Text = append(d.Text, text...) }
-
-func (d *Delta) addCall(function gjson.Result) {
-	for key, value := range fieldsOf(function) {
-		switch key {
-		case "name", "arguments", "input": // the last one is a custom tool's
-			d.addText(value.Str)
-		}
-	}
-}
 
 // allText returns the visible texts in a content, and then those of thinking.
 func allText(value gjson.Result) []byte {

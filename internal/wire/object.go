@@ -102,10 +102,11 @@ var ending = []string{
 	"guided_json", "guided_regex", "guided_choice", "guided_grammar", "tools", "format", "grammar", "json_schema",
 }
 
-// MayEndEarly reports whether the answer may be shorter than MaxTokens on purpose, because of what the user adds to the
-// request.
+// MayEndEarly reports whether the answer may be shorter than MaxTokens on purpose: because of its form, or because of
+// what the user adds to the request.
 func (a Ask) MayEndEarly() bool {
-	return slices.ContainsFunc(a.Body.Keys(), func(key string) bool { return slices.Contains(ending, key) })
+	isOfEnding := func(key string) bool { return slices.Contains(ending, key) }
+	return a.Form != nil || slices.ContainsFunc(a.Body.Keys(), isOfEnding)
 }
 
 // NamedField returns the field that a rejection names among those that the user has added to the request: the server

@@ -15,6 +15,7 @@ var chat = &Dialect{
 	Provider:  "openai",
 	Path:      v1Path("/chat/completions"),
 	Fields:    append(slices.Clone(extensions), FieldMaxTokens, FieldMaxCompletionTokens),
+	Forms:     true,
 	body:      chatBody,
 	keys:      streamOptions,
 	read:      readChunk,
@@ -42,6 +43,7 @@ var azure = &Dialect{
 	Provider:  "azure.ai.openai",
 	Path:      deploymentPath,
 	Fields:    []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens},
+	Forms:     true,
 	body:      chatBody,
 	keys:      streamOptions,
 	read:      readChunk,
@@ -72,6 +74,7 @@ var streamOptions = map[Field]string{
 func chatBody(a Ask) body {
 	b := streamBody(a)
 	b["messages"] = a.conversation()
+	a.Form.addTo(b, a.Server)
 	if a.Omits(FieldMaxTokens) {
 		b["max_completion_tokens"] = a.MaxTokens
 	}

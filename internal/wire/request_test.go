@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -13,7 +14,8 @@ import (
 )
 
 // TestRequests holds what each dialect sends: a request with all that can be asked for, one without what servers
-// reject, and one to each server type that it is the API of. After each comes the request that counts its tokens.
+// reject, those for an answer in a form, and one to each server type that it is the API of. After each comes the request
+// that counts its tokens.
 func TestRequests(t *testing.T) {
 	for _, d := range dialects {
 		everything := Ask{Model: "org/a model", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Priority: new(-3)}
@@ -28,6 +30,21 @@ func TestRequests(t *testing.T) {
 		writeRequest(t, &requests, "a conversation without the optional fields", d, conversation, "")
 		if d.Path(version) != d.Path(everything) || !maps.Equal(d.Header("", ""), d.Header("", version.Version)) {
 			writeRequest(t, &requests, "another version of the API or of the model", d, version, "")
+		}
+		call, text := everything, everything
+		call.Form = &Form{IsCall: true, Name: "f", About: "Does.", Schema: json.RawMessage(`{"type":"object"}`)}
+		text.Form = &Form{Name: "f", Schema: json.RawMessage(`{"type":"object"}`)}
+		if d.Forms {
+			writeRequest(t, &requests, "a call of a function", d, call, "")
+			writeRequest(t, &requests, "JSON by a schema", d, text, "")
+		} else if _, err := d.Body(call); !errors.Is(err, ErrNoForm) {
+			t.Errorf("%s: a call of a function: %v", d.Name, err)
+		}
+		for _, s := range servers {
+			if d == chat && s.SchemaIn != "" {
+				text.Server = s
+				writeRequest(t, &requests, "JSON by a schema, of a server of type "+s.Name, d, text, "")
+			}
 		}
 		for _, s := range serversOf(d) {
 			ask := everything

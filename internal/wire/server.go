@@ -25,6 +25,7 @@ type Server struct {
 	Omit          []Field          // fields that it rejects, or has no use for
 	Keys          map[Field]string // its own names for some fields; "a.b" is key b of the object a
 	Extra         map[string]any   // fields of its own that each request has, with keys as in Keys
+	SchemaIn      string           `yaml:"schema_in"`      // where it takes a JSON Schema, see [Form]; empty: as OpenAI
 	SessionHeader string           `yaml:"session_header"` // its router keeps a session on one replica by it
 
 	// Where it says something else. A path that is empty does not exist, unless it has a default.
@@ -112,7 +113,8 @@ func mustServers(file []byte) []Server {
 	return list
 }
 
-// parseServers reads a list of server types. An unknown key, dialect, tokenizer or kind of matcher is an error.
+// parseServers reads a list of server types. An unknown key, dialect, tokenizer, place of a schema or kind of matcher
+// is an error.
 func parseServers(file []byte) ([]Server, error) {
 	var entries []struct {
 		Server   `yaml:",inline"`
@@ -137,6 +139,9 @@ func parseServers(file []byte) ([]Server, error) {
 		s.tokenizers = tokenizersByName[e.Tokenize]
 		if s.tokenizers == nil {
 			return nil, fmt.Errorf("%s: unknown tokenizer %q", e.Name, e.Tokenize)
+		}
+		if !slices.Contains([]string{"", schemaInObject, schemaInValue}, s.SchemaIn) {
+			return nil, fmt.Errorf("%s: unknown place of a schema %q", e.Name, s.SchemaIn)
 		}
 		for _, sig := range s.Signatures {
 			err = sig.check()

@@ -106,6 +106,7 @@ func TestAMistakeInTheTableIsAnError(t *testing.T) {
 		"- {name: x, dialect: openai-chats, tokenize: none}":                 "openai-chats",
 		"- {name: x, tokenize: vlm}":                                         `unknown tokenizer "vlm"`,
 		"- {name: x}":                                                        `unknown tokenizer ""`,
+		"- {name: x, tokenize: none, schema_in: text}":                       `unknown place of a schema "text"`,
 		"- {name: x, tokenize: none, signatures: [[]]}":                      "without a matcher",
 		"- {name: x, tokenize: none, omits: [seed]}":                         "omits",
 		"- {name: x, tokenize: none, signatures: [[{kind: ownr, word: x}]]}": `unknown kind of matcher "ownr"`,

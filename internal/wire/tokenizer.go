@@ -53,8 +53,14 @@ var (
 	}}
 	// The fields are those of TokenizeChatRequest in vllm/entrypoints/serve/tokenize/protocol.py.
 	vllmChat = Tokenizer{
-		Path:   "/tokenize",
-		body:   func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} },
+		Path: "/tokenize",
+		body: func(a Ask) body {
+			b := body{"model": a.Model, "messages": a.conversation()}
+			if tools := a.Form.tools(); tools != nil { // chat templates write them into the prompt
+				b["tools"] = tools
+			}
+			return b
+		},
 		counts: []string{"chat_template", "chat_template_kwargs", "add_generation_prompt", "add_special_tokens", "tools"},
 	}
 	tgiPrompt = Tokenizer{Path: "/tokenize", body: func(a Ask) body {

@@ -26,20 +26,21 @@ var ErrMalformed = errors.New("malformed frame")
 
 // A Delta is what one frame said.
 type Delta struct {
-	Choice       bool   // the frame carries a choice, so that a growing usage proves a token
-	RoleOnly     bool   // the frame names a role and has no text: it is not a token, whatever its usage says
-	Text         []byte // visible output, with tool calls and refusals
-	RepeatedText []byte // text that earlier frames brought in pieces: it is news only if none of them did
-	NotStreamed  bool   // the frame is the answer to a request without streaming
-	Reasoning    []byte // text that the model thought: generated tokens too, so that it counts for TTFT
-	Refusal      bool   // some of Text is a refusal
-	ID           string // the server's name of the answer, by which its log may know it; empty if the frame has none
-	Model        string // the model that answers, by its own name; empty if the frame does not say
-	Finish       string // the server's finish reason, on the frame that carries it
-	Tokens       int    // number of token ids in this frame; 0 if the frame has none
-	Usage        Usage  // counts so far; the zero value if the frame carries none
-	EarlyUsage   bool   // Usage was sent before the server had read the prompt: see [Server.Estimates]
-	End          bool   // the frame is the protocol's end of the answer: clients read no further
+	Choice       bool        // the frame carries a choice, so that a growing usage proves a token
+	RoleOnly     bool        // the frame names a role and has no text: it is not a token, whatever its usage says
+	Text         []byte      // visible output, with tool calls and refusals
+	Calls        []CallPiece // of functions; their texts are in Text as well
+	RepeatedText []byte      // text that earlier frames brought in pieces: it is news only if none of them did
+	NotStreamed  bool        // the frame is the answer to a request without streaming
+	Reasoning    []byte      // text that the model thought: generated tokens too, so that it counts for TTFT
+	Refusal      bool        // some of Text is a refusal
+	ID           string      // the server's name of the answer, by which its log may know it; empty if the frame has none
+	Model        string      // the model that answers, by its own name; empty if the frame does not say
+	Finish       string      // the server's finish reason, on the frame that carries it
+	Tokens       int         // number of token ids in this frame; 0 if the frame has none
+	Usage        Usage       // counts so far; the zero value if the frame carries none
+	EarlyUsage   bool        // Usage was sent before the server had read the prompt: see [Server.Estimates]
+	End          bool        // the frame is the protocol's end of the answer: clients read no further
 
 	Err *ServerError // the error that the frame reports; nil if there is none
 
@@ -53,6 +54,7 @@ type Dialect struct {
 	Name           string             // the configuration value and the "api" label
 	Path           func(a Ask) string // joined to the base URL by [URL]
 	Fields         []Field            // the optional fields of its requests
+	Forms          bool               // its requests can ask for a [Form]
 	FinishOptional bool               // an answer may be whole without a finish reason, if its body ends cleanly
 
 	// Operation and Provider are gen_ai.operation.name and gen_ai.provider.name of its requests by the OpenTelemetry GenAI
