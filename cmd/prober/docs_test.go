@@ -45,8 +45,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestMetricsExist holds that the catalog has each metric that a page names, and that a rule records each recorded series
-// that a page names.
+// TestMetricsExist holds that the catalog has each metric that a page names, and that a rule records each recorded
+// series that a page names.
 func TestMetricsExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, i := range telemetry.Catalog() {
@@ -143,7 +143,8 @@ func TestPagesNameOnlyVariablesThatExist(t *testing.T) {
 	for _, k := range config.Reference() {
 		known[k.Variable] = true
 		ofTarget := strings.Replace(k.Variable, "PROBER_", "PROBER_TARGETS_n_", 1)
-		known[ofTarget] = k.Shared || strings.HasPrefix(k.Variable, "PROBER_OBJECTIVES_n_")
+		isOfList := strings.HasPrefix(k.Variable, "PROBER_OBJECTIVES_n_") || strings.HasPrefix(k.Variable, "PROBER_PROMPTS_n_")
+		known[ofTarget] = k.Shared || isOfList
 	}
 	name := regexp.MustCompile(`PROBER_[A-Z0-9n]+(?:_[A-Z0-9n]+)*`)
 	index := regexp.MustCompile(`_[0-9]+_`)

@@ -22,7 +22,7 @@ var imports = map[string][]string{
 		"observe", "schedule", "length", "prompt", "telemetry", "report", "files", "probe", "wire", "config",
 	},
 	"internal/schedule":  {},
-	"internal/length":    {"prompt", "probe", "wire"},
+	"internal/length":    {"schedule", "prompt", "probe", "wire"},
 	"internal/prompt":    {"wire"},
 	"internal/telemetry": {"probe", "server", "timing", "wire", "format"},
 	"internal/status":    {"probe", "server", "report", "stats", "format", "usage"},

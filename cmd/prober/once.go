@@ -26,10 +26,10 @@ func newOnce() *cobra.Command {
 		Use:   "once [URL…]",
 		Short: "Probe each target once and show what happened",
 		Long: `Once sends one probe to each target and shows where the time went: connection,
-wait, first token, gaps, usage and the verdict. Targets are the URLs, or those
-of the environment and the targets file. The prompt gets its exact length
-first: from the server's tokenizer, or from the usage of a few requests with
-short answers.
+wait, first token, gaps, usage and the verdict. A target with several prompts
+gets one of each. Targets are the URLs, or those of the environment and the
+targets file. The prompt gets its exact length first: from the server's
+tokenizer, or from the usage of a few requests with short answers.
 
 Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration, 3
 for what --fail-on names.`,
@@ -89,8 +89,10 @@ func (o *onceCommand) run(cmd *cobra.Command, urls []string) error {
 func (o *onceCommand) show(cmd *cobra.Command, j *engine.Job, r *probe.Result) ([]report.Attainment, error) {
 	out := cmd.OutOrStdout()
 	errs := cmd.ErrOrStderr()
-	target := j.Targets[j.Index(r.Target)]
-	judged := report.SummarizeResults(r.Target, target.Places, target.GivenObjectives, r)
+	configured := j.Targets[j.Index(r.Target)]
+	prompt := j.PromptIndex(r.Prompt)
+	target := configured.OfPrompt(prompt)
+	judged := report.SummarizeResults(configured.Title(prompt), target.Places, target.GivenObjectives, r)
 	for _, a := range judged.Objectives {
 		fmt.Fprintln(errs, judged.Attained(a))
 	}
@@ -110,9 +112,11 @@ func (o *onceCommand) show(cmd *cobra.Command, j *engine.Job, r *probe.Result) (
 // printLengths prints how long the prompts of each target are, and how that is known.
 func printLengths(out io.Writer, j *engine.Job) {
 	for i, t := range j.Targets {
-		line := report.LengthLine(j.Length.Snapshot(i))
-		if line != "" {
-			fmt.Fprintln(out, format.Clean(t.Name+": "+line)) // it may have a server's words
+		for p, q := range j.Length.Prompts {
+			line := report.LengthLine(q.Snapshot(i))
+			if line != "" {
+				fmt.Fprintln(out, format.Clean(t.Title(p)+": "+line)) // it may have a server's words
+			}
 		}
 	}
 }

@@ -41,7 +41,8 @@ type CommandLine struct {
 
 // A Plan is what a bench does, validated.
 type Plan struct {
-	Lengths  []*config.Config  // one for each length of prompts
+	Lengths  []*config.Config  // one for each length and each prompt of the targets, which have one prompt in it
+	Prompts  bool              // some target has several prompts
 	Loads    []Load            // one for each step; [Load.For] makes them those of a group
 	Every    time.Duration     // between intermediate results of a comparison; 0 for none
 	Format   string            // text, json or markdown
@@ -66,7 +67,9 @@ func NewPlan(line CommandLine) (*Plan, error) {
 		case err != nil && problems == nil:
 			return nil, err
 		case err == nil:
-			plan.Lengths = append(plan.Lengths, c)
+			byPrompt := eachPrompt(c)
+			plan.Lengths = append(plan.Lengths, byPrompt...)
+			plan.Prompts = len(byPrompt) > 1
 		}
 	}
 	if problems != nil {
@@ -82,6 +85,27 @@ func NewPlan(line CommandLine) (*Plan, error) {
 	plan.setDefaultSizes()
 	plan.Settings = line.describe(plan, rates)
 	return plan, nil
+}
+
+// eachPrompt returns a configuration for each prompt that the targets of c have: the first has all targets with their
+// first prompt, and so on. A step has only one of them, at the whole rate: no number mixes two, and what two targets
+// are compared by is the same prompt.
+func eachPrompt(c *config.Config) (all []*config.Config) {
+	for prompt := 0; ; prompt++ {
+		one := *c
+		one.Targets = nil
+		for _, t := range c.Targets {
+			if prompt < len(t.Prompts) {
+				asked := t.OfPrompt(prompt)
+				asked.QPS = t.QPS
+				one.Targets = append(one.Targets, asked)
+			}
+		}
+		if len(one.Targets) == 0 {
+			return all
+		}
+		all = append(all, &one)
+	}
 }
 
 // loads returns the load of each step:

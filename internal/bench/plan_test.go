@@ -212,3 +212,22 @@ func TestGroupOfTheURLs(t *testing.T) {
 		equal(t, name, plan.Lengths[0].Targets[0].Group, test.want)
 	}
 }
+
+// TestEachPromptHasItsSteps holds that a bench measures one prompt of each target after the other, at the whole rate.
+func TestEachPromptHasItsSteps(t *testing.T) {
+	short, long := config.Prompt{Name: "short", Tokens: 80, Share: 3}, config.Prompt{Name: "long", Tokens: 2000, Share: 1}
+	all := eachPrompt(&config.Config{Targets: []config.Target{
+		{Name: "a", QPS: 4, Prompts: []config.Prompt{short, long}},
+		{Name: "b", QPS: 2, Prompts: []config.Prompt{short}},
+	}})
+	var got []string
+	for _, c := range all {
+		for _, t := range c.Targets {
+			got = append(got, fmt.Sprintf("%s: %s of %d tokens, %v QPS", t.Name, t.Prompts[0].Name, t.PromptTokens, t.QPS))
+		}
+	}
+	want := []string{"a: short of 80 tokens, 4 QPS", "b: short of 80 tokens, 2 QPS", "a: long of 2000 tokens, 4 QPS"}
+	if len(all) != 2 || !slices.Equal(got, want) {
+		t.Errorf("%d lengths: %q, want %q", len(all), got, want)
+	}
+}

@@ -149,20 +149,33 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 		r.budgets.AssignTo(j)
 	}
 	r.previousJobs = jobs
-	stepsOfJob := len(r.Plan.Lengths) * len(r.Plan.Loads)
-	r.steps = stepsOfJob * len(jobs)
-	r.comparisons = 0
-	for _, j := range jobs {
-		r.comparisons += stepsOfJob * (len(j.Targets) - 1)
+	isFirst := c == r.Plan.Lengths[0] // which has all targets
+	if isFirst {
+		for _, j := range jobs {
+			stepsOfJob := r.lengthsOf(j.Targets[0]) * len(r.Plan.Loads)
+			r.steps += stepsOfJob
+			r.comparisons += stepsOfJob * (len(j.Targets) - 1)
+		}
+		for _, warning := range c.Warnings {
+			r.Screen.Note("warning: " + warning)
+		}
 	}
-	for _, warning := range c.Warnings {
-		r.Screen.Note("warning: " + warning)
-	}
-	isFirst := c == r.Plan.Lengths[0]
 	if isFirst && len(jobs) > 0 {
 		r.noteTooFewRequests(jobs[0].Plan)
 	}
 	return jobs, nil
+}
+
+// lengthsOf returns with how many lengths and prompts the group of a target is measured.
+func (r *run) lengthsOf(t config.Target) (n int) {
+	name := cmp.Or(t.Workload, t.Name)
+	for _, c := range r.Plan.Lengths {
+		isThere := func(t config.Target) bool { return cmp.Or(t.Workload, t.Name) == name }
+		if slices.ContainsFunc(c.Targets, isThere) {
+			n++
+		}
+	}
+	return n
 }
 
 // noteTooFewRequests says before the run if a step cannot show a difference, whatever it measures.

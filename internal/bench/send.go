@@ -56,7 +56,7 @@ func (s *sender) byTheClock(ctx context.Context, first uint64) (next uint64) {
 			s.group.Round(ctx, ctx, first+n, due)
 			s.prepare(ctx)
 		},
-		Late: func(uint64) { s.group.Late() },
+		Late: func(n uint64) { s.group.Late(first + n) },
 	})
 	return first + uint64(total) + 1 // one more if the first start was over
 }

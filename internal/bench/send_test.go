@@ -60,6 +60,9 @@ func newTestGroup(t *testing.T, budget int, names ...string) *testGroup {
 	return g
 }
 
+// Prompt implements [probe.Questions].
+func (g *testGroup) Prompt(round uint64) (name string, before uint64) { return "cold", round }
+
 // Next implements [probe.Questions]: prompts of 20 tokens, and answers of ten.
 func (g *testGroup) Next(_ context.Context, _ int, round uint64) (probe.Question, *probe.Result, probe.Skip) {
 	time.Sleep(g.writing)
@@ -81,7 +84,7 @@ func (g *testGroup) Record(r *probe.Result) {
 	g.results = append(g.results, r)
 }
 
-func (g *testGroup) Skipped(target string, reason probe.Skip) {
+func (g *testGroup) Skipped(target, _ string, reason probe.Skip) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.skipped == nil {

@@ -74,9 +74,9 @@ func (t *tally) Record(r *probe.Result) {
 }
 
 // Skipped counts a request that was not sent.
-func (t *tally) Skipped(target string, reason probe.Skip) {
+func (t *tally) Skipped(target, prompt string, reason probe.Skip) {
 	if t.exporter != nil {
-		t.exporter.Skipped(target, reason)
+		t.exporter.Skipped(target, prompt, reason)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,6 +113,7 @@ func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.
 		s.Load = t.load.String()
 		s.AtOnce = t.load.InFlight()
 		s.PromptTokens = promptTokens(target)
+		s.Prompt = t.promptName()
 		s.Skipped = maps.Clone(m.skipped)
 		if t.load.ByTheClock {
 			s = s.Paced(t.load.Plan.Interval)
@@ -223,10 +224,21 @@ func (t *tally) comparisons() (list []report.Comparison) {
 	return list
 }
 
-// stepName distinguishes the step from the others of the run: by its load, and by the length of its prompts if the run
-// has several lengths.
+// promptName returns the name of the step's prompt; empty if no target has several.
+func (t *tally) promptName() string {
+	if !t.run.Plan.Prompts {
+		return ""
+	}
+	return t.job.Length.Prompts[0].Name
+}
+
+// stepName distinguishes the step from the others of the run: by its load, and by its prompt and the length of that if
+// the run has several.
 func (t *tally) stepName() string {
 	name := t.load.String()
+	if t.run.Plan.Prompts {
+		name += ", " + t.promptName()
+	}
 	tokens := promptTokens(t.job.Targets[0])
 	if tokens > 0 && len(t.run.Plan.Lengths) > 1 {
 		name += ", prompts of " + format.Count(tokens, "token")

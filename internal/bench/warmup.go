@@ -22,6 +22,9 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (nextRound uint64, err 
 		length = "prompts of " + format.Grouped(tokens) + " tokens, "
 	}
 	timeout := format.Short(first.Timeout.Seconds())
+	if r.Plan.Prompts {
+		length = j.Length.Prompts[0].Name + ", " + length
+	}
 	r.Screen.Note(fmt.Sprintf("warm-up: %snot counted (at most %s each)", length, timeout))
 	results, nextRound, err := j.Once(ctx)
 	switch {
@@ -45,7 +48,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (nextRound uint64, err 
 		return 0, ErrFailed
 	}
 	for i, t := range j.Targets {
-		note := report.LengthNote(j.Length.Snapshot(i))
+		note := report.LengthNote(j.Length.Prompts[0].Snapshot(i))
 		if note != "" {
 			r.Screen.Note(t.Name + ": " + note)
 		}

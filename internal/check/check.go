@@ -60,16 +60,17 @@ type Target struct {
 
 	Objectives []report.Attainment `json:"objectives,omitempty"` // of the probe of full length
 
-	judgement report.Summary // of that probe, with these objectives
-	row       row            // of the table
+	judgements []string // of these objectives, a line each
+	row        row      // of the table
 }
 
 // A Finding is the outcome of one step.
 type Finding struct {
-	Step Step   `json:"step"`
-	Name string `json:"name,omitempty"` // of what the server supports
-	Text string `json:"text"`
-	Hint string `json:"hint,omitempty"` // what to do
+	Step   Step   `json:"step"`
+	Prompt string `json:"prompt,omitempty"` // that it is about, if the target has several; empty: the target as a whole
+	Name   string `json:"name,omitempty"`   // of what the server supports
+	Text   string `json:"text"`
+	Hint   string `json:"hint,omitempty"` // what to do
 }
 
 // A Step says what a finding is about, or that something is wrong.
@@ -104,6 +105,7 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 			checkers = append(checkers, &checker{
 				quick: o.Quick, turn: len(checkers), lines: lines, found: &Target{Name: t.Name, URL: t.URL},
 				job: j, place: i, target: t, member: j.Members[i], server: serverOf(t),
+				prompts: make([]promptCheck, len(t.Prompts)), asked: -1,
 			})
 			if t.Enabled {
 				enabled++
@@ -138,7 +140,7 @@ func Run(ctx context.Context, jobs []*engine.Job, o Options) *Report {
 			r.Targets = append(r.Targets, c.found)
 			r.TokensPerDay += c.found.TokensPerDay
 			r.Passed = r.Passed && c.found.Passed
-			r.timed = r.timed && c.probeTime > 0
+			r.timed = r.timed && c.probeTime() > 0
 		}
 	}
 	if len(r.Targets) < enabled {
@@ -199,9 +201,7 @@ func (r *Report) total() string {
 // Judgements returns a line for each objective of each target that was judged.
 func (r *Report) Judgements() (lines []string) {
 	for _, t := range r.Targets {
-		for _, a := range t.Objectives {
-			lines = append(lines, t.judgement.Attained(a))
-		}
+		lines = append(lines, t.judgements...)
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +33,17 @@ type checker struct {
 	member *probe.Member
 	server string // see serverOf
 
-	probeTime time.Duration // that the probe of full length took; 0: there was none
-	last      *probe.Result // the last probe that was answered, short or of full length; nil without one
-	failure   string        // why the target failed, in one word; empty if it did not
-	done      bool          // the target was checked, and nobody interrupted that
+	prompts []promptCheck // what was found of each prompt of the target
+	asked   int           // the prompt that findings are about; -1: the target as a whole
+	last    *probe.Result // the last probe that was answered, short or of full length; nil without one
+	failure string        // why the target failed, in one word; empty if it did not
+	done    bool          // the target was checked, and nobody interrupted that
+}
+
+// A promptCheck is what was found of one prompt.
+type promptCheck struct {
+	tooLong bool          // for the server's context
+	probe   *probe.Result // of full length, that was answered; nil: there was none
 }
 
 // check checks the target, unless it is disabled or ctx is done.
@@ -59,20 +67,49 @@ func (c *checker) check(ctx context.Context, shown *progress) {
 	c.lines.add(c.turn, "\n")
 }
 
-// runSteps runs the steps up to the first one that fails. It reports whether all of them passed.
+// runSteps runs the steps up to the first one that fails. It reports whether all of them passed. A prompt that is too
+// long for the server's context only ends the steps of that prompt.
 func (c *checker) runSteps(ctx context.Context) (passed bool) {
-	if !c.identify(ctx) || !c.checkLengths() {
+	if !c.identify(ctx) || !c.ofEach(c.checkLengths) {
 		return false
 	}
-	c.warnOfPieces()
-	if !c.calibrate(ctx) || !c.askShortQuestion(ctx) {
+	c.ofEach(c.warnOfPieces)
+	if !c.ofEach(func() bool { return c.calibrate(ctx) }) || !c.askShortQuestion(ctx) {
 		return false
 	}
-	if !c.checkLengths() { // again: the context may be known only now
+	if !c.ofEach(c.checkLengths) { // again: the context may be known only now
 		return false
 	}
-	return c.quick || c.probeFullLength(ctx)
+	if !c.quick && !c.ofEach(func() bool { return c.probeFullLength(ctx) }) {
+		return false
+	}
+	c.warnOfSkippedSlots()
+	return !slices.ContainsFunc(c.prompts, func(p promptCheck) bool { return p.tooLong })
 }
+
+// ofEach takes a step for each prompt of the target that is not too long, up to the first one that fails. It reports
+// whether none did, and whether a prompt is left.
+func (c *checker) ofEach(step func() (passed bool)) (passed bool) {
+	defer func() { c.asked = -1 }()
+	isLeft := false
+	for i := range c.prompts {
+		if c.prompts[i].tooLong {
+			continue
+		}
+		c.asked = i
+		if !step() {
+			return false
+		}
+		isLeft = isLeft || !c.prompts[i].tooLong
+	}
+	return isLeft
+}
+
+// ofPrompt returns the target with only the prompt that is asked.
+func (c *checker) ofPrompt() config.Target { return c.target.OfPrompt(c.asked) }
+
+// questions returns how long the prompt is that is asked.
+func (c *checker) questions() *length.Questions { return c.job.Length.Prompts[c.asked] }
 
 // identify asks the server what it is and which models it has.
 func (c *checker) identify(ctx context.Context) (passed bool) {
@@ -123,33 +160,37 @@ func listOfModels(models []wire.Model) string {
 	return "it has " + format.Shorten(format.Clean(format.List(names)), maxLength)
 }
 
-// checkLengths compares the configured lengths with the server's context, as far as that is known.
+// checkLengths compares the configured lengths with the server's context, as far as that is known. A prompt that is too
+// long is noted; the other prompts go on.
 func (c *checker) checkLengths() (passed bool) {
-	misfit := c.job.Lengths(c.target).Misfit(c.member.Knowledge().Limits, c.target.Places)
-	if misfit == "" {
-		return true
+	misfit := c.job.Lengths(c.target, c.asked).Misfit(c.member.Knowledge().Limits, c.ofPrompt().Places)
+	if misfit != "" {
+		c.addText(Failed, "%s", misfit)
+		c.failure = "too long"
+		c.prompts[c.asked].tooLong = true
 	}
-	c.addText(Failed, "%s", misfit)
-	c.failure = "too long"
-	return false
+	return true
 }
 
 // warnOfPieces warns if the server generates answers of the configured length in pieces.
-func (c *checker) warnOfPieces() {
-	text, hint := report.AnswerInPieces(c.target.MaxTokens, c.member.Knowledge().Type, c.target.Places)
+func (c *checker) warnOfPieces() (passed bool) {
+	t := c.ofPrompt()
+	text, hint := report.AnswerInPieces(t.MaxTokens, c.member.Knowledge().Type, t.Places)
 	if text != "" {
 		c.add(Finding{Step: Warning, Text: text, Hint: hint})
 	}
+	return true
 }
 
 // calibrate makes the length of the prompts exact, and says by what. A quick check asks only the tokenizer, because
 // every other way needs prompts of full length. Prompts whose length nobody counts are a warning. A server that leaves
 // such a prompt without an answer until the time of a probe is over fails: it would only hang again.
 func (c *checker) calibrate(ctx context.Context) (passed bool) {
-	if c.job.Prompts.Workload == prompt.Dataset {
+	q := c.questions()
+	if q.Prompts.Workload == prompt.Dataset {
 		return true
 	}
-	known := c.job.Length.Snapshot(c.place)
+	known := q.Snapshot(c.place)
 	if known.Exact {
 		c.addText(Tokens, "gets the prompts that were calibrated on %s", known.By)
 		return true
@@ -157,14 +198,14 @@ func (c *checker) calibrate(ctx context.Context) (passed bool) {
 	var failed *probe.Result
 	var err error
 	if c.quick {
-		err = c.job.Length.CountByTokenizer(ctx, c.place)
+		err = q.CountByTokenizer(ctx, c.place)
 	} else {
-		failed = c.job.Length.Count(ctx, c.place)
+		failed = q.Count(ctx, c.place)
 	}
 	if ctx.Err() != nil { // interrupted
 		return false
 	}
-	known = c.job.Length.Snapshot(c.place)
+	known = q.Snapshot(c.place)
 	switch {
 	case probe.ReasonOf(err) == probe.ReasonLongerThanContext: // a later probe fails, or the context is known by now
 		c.addText(Warning, "the prompt is %v", err)
@@ -180,7 +221,7 @@ func (c *checker) calibrate(ctx context.Context) (passed bool) {
 		c.add(Finding{
 			Step: Warning,
 			Text: "the prompts could not be made exact: " + report.Failure(failed),
-			Hint: report.Hint(failed, c.target.Places),
+			Hint: report.Hint(failed, c.ofPrompt().Places),
 		})
 	case known.Exact && known.Off == 0:
 		c.addText(Tokens, "%s", report.LengthLine(known))
@@ -239,7 +280,7 @@ func (c *checker) askShortQuestion(ctx context.Context) (passed bool) {
 // probeFullLength sends probes as long as configured until the length of their prompts is exact. It judges the last
 // one, and compares its time with the plan.
 func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
-	results, skipped := c.job.Ask(ctx, c.place, c.place+1)
+	results, skipped := c.job.Ask(ctx, c.asked, c.place, c.place+1)
 	if ctx.Err() != nil { // interrupted
 		return false
 	}
@@ -252,53 +293,89 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 	if r.Outcome != probe.OK {
 		c.addFailure("probe of full length", r)
 		c.checkLengths() // the refusal may have shown it
-		return false
+		return c.prompts[c.asked].tooLong
 	}
 	c.judge(r)
-	c.probeTime = r.Elapsed
+	c.prompts[c.asked].probe = r
 	c.last = r
 	ttft, _ := r.TTFT()
 	c.addText(Probe, "%s tokens of prompt, %s of answer: TTFT %s, %s in all", tokenCount(r.Usage.Prompt),
-		tokenCount(r.Usage.Generated()), format.Duration(ttft), format.Duration(c.probeTime))
+		tokenCount(r.Usage.Generated()), format.Duration(ttft), format.Duration(r.Elapsed))
 	for _, warning := range r.Warnings {
 		c.addText(Warning, "%s", report.Warning(warning))
 	}
-	tooSlow := report.SkippedSlots(c.probeTime, c.job.Plan.Interval, c.target.MaxInFlight, c.target.Places)
-	if tooSlow != "" {
-		c.addText(Warning, "%s", tooSlow)
-	}
 	return true
+}
+
+// probeTime returns how long probes of full length take, on average over the prompts by their shares; 0 if one of them
+// was not timed.
+func (c *checker) probeTime() time.Duration {
+	var took time.Duration
+	shares := 0
+	for i, p := range c.target.Prompts {
+		if c.prompts[i].probe == nil {
+			return 0
+		}
+		took += time.Duration(p.Share) * c.prompts[i].probe.Elapsed
+		shares += p.Share
+	}
+	return took / time.Duration(shares)
 }
 
 // judge says how far the probe of full length met the objectives that somebody gave. Without a probe they have no
 // sample.
 func (c *checker) judge(results ...*probe.Result) {
-	c.found.judgement = report.SummarizeResults(c.target.Name, c.target.Places, c.target.GivenObjectives, results...)
-	c.found.Objectives = c.found.judgement.Objectives
+	t := c.ofPrompt()
+	judged := report.SummarizeResults(c.target.Title(c.asked), t.Places, t.GivenObjectives, results...)
+	for _, a := range judged.Objectives {
+		c.found.judgements = append(c.found.judgements, judged.Attained(a))
+	}
+	c.found.Objectives = append(c.found.Objectives, judged.Objectives...)
 }
 
-// plan says what is sent how often, and how many tokens a day that takes.
+// warnOfSkippedSlots warns if probes take so long that slots would be skipped.
+func (c *checker) warnOfSkippedSlots() {
+	tooSlow := report.SkippedSlots(c.probeTime(), c.job.Plan.Interval, c.target.MaxInFlight, c.target.Places)
+	if tooSlow != "" {
+		c.addText(Warning, "%s", tooSlow)
+	}
+}
+
+// plan says what is sent how often, and how many tokens a day that takes: of each prompt, and in all.
 func (c *checker) plan() {
-	t, prompts := c.target, c.job.Prompts
-	c.found.TokensPerDay = c.job.TokensPerDay(t, c.probeTime)
+	t, took := c.target, c.probeTime()
+	c.found.TokensPerDay = c.job.TokensPerDay(t, took)
 	unlimited := t
 	unlimited.TokenBudgetPerDay = 0
-	unlimitedPerDay := c.job.TokensPerDay(unlimited, c.probeTime)
-	answers := fmt.Sprintf("answers of %d", t.MaxTokens)
-	if prompts.Workload == prompt.Tool || prompts.Workload == prompt.JSON {
-		answers = fmt.Sprintf("answers of at most %d", t.MaxTokens)
+	for i := range t.Prompts {
+		c.asked = i
+		p, prompts := c.ofPrompt(), c.questions().Prompts
+		answers := fmt.Sprintf("answers of %d", p.MaxTokens)
+		if prompts.Workload == prompt.Tool || prompts.Workload == prompt.JSON {
+			answers = fmt.Sprintf("answers of at most %d", p.MaxTokens)
+		}
+		c.addText(Plan, "%s prompts of %s, %s, every %s (%s): %s a day",
+			p.Prompt, promptLengths(prompts), answers, format.Short(p.Interval().Seconds()), p.Arrival,
+			dailyCost(c.job.TokensPerDayOf(unlimited, i, took), took > 0))
 	}
-	c.addText(Plan, "%s prompts of %s, %s, every %s (%s): %s a day",
-		t.Prompt, promptLengths(prompts), answers, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival,
-		dailyCost(unlimitedPerDay, c.probeTime > 0))
+	c.asked = -1
+	unlimitedPerDay := c.job.TokensPerDay(unlimited, took)
+	if len(t.Prompts) > 1 {
+		c.addText(Plan, "%d prompts in rotation, one every %s: %s a day", len(t.Prompts),
+			format.Short(c.job.Plan.Interval.Seconds()), dailyCost(unlimitedPerDay, took > 0))
+	}
 	if t.TokenBudgetPerDay > 0 {
-		end := cmp.Or(t.BudgetEnd(unlimitedPerDay, prompts.Mean()+t.MaxTokens), "the budget lasts all day")
+		perProbe := int(math.Round(c.job.TokensPerProbe(t)))
+		end := cmp.Or(t.BudgetEnd(unlimitedPerDay, perProbe), "the budget lasts all day")
 		c.addText(Plan, "at most %s tokens a day, by its budget: %s", format.Grouped(t.TokenBudgetPerDay), end)
 	}
 }
 
-// add adds a finding, and writes it.
+// add adds a finding, about the prompt that is asked if there are several, and writes it.
 func (c *checker) add(f Finding) {
+	if c.asked >= 0 && len(c.prompts) > 1 {
+		f.Prompt = c.target.Prompts[c.asked].Name
+	}
 	label := f.label()
 	before := len(c.found.Findings) - 1
 	if f.Step == Supports && before >= 0 && c.found.Findings[before].Step == Supports {
@@ -319,7 +396,11 @@ func (c *checker) addFailure(request string, r *probe.Result) {
 		return
 	}
 	c.failure = string(r.Outcome)
-	c.add(Finding{Step: Failed, Text: request + ": " + report.Failure(r), Hint: report.Hint(r, c.target.Places)})
+	places := c.target.Places
+	if c.asked >= 0 {
+		places = c.ofPrompt().Places
+	}
+	c.add(Finding{Step: Failed, Text: request + ": " + report.Failure(r), Hint: report.Hint(r, places)})
 }
 
 // promptLengths says how long prompts are.

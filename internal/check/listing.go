@@ -67,6 +67,9 @@ func (f Finding) lines(label string, width int) string {
 	if f.Name != "" {
 		text = strings.ReplaceAll(f.Name, "_", " ") + ": " + f.Text
 	}
+	if f.Prompt != "" {
+		text = f.Prompt + ": " + text
+	}
 	all := labelled(label, format.Clean(text), width) // it may have a server's words
 	if f.Hint != "" {
 		all += labelled("", f.Hint, width)

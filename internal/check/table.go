@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/length"
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // A verdict is what the table says of a target in general. A lower one is worse.
@@ -47,6 +48,8 @@ type row struct {
 
 	heading  string    // of the problems below the table
 	problems []problem // failures, warnings and missed objectives
+
+	prompts []row // of a target with several: each with its name, how exact it is, its answer and its cost
 }
 
 // A problem is a finding below the table.
@@ -63,19 +66,27 @@ func (c *checker) tableRow() row {
 	if server == "" && wasReached {
 		server = "unknown"
 	}
-	cost := format.Grouped(c.found.TokensPerDay)
-	if c.probeTime == 0 {
-		cost = "≤" + cost
-	}
 	r := row{
 		name:    c.target.Name,
 		server:  strings.TrimSpace(server + " " + known.Version),
-		prompt:  c.promptCell(),
-		answer:  c.answerCell(),
-		cost:    cost,
+		prompt:  c.promptCell(0),
+		answer:  c.answerCell(c.last),
+		cost:    c.costCell(c.found.TokensPerDay),
 		verdict: verdictOK,
 		word:    "ok",
 		heading: c.target.Name + "  " + c.target.URL,
+	}
+	if len(c.prompts) > 1 {
+		r.prompt = format.Count(len(c.prompts), "prompt")
+		r.answer = ""
+		for i, p := range c.prompts {
+			line := row{name: "· " + c.target.Prompts[i].Name, prompt: c.promptCell(i), answer: c.answerCell(p.probe)}
+			line.cost = c.costCell(c.job.TokensPerDayOf(c.target, i, c.probeTime()))
+			if p.tooLong {
+				line.word = "too long"
+			}
+			r.prompts = append(r.prompts, line)
+		}
 	}
 	for _, f := range c.found.Findings {
 		if f.Step == Failed || f.Step == Warning {
@@ -105,9 +116,17 @@ func (c *checker) tableRow() row {
 	return r
 }
 
-// promptCell says how exact the prompts are.
-func (c *checker) promptCell() string {
-	known := c.job.Length.Snapshot(c.place)
+// costCell writes the tokens of a day: at most so many if no probe was timed.
+func (c *checker) costCell(tokensPerDay int) string {
+	if c.probeTime() == 0 {
+		return "≤" + format.Grouped(tokensPerDay)
+	}
+	return format.Grouped(tokensPerDay)
+}
+
+// promptCell says how exact a prompt is.
+func (c *checker) promptCell(prompt int) string {
+	known := c.job.Length.Prompts[prompt].Snapshot(c.place)
 	switch {
 	case known.Asked == 0:
 		return "own"
@@ -117,7 +136,7 @@ func (c *checker) promptCell() string {
 		return ""
 	}
 	off := known.Off
-	if !known.ByItself && known.Counted.Known && c.probeTime > 0 { // Off is by the count of another member
+	if !known.ByItself && known.Counted.Known && c.prompts[prompt].probe != nil { // Off is by the count of another member
 		off = known.Counted.N - known.Asked
 	}
 	if off == 0 {
@@ -126,13 +145,13 @@ func (c *checker) promptCell() string {
 	return fmt.Sprintf("%+d", off)
 }
 
-// answerCell says how many tokens the last answer had, and how long it took, if no step failed.
-func (c *checker) answerCell() string {
-	if c.last == nil || !c.found.Passed {
+// answerCell says how many tokens an answer had, and how long it took, if no step failed.
+func (c *checker) answerCell(r *probe.Result) string {
+	if r == nil || !c.found.Passed {
 		return ""
 	}
-	took := format.Duration(c.last.Elapsed)
-	tokens := c.last.Usage.Generated()
+	took := format.Duration(r.Elapsed)
+	tokens := r.Usage.Generated()
 	if !tokens.Known {
 		return took
 	}
@@ -186,12 +205,14 @@ func (r *Report) rows() (all []row) {
 func tableOf(rows []row, width int) string {
 	const gutter = "  "
 	cells := [][]string{{"target", "server", "prompt", "answer", "tokens a day", "verdict"}}
-	for _, r := range rows {
-		line := []string{r.name, r.server, r.prompt, r.answer, r.cost, r.word}
-		for i, text := range line {
-			line[i] = cmp.Or(format.Clean(text), "–") // a server chooses its version
+	for _, target := range rows {
+		for _, r := range append([]row{target}, target.prompts...) {
+			line := []string{r.name, r.server, r.prompt, r.answer, r.cost, r.word}
+			for i, text := range line {
+				line[i] = cmp.Or(format.Clean(text), "–") // a server chooses its version
+			}
+			cells = append(cells, line)
 		}
-		cells = append(cells, line)
 	}
 	isRight := []bool{false, false, false, true, true, false}
 	padded := format.PadColumns(cells, isRight)

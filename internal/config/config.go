@@ -12,6 +12,7 @@
 //	environment.go  reads variables, flags and arguments
 //	file.go         reads the targets file
 //	load.go         merges all of these in order, and prints the result
+//	prompts.go      the prompts of targets
 //	validate.go     the rules for settings that depend on each other; also objectives.go, cost.go, labels.go
 //
 // The tags are
@@ -127,6 +128,10 @@ type Target struct {
 
 	Labels Labels `env:"LABELS" shared:""` // those of all targets and its own; nil for none
 
+	// Prompts are what it is asked in rotation: its own, those of all targets or, without any, the one that its own
+	// settings make. There is at least one.
+	Prompts []Prompt `env:"-"`
+
 	// Objectives are its own or, without any, those of all targets: at least one. GivenObjectives are the same, or nil if
 	// they are the default because nobody wrote any.
 	Objectives      []probe.Objective `env:"-"`
@@ -139,6 +144,17 @@ type Target struct {
 	EachAddress bool   // stands for a target for each address of the URL's host: the URL was given with dns+
 	Address     string // IP address to dial instead of the URL's host; "" for none; Load never sets it
 	Workload    string // name of the dns+ target if this is one of its addresses; else ""; Load never sets it
+}
+
+// A Prompt is one of those that a target is asked in rotation. Every field is filled in.
+type Prompt struct {
+	Name      string `env:"NAME" format:"name"` // value of the label prompt; unique within the target
+	Workload  string `env:"PROMPT" oneof:"cold warm sessions dataset tool json canary"`
+	Tokens    int    `env:"PROMPT_TOKENS" min:"16" max:"1000000" format:"tokens"`
+	MaxTokens int    `env:"MAX_TOKENS" min:"1" max:"100000" format:"tokens"`
+	Share     int    `env:"SHARE" envDefault:"1" min:"1" max:"100"` // of the target's probes, beside those of the others
+
+	Places map[string]string // as those of a [Target]; nil if its own settings make the prompt
 }
 
 // A Rejected is a target that cannot be probed because of its settings. The others are probed without it.
@@ -155,6 +171,7 @@ type objectiveSettings struct {
 	Signal probe.Signal  `env:"SIGNAL" envDefault:"availability"`
 	Limit  time.Duration `env:"LIMIT" min:"1us" format:"limit"` // 0 for availability
 	Goal   float64       `env:"GOAL" envDefault:"0.99" min:"0.001" max:"0.999999" format:"ratio"`
+	Prompt string        `env:"PROMPT" format:"name"` // empty: each prompt of the target
 
 	RefusalsAreBad bool // as its target says: see [Target.Refusals]
 }

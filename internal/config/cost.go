@@ -15,23 +15,31 @@ const (
 
 // Interval returns the mean time between two probes of t.
 func (t Target) Interval() time.Duration {
-	return time.Duration(float64(time.Second) / t.QPS)
+	return time.Duration(math.Round(float64(time.Second) / t.QPS))
 }
 
-// TokensPerProbe returns the mean number of tokens in prompt and answer of a probe. The prompts of a data set, which is
-// not read for this, count as if they had the configured length.
-func (t Target) TokensPerProbe() int {
-	prompt := t.PromptTokens
-	if t.Prompt == "sessions" { // each round adds the answer before it and a question
-		prompt += (t.SessionRounds - 1) * (t.MaxTokens + questionTokens) / 2
+// TokensPerProbe returns the mean number of tokens in prompt and answer of a probe of t, rounded. The prompts of a data
+// set, which is not read for this, count as if they had the configured length.
+func (t Target) TokensPerProbe() int { return int(math.Round(t.meanTokens())) }
+
+// meanTokens is [Target.TokensPerProbe] without rounding.
+func (t Target) meanTokens() float64 {
+	tokens, shares := 0, 0
+	for _, p := range t.Prompts {
+		ofProbe := p.Tokens + p.MaxTokens
+		if p.Workload == "sessions" { // each round adds the answer before it and a question
+			ofProbe += (t.SessionRounds - 1) * (p.MaxTokens + questionTokens) / 2
+		}
+		tokens += p.Share * ofProbe
+		shares += p.Share
 	}
-	return prompt + t.MaxTokens
+	return float64(tokens) / float64(shares)
 }
 
 // TokensPerDay returns how many tokens the probes of t cost a day if none is skipped, whatever its budget. With dns+,
 // each address costs as many.
 func (t Target) TokensPerDay() int {
-	return int(math.Round(t.QPS * secondsPerDay * float64(t.TokensPerProbe())))
+	return int(math.Round(t.QPS * secondsPerDay * t.meanTokens()))
 }
 
 // cappedTokensPerDay returns what t costs a day within its budget.
@@ -45,7 +53,7 @@ func (t Target) cappedTokensPerDay() int {
 // isCostKnown reports whether all settings that the cost of t depends on are right.
 func (t *target) isCostKnown() bool {
 	s := t.settings
-	return t.entry.right(&s.QPS, &s.PromptTokens, &s.MaxTokens, &s.SessionRounds, &s.TokenBudgetPerDay)
+	return t.promptsAreRight() && t.entry.right(&s.QPS, &s.SessionRounds, &s.TokenBudgetPerDay)
 }
 
 // BudgetEnd says when the budget of t is spent, counted from 00:00 UTC, and which rate would last, as "the budget ends
@@ -68,7 +76,10 @@ func (l *loader) warnOfBudget(t *target) {
 	if !t.isCostKnown() || !s.Enabled {
 		return
 	}
-	least := s.PromptTokens + s.MaxTokens
+	least := 0 // tokens of the longest probe
+	for _, p := range s.Prompts {
+		least = max(least, p.Tokens+p.MaxTokens)
+	}
 	perDay := s.TokensPerDay()
 	end := s.BudgetEnd(perDay, s.TokensPerProbe())
 	place := t.entry.problemPlace(&s.TokenBudgetPerDay)

@@ -90,5 +90,6 @@ func TestBudgetEnd(t *testing.T) {
 }
 
 func budgeted(qps float64, budget int) Target {
-	return Target{QPS: qps, PromptTokens: 21000, MaxTokens: 100, TokenBudgetPerDay: budget}
+	prompts := []Prompt{{Tokens: 21000, MaxTokens: 100, Share: 1}}
+	return Target{QPS: qps, Prompts: prompts, TokenBudgetPerDay: budget}
 }

@@ -40,24 +40,34 @@ func promises(t *testing.T, target Target, c *Config) {
 		"labels print":      printable(target.Name + target.Group + target.Model),
 		"qps":               target.QPS > 0,
 		"stalls end probes": target.StallTimeout > 0 && target.StallTimeout <= target.Timeout,
-		"data set":          target.Prompt != "dataset" || target.DatasetFile != "",
 		"objectives":        len(target.Objectives) > 0,
+		"prompts":           len(target.Prompts) > 0 && len(target.Prompts) <= mostPrompts,
 	} {
 		if !kept {
 			t.Errorf("not so: %s: %+v", promise, target)
 		}
 	}
-	if target.Prompt == "sessions" {
-		last := target.PromptTokens + (target.SessionRounds-1)*target.MaxTokens
-		if target.SystemTokens >= target.PromptTokens || last > mostTokens {
-			t.Errorf("sessions do not fit: %+v", target)
+	names := map[string]bool{}
+	for i, p := range target.Prompts {
+		last := p.Tokens + (target.SessionRounds-1)*p.MaxTokens
+		for promise, kept := range map[string]bool{
+			"the name is unique": p.Name != "" && printable(p.Name) && !names[p.Name],
+			"lengths":            p.Tokens > 0 && p.MaxTokens > 0 && p.Share > 0,
+			"data set":           p.Workload != "dataset" || target.DatasetFile != "",
+			"sessions fit":       p.Workload != "sessions" || target.SystemTokens < p.Tokens && last <= mostTokens,
+		} {
+			if !kept {
+				t.Errorf("not so: %s: %+v of %+v", promise, p, target)
+			}
 		}
-	}
-	for _, o := range target.Objectives {
-		warning := fmt.Sprintf("objective %q (", o.Name)
-		isWarned := slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.HasPrefix(w, warning) })
-		if !isWarned && !canPage(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability) {
-			t.Errorf("%+v is not judged at %v probes per second", o, target.QPS)
+		names[p.Name] = true
+		asked := target.OfPrompt(i)
+		for _, o := range asked.Objectives {
+			warning := fmt.Sprintf("objective %q (", o.Name)
+			isWarned := slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.HasPrefix(w, warning) })
+			if !isWarned && !canPage(asked.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability) {
+				t.Errorf("%+v is not judged at %v probes per second", o, asked.QPS)
+			}
 		}
 	}
 }
@@ -99,6 +109,7 @@ func FuzzTargetsFile(f *testing.F) {
 	f.Add("targets: &a [*a]")
 	f.Add("targets:\n- &a {url: http://two, headers: *a}")
 	f.Add("<<: {qps: 1}\n? [a]\n: b")
+	f.Add("qps: 0.02\nprompts: [{name: a}, {prompt: sessions, prompt_tokens: 900, share: 3}]\nobjectives: [{prompt: a}]")
 	f.Add("%YAML 1.1\n---\n!!set {a}\n...\n---\n")
 	f.Add("\xff\xfeq\x00")
 	f.Fuzz(func(t *testing.T, content string) {

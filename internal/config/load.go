@@ -36,7 +36,8 @@ type Options struct {
 type target struct {
 	settings   *Target
 	entry      *entry
-	objectives []*objective // its own; nil: it has those of all targets
+	prompts    []*promptEntry // nil: it has one, by its own settings
+	objectives []*objective   // its own; nil: it has those of all targets
 }
 
 // An objective is one entry of the objectives while it is read.
@@ -96,6 +97,7 @@ func (l *loader) load() error {
 	}
 
 	l.loadTargets(shared)
+	l.loadPrompts(shared)
 	l.loadObjectives(shared)
 	l.reportUnknownVariables()
 	l.validate()
@@ -224,6 +226,9 @@ func (l *loader) finish() error {
 	}
 	isRefused := len(problems) > 0 // for a problem that belongs to no target
 	for _, t := range l.targets {
+		for _, p := range t.prompts {
+			t.entry.problems = append(t.entry.problems, p.entry.problems...)
+		}
 		problems = append(problems, t.entry.problems...)
 		if len(t.entry.problems) == 0 {
 			c.Targets = append(c.Targets, *t.settings)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,24 +54,23 @@ func ratio(text string) string {
 // validateObjectives judges the objectives of all targets, and those that targets have themselves. A problem with the
 // latter is one of the target.
 func (l *loader) validateObjectives() {
-	var slowest *target // of those that have the objectives of all
+	var others []*target // those that have the objectives of all
 	for _, t := range l.targets {
-		switch {
-		case t.objectives != nil:
-			l.validateList(t.objectives, t)
-			for _, o := range t.objectives {
-				t.entry.problems = append(t.entry.problems, o.entry.problems...)
-			}
-		case t.entry.right(&t.settings.QPS) && (slowest == nil || t.settings.QPS < slowest.settings.QPS):
-			slowest = t
+		if t.objectives == nil {
+			others = append(others, t)
+			continue
+		}
+		l.validateList(t.objectives, []*target{t})
+		for _, o := range t.objectives {
+			t.entry.problems = append(t.entry.problems, o.entry.problems...)
 		}
 	}
-	l.validateList(l.objectives, slowest)
+	l.validateList(l.objectives, others)
 }
 
-// validateList judges whether each objective of a list has a limit if it needs one, a name of its own, and a goal whose
-// alert can fire in time for the slowest target that has the list. No target may have it: then slowest is nil.
-func (l *loader) validateList(list []*objective, slowest *target) {
+// validateList judges whether each objective of a list has a limit if it needs one, a name of its own, prompts to
+// judge, and a goal whose alert can fire in time for the most seldom of them. The targets are those that have the list.
+func (l *loader) validateList(list []*objective, targets []*target) {
 	named := map[string]*objective{}
 	for _, o := range list {
 		s, e := o.settings, o.entry
@@ -87,11 +87,48 @@ func (l *loader) validateList(list []*objective, slowest *target) {
 		case !isAvailability && !e.given(&s.Limit):
 			e.problem(&s.Limit, "not given", string(s.Signal)+" needs a limit, for example 2s")
 		}
+		t, prompt, ok := o.mostSeldom(targets)
 		isJudged := !l.options.Finite && len(l.options.Objectives) == 0
-		if isJudged && slowest != nil && slowest.entry.right(&slowest.settings.QPS) {
-			l.validateGoal(o, slowest.settings)
+		if ok && isJudged {
+			l.validateGoal(o, t.settings, prompt)
 		}
 	}
+}
+
+// mostSeldom returns which prompt of which target is asked most seldom, of those that o judges. A prompt that no target
+// has is reported. ok is false if there is none, or if settings on which that depends are wrong.
+func (o *objective) mostSeldom(targets []*target) (slowest *target, prompt int, ok bool) {
+	s, e := o.settings, o.entry
+	if !e.right(&s.Prompt) {
+		return nil, 0, false
+	}
+	var names []string
+	lowest := math.Inf(1) // probes per second
+	isThere := s.Prompt == "" || len(targets) == 0
+	areKnown := true
+	for _, t := range targets {
+		if !t.promptsAreRight() || !t.entry.right(&t.settings.QPS) {
+			areKnown = false
+			continue
+		}
+		for i, p := range t.settings.Prompts {
+			names = append(names, p.Name)
+			if s.Prompt != "" && s.Prompt != p.Name {
+				continue
+			}
+			isThere = true
+			rate := t.settings.OfPrompt(i).QPS
+			if rate < lowest {
+				lowest = rate
+				slowest, prompt, ok = t, i, true
+			}
+		}
+	}
+	if !isThere && areKnown {
+		wrong := usage.Unknown("", s.Prompt, slices.Compact(slices.Sorted(slices.Values(names))))
+		e.problem(&s.Prompt, wrong.Text, wrong.Hint)
+	}
+	return slowest, prompt, ok
 }
 
 // namePlace returns the place where the name of o is from: its own or, without one, its signal.
@@ -102,18 +139,25 @@ func (o *objective) namePlace() string {
 	return o.entry.problemPlace(&o.settings.Signal)
 }
 
-// validateGoal reports a goal that is too high for the rate of the slowest target. It is a problem if a user wrote the
-// goal, and a warning otherwise: a default must not keep the prober from starting.
-func (l *loader) validateGoal(o *objective, slowest *Target) {
+// validateGoal reports a goal that is too high for the rate of prompt i of a target. It is a problem if a user wrote
+// the goal, and a warning otherwise: a default must not keep the prober from starting.
+func (l *loader) validateGoal(o *objective, slowest *Target, i int) {
 	s, e := o.settings, o.entry
-	if !e.right(&s.Goal) || canPage(slowest.QPS, s.Goal) {
+	rate := slowest.OfPrompt(i).QPS
+	if !e.right(&s.Goal) || canPage(rate, s.Goal) {
 		return
 	}
-	text := fmt.Sprintf("too high for target %s at %v probes per second: fewer than %v bad probes an hour burn the "+
-		"error budget too fast, and the alert needs %v", quote(slowest.Name), slowest.QPS, pageProbes, pageProbes)
-	hint := fmt.Sprintf("want at least %.10g probes per second", leastRate(s.Goal))
-	if goal, ok := bestGoal(slowest.QPS); ok {
-		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g probes per second", goal, leastRate(s.Goal))
+	asked := "target " + quote(slowest.Name)
+	perSecond := "probes per second"
+	if len(slowest.Prompts) > 1 {
+		asked = "prompt " + quote(slowest.Prompts[i].Name) + " of " + asked
+		perSecond += " of that prompt"
+	}
+	text := fmt.Sprintf("too high for %s at %.4g probes per second: fewer than %v bad probes an hour burn the "+
+		"error budget too fast, and the alert needs %v", asked, rate, pageProbes, pageProbes)
+	hint := fmt.Sprintf("want at least %.10g %s", leastRate(s.Goal), perSecond)
+	if goal, ok := bestGoal(rate); ok {
+		hint = fmt.Sprintf("want a goal of at most %.10g, or at least %.10g %s", goal, leastRate(s.Goal), perSecond)
 	}
 	if e.given(&s.Goal) {
 		e.problem(&s.Goal, text, hint)

@@ -25,7 +25,7 @@ func TestGeneratedFiles(t *testing.T) {
 	var page strings.Builder
 	parsed := template.Must(template.New("reference").Funcs(template.FuncMap{"short": short}).Parse(referenceText))
 	err := parsed.Execute(&page, map[string]any{
-		"Prober": all.prober.keys, "Shared": all.shared.keys, "Targets": all.own(), "Objectives": all.objective.keys,
+		"Prober": all.prober.keys, "Shared": all.shared.keys, "Targets": all.own(), "Prompts": all.prompt.keys, "Objectives": all.objective.keys,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,8 @@ func TestSettingsAreDescribed(t *testing.T) {
 	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	names := map[string]bool{}
 	for _, k := range Reference() {
-		names[k.name] = true
+		name := strings.TrimPrefix(strings.TrimPrefix(k.Variable, prefix), "TARGETS_n_")
+		names[strings.Replace(name, "_n_", "_", 1)] = true
 		if k.Help == "" || strings.HasPrefix(k.Help, ";") { // words and bounds alone
 			t.Errorf("%s has no line in help.txt: say there, under a [topic], what it does", k.Variable)
 		}
@@ -82,7 +83,7 @@ func TestSettingsAreDescribed(t *testing.T) {
 		}
 	}
 	for name, line := range helpLines() {
-		if !names[strings.TrimPrefix(name, "OBJECTIVES_")] {
+		if !names[name] {
 			t.Errorf("help.txt has a line for %s, which is no setting", name)
 		}
 		if strings.ContainsAny(line.text, "`|\n") || utf8.RuneCountInString(line.text) > 80 {

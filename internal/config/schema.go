@@ -23,6 +23,7 @@ type node map[string]any
 func Schema() []byte {
 	s := newSchema()
 	all, target, objective := properties(s.shared.keys), properties(s.own()), properties(s.objective.keys)
+	prompt := properties(s.prompt.keys)
 	for name := range all {
 		target[name] = node{"$ref": "#/properties/" + name}
 	}
@@ -33,8 +34,10 @@ func Schema() []byte {
 	}
 	entry := object(target)
 	entry["required"] = []string{"url"}
+	target["prompts"] = node{"$ref": "#/properties/prompts"}
 	target["objectives"] = node{"$ref": "#/properties/objectives"}
 	all["targets"] = node{"type": "array", "items": entry}
+	all["prompts"] = node{"type": "array", "maxItems": mostPrompts, "items": object(prompt)}
 	all["objectives"] = node{"type": "array", "items": object(objective)}
 	root := object(all)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"

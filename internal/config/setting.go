@@ -39,7 +39,8 @@ type Key struct {
 	secret   bool     // its value must not be shown
 }
 
-// A section is a struct of settings, and the lists of entries that can stand in it: a target has a list of objectives.
+// A section is a struct of settings, and the lists of entries that can stand in it: a target has lists of prompts and
+// objectives.
 type section struct {
 	list  string // name of the list that has such entries: TARGETS, OBJECTIVES; "" if none has
 	of    reflect.Type
@@ -50,24 +51,26 @@ type section struct {
 // A schema is all settings. What a user can write is a tree: shared is its top, in the targets file and as variables.
 type schema struct {
 	prober    *section
-	shared    *section // what holds for all targets, and the lists of targets and objectives
+	shared    *section // what holds for all targets, and the lists of targets, prompts and objectives
 	target    *section // with the settings that are shared
+	prompt    *section
 	objective *section
 }
 
 func newSchema() schema {
 	help := helpLines()
 	prober := newSection[Config]("", prefix, "", help)
+	prompt := newSection[Prompt]("PROMPTS", prefix+"PROMPTS_n_", "PROMPTS_", help)
 	objective := newSection[objectiveSettings]("OBJECTIVES", prefix+"OBJECTIVES_n_", "OBJECTIVES_", help)
 	target := newSection[Target]("TARGETS", prefix+"TARGETS_n_", "", help)
-	target.lists = []*section{objective}
-	shared := &section{of: target.of, lists: []*section{target, objective}}
+	target.lists = []*section{prompt, objective}
+	shared := &section{of: target.of, lists: []*section{target, prompt, objective}}
 	for _, k := range target.keys {
 		if k.Shared {
 			shared.keys = append(shared.keys, k)
 		}
 	}
-	return schema{prober: prober, shared: shared, target: target, objective: objective}
+	return schema{prober: prober, shared: shared, target: target, prompt: prompt, objective: objective}
 }
 
 // own returns the settings that only a target has.
@@ -78,7 +81,7 @@ func (s schema) own() []Key {
 // Reference returns every setting in the order of the documentation.
 func Reference() []Key {
 	s := newSchema()
-	return slices.Concat(s.prober.keys, s.shared.keys, s.own(), s.objective.keys)
+	return slices.Concat(s.prober.keys, s.shared.keys, s.own(), s.prompt.keys, s.objective.keys)
 }
 
 //go:embed help.txt
@@ -251,7 +254,8 @@ func (k Key) hint() string {
 	if k.optional {
 		want += ", or " + none
 	}
-	return "want " + strings.ReplaceAll(want, "%s", cmp.Or(k.Default, k.field.Tag.Get("optional")))
+	example := cmp.Or(k.Default, k.field.Tag.Get("optional"), k.field.Tag.Get("min"))
+	return "want " + strings.ReplaceAll(want, "%s", example)
 }
 
 func (k *Key) value(owner any) reflect.Value {

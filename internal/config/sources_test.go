@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// examples are values that are no defaults, by the tag format of a setting or, without it, by its type. They are written
-// as they print.
+// examples are values that are no defaults, by the tag format of a setting or, without it, by its type. They are
+// written as they print.
 var examples = map[string]string{
 	"int": "3", "*int": "3", "float64": "0.25", "time.Duration": "17s", "string": "text", "config.Secret": "sk",
 	"config.Headers": "X-A=1=2", "config.Labels": "team=a=b", "config.Shard": "2/3", "config.GenAI": "v1.41",
@@ -39,12 +39,12 @@ func exampleOf(t *testing.T, k Key, owner any) string {
 	return text
 }
 
-// TestSourcesAgree holds that each setting has the same value from the environment, from the targets file and from flags,
-// if it can stand there. The test takes all of them from the structs.
+// TestSourcesAgree holds that each setting has the same value from the environment, from the targets file and from
+// flags, if it can stand there. The test takes all of them from the structs.
 func TestSourcesAgree(t *testing.T) {
 	s := newSchema()
 	variables, flags := map[string]string{}, map[string]string{}
-	file := map[string]string{"prober": "", "target": "", "objective": ""}
+	file := map[string]string{"prober": "", "target": "", "prompt": "", "objective": ""}
 	want := map[string]string{} // by variable
 	add := func(keys []Key, owner any, section, before, indent string) {
 		for _, k := range keys {
@@ -71,10 +71,11 @@ func TestSourcesAgree(t *testing.T) {
 	}
 	add(s.prober.keys, new(Config), "prober", prefix, "")
 	add(s.target.keys, new(Target), "target", prefix+"TARGETS_0_", "  ")
+	add(s.prompt.keys, new(Prompt), "prompt", prefix+"TARGETS_0_PROMPTS_0_", "    ")
 	add(s.objective.keys, new(objectiveSettings), "objective", prefix+"TARGETS_0_OBJECTIVES_0_", "    ")
 	content := files(map[string]string{
 		"there":  "# a secret, and a targets file without targets",
-		"f.yaml": file["prober"] + "targets:\n-\n" + file["target"] + "  objectives:\n  -\n" + file["objective"],
+		"f.yaml": file["prober"] + "targets:\n-\n" + file["target"] + "  prompts:\n  -\n" + file["prompt"] + "  objectives:\n  -\n" + file["objective"],
 	})
 	for source, test := range map[string]struct {
 		from   Options
@@ -95,7 +96,10 @@ func TestSourcesAgree(t *testing.T) {
 	} {
 		c := load(t, test.from)
 		objective := objectiveSettings(c.Targets[0].Objectives[0])
-		for owner, keys := range map[any][]Key{c: s.prober.keys, &c.Targets[0]: s.target.keys, &objective: s.objective.keys} {
+		for owner, keys := range map[any][]Key{
+			c: s.prober.keys, &c.Targets[0]: s.target.keys,
+			&c.Targets[0].Prompts[0]: s.prompt.keys, &objective: s.objective.keys,
+		} {
 			for _, k := range keys {
 				want, isGiven := want[k.Variable]
 				if !isGiven || test.misses(k, owner == any(c)) {

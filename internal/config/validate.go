@@ -41,8 +41,14 @@ func (l *loader) complete(t *target) {
 	if !e.given(&s.StallTimeout) && e.right(&s.Timeout) {
 		s.StallTimeout = min(s.StallTimeout, s.Timeout)
 	}
-	if !e.given(&s.SystemTokens) && e.right(&s.PromptTokens) && s.SystemTokens >= s.PromptTokens {
-		s.SystemTokens = s.PromptTokens / 10
+	shortest := s.PromptTokens
+	for _, p := range s.Prompts {
+		if p.Workload == "sessions" {
+			shortest = min(shortest, p.Tokens)
+		}
+	}
+	if !e.given(&s.SystemTokens) && e.right(&s.PromptTokens) && s.SystemTokens >= shortest {
+		s.SystemTokens = shortest / 10
 	}
 	l.readSecret(t, &s.APIKeyFile, &s.APIKey)
 	l.readSecret(t, &s.OAuthSecretFile, &s.OAuthSecret)
@@ -184,19 +190,7 @@ func (l *loader) validateTarget(t *target) {
 	if s.KeyFile != "" && s.CertFile == "" && e.right(&s.CertFile) {
 		e.problem(&s.KeyFile, "given without "+e.nameOf(&s.CertFile), "give both or neither")
 	}
-	switch s.Prompt {
-	case "dataset":
-		if s.DatasetFile == "" && e.right(&s.DatasetFile) {
-			name := e.nameOf(&s.DatasetFile)
-			e.problem(&s.Prompt, "given without "+name, "set "+name+" to the file with the prompts")
-		}
-	case "canary":
-		validateCanary(s, e)
-	case "tool", "json":
-		validateForm(s, e)
-	case "sessions":
-		validateSessions(s, e)
-	}
+	t.validatePrompts()
 	validateOAuth(s, e)
 	l.validateBody(s, e)
 	l.warnOfTLS(s, e)
@@ -225,68 +219,7 @@ func (l *loader) validateBody(s *Target, e *entry) {
 	}
 }
 
-// validateCanary judges whether the words of a canary fit into its prompt and its answer. A depth more takes a sentence
-// of 11 words and two code words, in tokens hardly more than 20. Some models number the code words of their answer and
-// put each on a line of its own: 5 tokens are enough for one.
-func validateCanary(s *Target, e *entry) {
-	leastPrompt, leastAnswer := 80, 16
-	problem := "too few for the prompt canary"
-	depths := len(s.CanaryDepth)
-	if depths > 1 {
-		leastPrompt += 20 * (depths - 1)
-		leastAnswer = max(leastAnswer, 10*depths)
-		problem += fmt.Sprintf(" with %d depths", depths)
-	}
-	if !e.right(&s.CanaryDepth) {
-		return
-	}
-	if e.right(&s.PromptTokens) && s.PromptTokens < leastPrompt {
-		e.problem(&s.PromptTokens, problem, fmt.Sprintf("want at least %d", leastPrompt))
-	}
-	if e.right(&s.MaxTokens) && s.MaxTokens < leastAnswer {
-		e.problem(&s.MaxTokens, problem, fmt.Sprintf("want at least %d", leastAnswer))
-	}
-}
-
-// validateForm judges whether an answer can be asked for as a tool call or as JSON. Chat templates write the function
-// and its schema into the prompt, in up to some 300 tokens. The JSON has some 25 tokens, and a tool call has a frame
-// around it.
-func validateForm(s *Target, e *entry) {
-	dialect, err := wire.Lookup(s.API)
-	if e.right(&s.API) && err == nil && !dialect.Forms {
-		e.problem(&s.Prompt, "cannot be asked for by the API "+s.API,
-			"set "+e.nameOf(&s.API)+" to openai-chat, or choose another workload")
-	}
-	least := map[string]int{"tool": 500, "json": 150}[s.Prompt]
-	if e.right(&s.PromptTokens) && s.PromptTokens < least {
-		e.problem(&s.PromptTokens, "too few for the prompt "+s.Prompt, fmt.Sprintf("want at least %d", least))
-	}
-	const leastAnswer = 64
-	if e.right(&s.MaxTokens) && s.MaxTokens < leastAnswer {
-		e.problem(&s.MaxTokens, "too few for the prompt "+s.Prompt, fmt.Sprintf("want at least %d", leastAnswer))
-	}
-	for _, field := range []string{"tools", "tool_choice", "response_format"} {
-		_, isThere := s.Body[field]
-		if isThere && e.right(&s.Body) {
-			e.problem(&s.Body, quote(field)+" is a field that the prompt "+s.Prompt+" sets itself", "leave it out")
-		}
-	}
-}
-
 const mostTokens = 1_000_000 // of a prompt
-
-// validateSessions judges the lengths of the prompt sessions.
-func validateSessions(s *Target, e *entry) {
-	if e.right(&s.PromptTokens, &s.SystemTokens) && s.SystemTokens >= s.PromptTokens {
-		e.problem(&s.SystemTokens, fmt.Sprintf("not below the %d tokens of the prompt", s.PromptTokens),
-			"lower it: each prompt begins with the system prompt")
-	}
-	last := s.PromptTokens + (s.SessionRounds-1)*s.MaxTokens
-	if e.right(&s.PromptTokens, &s.SessionRounds, &s.MaxTokens) && last > mostTokens {
-		e.problem(&s.SessionRounds, fmt.Sprintf("makes the last prompt of a session longer than %d tokens", last),
-			fmt.Sprintf("want fewer rounds or shorter answers: a prompt has at most %d tokens", mostTokens))
-	}
-}
 
 // warnOfTLS warns of TLS settings that are dangerous or have no effect.
 func (l *loader) warnOfTLS(s *Target, e *entry) {
@@ -330,6 +263,7 @@ func (l *loader) validateGroups() {
 				quote(t.settings.Name), quote(group), k.fileKey(), lead.entry.written(theirs), t.entry.written(mine))
 			t.entry.problems.Add(place, text, "set the same value for all members of a group, which get the same prompts")
 		}
+		l.comparePrompts(t, lead)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// An arrival is what shows that a setting has an effect: either an example and what it changes, or a test that holds it.
+// An arrival is what shows that a setting has an effect: either an example and what it changes, or a test that holds
+// it.
 type arrival struct {
 	example string // a value that is not the default
 	effect  string // in the text of [effects], and only with the example
@@ -71,6 +72,13 @@ var arrivals = map[string]arrival{
 	"OBJECTIVES_n_SIGNAL":  {test: "daemon/reload_test.go TestReloadOfObjectives"},
 	"OBJECTIVES_n_LIMIT":   {test: "daemon/reload_test.go TestReloadOfObjectives"},
 	"OBJECTIVES_n_GOAL":    {test: "daemon/reload_test.go TestReloadOfObjectives"},
+
+	"OBJECTIVES_n_PROMPT":     {test: "engine/prompts_test.go TestAnObjectiveOfOnePrompt"},
+	"PROMPTS_n_NAME":          {test: "engine/prompts_test.go TestFourPromptsShareATarget"},
+	"PROMPTS_n_PROMPT":        {test: "engine/prompts_test.go TestFourPromptsShareATarget"},
+	"PROMPTS_n_PROMPT_TOKENS": {test: "engine/prompts_test.go TestFourPromptsShareATarget"},
+	"PROMPTS_n_MAX_TOKENS":    {test: "engine/prompts_test.go TestFourPromptsShareATarget"},
+	"PROMPTS_n_SHARE":         {test: "engine/prompts_test.go TestAReloadOfPrompts"},
 
 	"LISTEN_ADDRESS":     {test: "daemon/waiting_test.go TestIdle"},
 	"WEB_CONFIG_FILE":    {test: "daemon/web_test.go TestEveryPathNeedsTLSAndThePassword"},

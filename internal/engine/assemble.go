@@ -30,20 +30,13 @@ func Assemble(
 	var jobs []*Job
 	byGroup := map[string]*Job{}
 	clients := tokenClients{}
-	seed := rand.Uint64() // so that no two runs send the same prompts
 	for _, t := range targets {
 		j := byGroup[t.Group]
 		if j == nil {
-			prompts, err := promptOptions(t, f, seed)
-			if err != nil {
-				return nil, fmt.Errorf("target %s: %w", t.Name, err)
-			}
 			j = &Job{
-				Plan:       schedule.Plan{Interval: t.Interval(), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
-				Prompts:    prompts,
-				meanPrompt: prompts.Mean(),
-				log:        zap.NewNop(),
-				panics:     observe.PanicLog{Log: zap.NewNop()},
+				Plan:   schedule.Plan{Interval: t.Interval(), Pattern: schedule.Pattern(t.Arrival), Name: t.Group},
+				log:    zap.NewNop(),
+				panics: observe.PanicLog{Log: zap.NewNop()},
 			}
 			byGroup[t.Group] = j
 			jobs = append(jobs, j)
@@ -60,12 +53,37 @@ func Assemble(
 		j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
 		j.hashes = append(j.hashes, f.Hashes(t)...)
 	}
+	seed := rand.Uint64() // so that no two runs send the same prompts
 	for _, j := range jobs {
-		j.Length = length.New(length.Options{
-			Prompts: j.Prompts, Members: j.Members, Kinds: kindsOf(j.Targets), Every: j.Plan.Interval, Events: j.noteLength,
-		}, book)
+		err := j.assemblePrompts(f, book, seed)
+		if err != nil {
+			return nil, fmt.Errorf("target %s: %w", j.Targets[0].Name, err)
+		}
 	}
 	return jobs, nil
+}
+
+// assemblePrompts makes what the members of j are asked.
+func (j *Job) assemblePrompts(f *files.Files, book *length.Book, seed uint64) error {
+	t := j.Targets[0] // the others have the same prompts
+	kinds := kindsOf(j.Targets)
+	var prompts []*length.Questions
+	var shares []int
+	for i, p := range t.Prompts {
+		asked := t.OfPrompt(i)
+		options, err := promptOptions(asked, f, seed)
+		if err != nil {
+			return err
+		}
+		prompts = append(prompts, length.New(length.Options{
+			Name: p.Name, Prompts: options, Members: j.Members, Kinds: kinds, Every: asked.Interval(),
+			Events: func(e length.Event) { j.noteLength(p.Name, e) },
+		}, book))
+		shares = append(shares, p.Share)
+		j.meanTokens = append(j.meanTokens, options.Mean())
+	}
+	j.Length = length.NewRotation(prompts, shares)
+	return nil
 }
 
 // probeTarget returns what is asked for t, with the files that t names.
@@ -75,7 +93,7 @@ func probeTarget(t config.Target, f *files.Files, dial probe.Dial, version strin
 		return probe.Target{}, err
 	}
 	target := probe.Target{
-		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
+		Name: t.Name, Group: t.Group, URL: t.URL, Path: t.Path,
 		Key: t.APIKey.Reveal(), Header: http.Header{},
 		Agent: "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)",
 		Transport: probe.NewTransport(probe.Route{
@@ -104,11 +122,11 @@ func probeTarget(t config.Target, f *files.Files, dial probe.Dial, version strin
 	return target, nil
 }
 
-// promptOptions returns what the group of t is asked. Each group of a run has a seed of its own, so that no group warms
-// the cache for another.
+// promptOptions returns what the group of t is asked by the only prompt of t. Each prompt of each group of a run has a
+// seed of its own, so that none warms the cache for another.
 func promptOptions(t config.Target, f *files.Files, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(t.Group)) // never fails
+	_, _ = hash.Write([]byte(t.Group + "\n" + t.Prompts[0].Name)) // never fails
 	o := prompt.Options{
 		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
 		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depths: t.CanaryDepth,

@@ -121,7 +121,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 		for _, counts := range []bool{true, false} {
 			server := &costly{perWord: 4, template: 12, context: 5000, counts: counts}
 			j := server.job(t, 8000)
-			err := j.Length.CountByTokenizer(t.Context(), 0)
+			err := j.Length.Prompts[0].CountByTokenizer(t.Context(), 0)
 			if counts && probe.ReasonOf(err) != probe.ReasonLongerThanContext {
 				t.Errorf("the tokenizer refused, and the error is %v", err)
 			}
@@ -129,7 +129,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 			if err != nil || results[0].Outcome != probe.Rejected {
 				t.Errorf("counts tokens: %t: %s (%v)", counts, results[0].Outcome, err)
 			}
-			text := j.Lengths(j.Targets[0]).Misfit(j.Members[0].Knowledge().Limits, nil)
+			text := j.Lengths(j.Targets[0], 0).Misfit(j.Members[0].Knowledge().Limits, nil)
 			if !strings.Contains(text, "context of 5,000: one of 4980 ") {
 				t.Errorf("counts tokens: %t: %q", counts, text)
 			}

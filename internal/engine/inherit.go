@@ -26,31 +26,38 @@ func (j *Job) isSameAs(other *Job) bool {
 func probeSettings(t config.Target) config.Target {
 	t.Labels, t.Objectives, t.GivenObjectives, t.Places = nil, nil, nil, nil
 	t.Refusals = ""
+	t.Prompts = slices.Clone(t.Prompts)
+	for i := range t.Prompts {
+		t.Prompts[i].Places = nil
+	}
+	t.Prompt, t.PromptTokens, t.MaxTokens = "", 0, 0 // the prompts have what counts of them
 	if t.WaitForReady == 0 {
 		t.Enabled = false
 	}
 	return t
 }
 
-// sameSeries reports whether the results of two jobs for a target of both may stand in the same series.
-func sameSeries(target string, a, b *Job) bool {
-	dataA, dataB := a.Prompts.Dataset, b.Prompts.Dataset
+// sameSeries reports whether the results of two jobs for a prompt of a target may stand in the same series. Both have
+// the target, and the prompt has these indexes in them.
+func sameSeries(target string, a *Job, promptA int, b *Job, promptB int) bool {
+	dataA, dataB := a.Length.Prompts[promptA].Prompts.Dataset, b.Length.Prompts[promptB].Prompts.Dataset
 	if len(dataA) != len(dataB) {
 		return false
 	}
 	if len(dataA) > 0 && &dataA[0] != &dataB[0] { // equal files have the same data set, see [files.Files.DataSet]
 		return false
 	}
-	settingsA := seriesSettings(a.Targets[a.Index(target)])
-	settingsB := seriesSettings(b.Targets[b.Index(target)])
+	settingsA := seriesSettings(a.Targets[a.Index(target)].OfPrompt(promptA))
+	settingsB := seriesSettings(b.Targets[b.Index(target)].OfPrompt(promptB))
 	return reflect.DeepEqual(settingsA, settingsB)
 }
 
-// seriesSettings returns t with only those settings that decide what its probes measure. What decides when a probe
-// starts and ends, or what is made of its result, is left out.
+// seriesSettings returns t, which has one prompt, with only those settings that decide what its probes measure. What
+// decides when a probe starts and ends, or what is made of its result, is left out.
 func seriesSettings(t config.Target) config.Target {
 	t = probeSettings(t)
 	t.QPS, t.Arrival, t.MaxInFlight = 0, "", 0
+	t.Prompts[0].Share = 0
 	t.Timeout, t.StallTimeout, t.BackoffLimit, t.WaitForReady = 0, 0, 0, 0
 	t.TokenBudgetPerDay, t.Enabled = 0, false
 	return t.WithoutRotated()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -41,7 +42,11 @@ func TestLikeness(t *testing.T) {
 // TestSameSeries holds that results for equal settings are of one series only if they were asked with one data set.
 func TestSameSeries(t *testing.T) {
 	job := func(set [][]wire.Turn) *Job {
-		return &Job{Targets: []config.Target{{Name: "a"}}, Prompts: prompt.Options{Dataset: set}}
+		asked := length.New(length.Options{Prompts: prompt.Options{Dataset: set}}, length.NewBook())
+		return &Job{
+			Targets: []config.Target{{Name: "a", Prompts: []config.Prompt{{Share: 1}}}},
+			Length:  length.NewRotation([]*length.Questions{asked}, []int{1}),
+		}
 	}
 	first, second := [][]wire.Turn{{{Text: "x"}}}, [][]wire.Turn{{{Text: "y"}}}
 	for name, test := range map[string]struct {
@@ -54,7 +59,7 @@ func TestSameSeries(t *testing.T) {
 		"another length":            {first, append(second, first...), false},
 		"a data set at last":        {nil, first, false},
 	} {
-		if got := sameSeries("a", job(test.before), job(test.now)); got != test.want {
+		if got := sameSeries("a", job(test.before), 0, job(test.now), 0); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/llm-prober/prober/internal/length"
 	"github.com/llm-prober/prober/internal/observe"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/schedule"
 )
@@ -30,10 +29,9 @@ type Job struct {
 	Targets []config.Target // as assembled: a reload that changes nothing that is probed leaves them as they are
 	Members []*probe.Member // one for each of Targets, in the same order
 	Plan    schedule.Plan
-	Prompts prompt.Options
-	Length  *length.Questions // what the members are asked
+	Length  *length.Rotation // what the members are asked: a prompt for each of their config.Target.Prompts
 
-	meanPrompt int          // tokens: [prompt.Options.Mean], which takes long to compute for a data set
+	meanTokens []int        // of each prompt: [prompt.Options.Mean], which takes long to compute for a data set
 	hashes     []files.Hash // of the files that the targets name
 
 	next atomic.Uint64 // the first round that [Job.Ask] has not asked
@@ -55,10 +53,13 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 func (j *Job) RecorderFor(o *observe.Observers) *observe.Recorder {
 	var targets []observe.Target
 	for i, t := range j.Targets {
-		targets = append(targets, observe.Target{
-			Config: t, Member: j.Members[i], Lengths: j.Lengths(t), TokensPerDay: j.TokensPerDay(t, 0),
-			Length: func() length.Snapshot { return j.Length.Snapshot(i) },
-		})
+		for p, q := range j.Length.Prompts {
+			targets = append(targets, observe.Target{
+				Config: t.OfPrompt(p), Title: t.Title(p), Further: p > 0, Member: j.Members[i],
+				Lengths: j.Lengths(t, p), TokensPerDay: j.TokensPerDayOf(t, p, 0),
+				Length: func() length.Snapshot { return q.Snapshot(i) },
+			})
+		}
 	}
 	return o.NewRecorder(targets, j.panics)
 }
@@ -82,31 +83,56 @@ func (j *Job) Index(target string) int {
 	return slices.IndexFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
+// PromptIndex returns the index of the prompt of a name; -1 if j asks no such prompt.
+func (j *Job) PromptIndex(name string) int {
+	return slices.IndexFunc(j.Length.Prompts, func(q *length.Questions) bool { return q.Name == name })
+}
+
 // has reports whether a target is one of j.
 func (j *Job) has(target string) bool { return j.Index(target) >= 0 }
 
-// Lengths returns the lengths of the prompts and answers of t, which is a target of j.
-func (j *Job) Lengths(t config.Target) report.Lengths {
-	return report.Lengths{Prompt: t.PromptTokens, Longest: j.Prompts.Longest(), Answer: t.MaxTokens}
+// Lengths returns the lengths of a prompt of t, which is a target of j, and of its answers.
+func (j *Job) Lengths(t config.Target, prompt int) report.Lengths {
+	asked := t.Prompts[prompt]
+	longest := j.Length.Prompts[prompt].Prompts.Longest()
+	return report.Lengths{Prompt: asked.Tokens, Longest: longest, Answer: asked.MaxTokens}
 }
 
-// TokensPerDay returns how many tokens t costs a day if each probe takes as long as took. The slots that are due
-// meanwhile are skipped, once as many probes are in flight as t allows, and cost nothing. If took is 0, it is not
-// known, and no slot is assumed to be skipped. Prompts of a data set are assumed to have one token per word.
+// TokensPerProbe returns the mean number of tokens of a probe of t: of prompt and answer, over all prompts by their
+// shares. Prompts of a data set are assumed to have one token per word.
+func (j *Job) TokensPerProbe(t config.Target) float64 {
+	tokens, shares := 0, 0
+	for i, p := range t.Prompts {
+		tokens += p.Share * (j.meanTokens[i] + p.MaxTokens)
+		shares += p.Share
+	}
+	return float64(tokens) / float64(shares)
+}
+
+// TokensPerDay returns how many tokens t costs a day if its probes take as long as took on average. The slots that are
+// due meanwhile are skipped, once as many probes are in flight as t allows, and cost nothing. If took is 0, it is not
+// known, and no slot is assumed to be skipped.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 	_, probedShare := schedule.Overlap(took, t.Interval(), t.MaxInFlight)
 	slots := t.QPS * (24 * time.Hour).Seconds()
-	perDay := int(math.Round(slots * probedShare * float64(j.meanPrompt+t.MaxTokens)))
+	perDay := int(math.Round(slots * probedShare * j.TokensPerProbe(t)))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
 }
 
-// noteLength logs what happens to the length of the prompts of j.
-func (j *Job) noteLength(e length.Event) {
+// TokensPerDayOf returns the part of [Job.TokensPerDay] that one prompt of t takes.
+func (j *Job) TokensPerDayOf(t config.Target, prompt int, took time.Duration) int {
+	p := t.OfPrompt(prompt)
+	ofPrompt := p.QPS * float64(j.meanTokens[prompt]+p.MaxTokens)
+	return int(math.Round(float64(j.TokensPerDay(t, took)) * ofPrompt / (t.QPS * j.TokensPerProbe(t))))
+}
+
+// noteLength logs what happens to the length of one of the prompts of j.
+func (j *Job) noteLength(prompt string, e length.Event) {
 	target := zap.String("target", j.Targets[e.Member].Name)
-	log := j.log.With(target)
+	log := j.log.With(target, zap.String("prompt", prompt))
 	switch e.Kind {
 	case length.EventKnown:
 		if e.Method == length.ByEstimate {

@@ -86,7 +86,7 @@ func effects(t *testing.T, settings ...string) string {
 		time.Sleep(time.Second)
 	}
 	r := results[0]
-	p := j.Prompts
+	p := j.Length.Prompts[0].Prompts
 	return fmt.Sprintf("%s\n%d connections\n%s asked %s of %s: %s after %v\npaused for %v\n%s every %v\n"+
 		"prompts of %d tokens, %d users, %d rounds, system prompt of %d, code words at %v\n",
 		received.last.Load(), connections, r.Target, r.Prompt, r.Group, r.Outcome, r.Elapsed, time.Since(pauseBegun),

@@ -118,7 +118,7 @@ func TestDistrustSurvivesAReload(t *testing.T) {
 			t.Errorf("after a reload the tokenizer is asked %d times, and %d short requests are sent",
 				server.counted.Load()-counts, server.short.Load()-short)
 		}
-		if got := d.runner.jobs[0].Length.Snapshot(0); got.Off != 0 || got.Method != length.ByUsage {
+		if got := d.runner.jobs[0].Length.Prompts[0].Snapshot(0); got.Off != 0 || got.Method != length.ByUsage {
 			t.Errorf("the length is off by %d tokens, by %s", got.Off, got.Method)
 		}
 	})

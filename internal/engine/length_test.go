@@ -152,8 +152,8 @@ func TestAServerThatCountsNothingIsProbed(t *testing.T) {
 		j := assembleJob(t, hosts.Dial, "TARGETS_0_URL=http://silent", "TARGETS_0_GROUP=g",
 			"TARGETS_1_URL=http://counts", "TARGETS_1_GROUP=g", "PROMPT_TOKENS=1000", "MAX_TOKENS=20")
 		got := []string{
-			slot(t, j, 0, 0), slot(t, j, 0, 1), report.LengthLine(j.Length.Snapshot(0)),
-			slot(t, j, 1, 1), slot(t, j, 1, 2), report.LengthLine(j.Length.Snapshot(1)),
+			slot(t, j, 0, 0), slot(t, j, 0, 1), report.LengthLine(j.Length.Prompts[0].Snapshot(0)),
+			slot(t, j, 1, 1), slot(t, j, 1, 2), report.LengthLine(j.Length.Prompts[0].Snapshot(1)),
 		}
 		want := []string{
 			"skipped: waiting",

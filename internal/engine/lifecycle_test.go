@@ -111,8 +111,8 @@ func TestARunnerHoldsNoMoreThanItNeeds(t *testing.T) {
 	})
 }
 
-// TestDataSetsAcrossReloads holds that a target begins anew when the content of its data set changes, and only then, and
-// that a data set which stays the same is in memory once, whatever else changes.
+// TestDataSetsAcrossReloads holds that a target begins anew when the content of its data set changes, and only then,
+// and that a data set which stays the same is in memory once, whatever else changes.
 func TestDataSetsAcrossReloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDiary(t)
@@ -130,7 +130,7 @@ func TestDataSetsAcrossReloads(t *testing.T) {
 			writeFile(t, set, fmt.Sprintf(`{"prompt": %q}`, step.content))
 			d.apply("", "TARGETS_0_URL=http://a", "PROMPT=dataset", "DATASET_FILE="+set, "TIMEOUT="+step.timeout)
 			now := d.runner.jobs[0]
-			sameSet := before != nil && &now.Prompts.Dataset[0] == &before.Prompts.Dataset[0]
+			sameSet := before != nil && &now.Length.Prompts[0].Prompts.Dataset[0] == &before.Length.Prompts[0].Prompts.Dataset[0]
 			if sameSet != step.sameSet || (now == before) != step.sameJob {
 				t.Errorf("%+v: same job %v, same data set %v", step, now == before, sameSet)
 			}
@@ -169,7 +169,7 @@ func TestTheLastResultBeforeAReload(t *testing.T) {
 				d.apply("", before...)
 				for inFlight := 0; inFlight == 0; {
 					time.Sleep(time.Second)
-					inFlight, _ = d.runner.jobs[0].Members[0].InFlight()
+					inFlight, _ = d.runner.jobs[0].Members[0].InFlight(d.runner.jobs[0].Targets[0].Prompts[0].Name)
 				}
 				d.apply("", append(before, changed...)...)
 				d.runner.SetDraining(true) // nothing but the probe in flight
@@ -245,7 +245,7 @@ func TestProbesAtOnce(t *testing.T) {
 			d.servers.Answer("a/v1/chat/completions", hang)
 			d.apply("", "TARGETS_0_URL=http://a", fmt.Sprint("MAX_IN_FLIGHT=", want))
 			time.Sleep(time.Minute)
-			if got, _ := d.runner.jobs[0].Members[0].InFlight(); got != want {
+			if got, _ := d.runner.jobs[0].Members[0].InFlight(d.runner.jobs[0].Targets[0].Prompts[0].Name); got != want {
 				t.Errorf("%d probes are in flight, want %d", got, want)
 			}
 		})

@@ -23,7 +23,7 @@ func TestPanics(t *testing.T) {
 		slots  string
 	}{
 		"in probes":                            {func(j *Job) { j.Members[0].Budget = nil }, "(*Budget).Reserve", 6, "ok=6"},
-		"in probes and in what is asked ahead": {func(j *Job) { j.Length.Members = nil }, "length.(*Questions)", 12, "ok=6"},
+		"in probes and in what is asked ahead": {func(j *Job) { j.Length.Prompts[0].Members = nil }, "length.(*Questions)", 12, "ok=6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

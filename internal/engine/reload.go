@@ -51,11 +51,11 @@ func (r *Runner) replace(jobs []*Job) {
 		r.begin(j)
 	}
 
-	groups := make([]*length.Questions, len(r.jobs))
-	for i, j := range r.jobs {
-		groups[i] = j.Length
+	var prompts []*length.Questions
+	for _, j := range r.jobs {
+		prompts = append(prompts, j.Length.Prompts...)
 	}
-	r.book.Keep(groups)
+	r.book.Keep(prompts)
 	r.Observers.Reject(r.config.Rejected, r.isProbed)
 	r.dropBudgets()
 }
@@ -106,7 +106,7 @@ func (r *Runner) begin(j *Job) {
 	})
 }
 
-// finish waits for the end of a job, and makes the observers forget the targets that no other job probes.
+// finish waits for the end of a job, and makes the observers forget the prompts of targets that no other job asks.
 func (r *Runner) finish(old *Job) {
 	<-old.done
 	old.Close()
@@ -114,22 +114,35 @@ func (r *Runner) finish(old *Job) {
 	defer r.mu.Unlock()
 	r.ending = slices.DeleteFunc(r.ending, func(j *Job) bool { return j == old })
 	for _, t := range old.Targets {
-		if !r.isProbed(t.Name) {
-			r.Observers.Forget(t.Name)
+		for _, p := range t.Prompts {
+			isAsked := slices.ContainsFunc(r.jobs, func(j *Job) bool { return j.has(t.Name) && j.PromptIndex(p.Name) >= 0 })
+			if !isAsked {
+				r.Observers.Forget(t.Name, p.Name)
+			}
 		}
 	}
 }
 
-// dropResults drops further results of the ending jobs for each target that measures something else in jobs, because
-// they would get into its series. The lock is held.
+// dropResults drops further results of the ending jobs for each prompt of a target that measures something else in
+// jobs, because they would get into its series. The lock is held.
 func (r *Runner) dropResults(jobs []*Job) {
 	for _, old := range r.ending {
 		for _, t := range old.Targets {
 			for _, j := range jobs {
-				if j.has(t.Name) && !sameSeries(t.Name, old, j) {
-					old.recorder.DropResults(t.Name)
+				if j.has(t.Name) {
+					old.dropResults(t, j)
 				}
 			}
+		}
+	}
+}
+
+// dropResults drops further results of an ending job for each prompt of t that measures something else in another job.
+func (j *Job) dropResults(t config.Target, other *Job) {
+	for i, p := range t.Prompts {
+		index := other.PromptIndex(p.Name)
+		if index >= 0 && !sameSeries(t.Name, j, i, other, index) {
+			j.recorder.DropResults(t.Name, p.Name)
 		}
 	}
 }

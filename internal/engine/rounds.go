@@ -39,7 +39,7 @@ func (r *Runner) runJob(starts context.Context, j *Job, group *probe.Group) {
 			group.Round(starts, r.probes, n, due)
 			r.betweenRounds(starts, j)
 		},
-		Late: func(uint64) { group.Late() },
+		Late: func(n uint64) { group.Late(n) },
 	})
 }
 

@@ -176,11 +176,13 @@ func (r *Runner) logTargets(jobs []*Job) {
 				r.Log.Info("target is disabled: it is not probed", zap.String("target", t.Name))
 				continue
 			}
-			r.Log.Info("target",
-				zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
-				zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
-				zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
-				zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
+			for i, p := range t.Prompts {
+				r.Log.Info("target",
+					zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
+					zap.Float64("qps", t.OfPrompt(i).QPS), zap.String("prompt", p.Name),
+					zap.Int("prompt_tokens", p.Tokens), zap.Int("max_tokens", p.MaxTokens),
+					zap.Int("tokens_per_day", j.TokensPerDayOf(t, i, 0)))
+			}
 		}
 	}
 }

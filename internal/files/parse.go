@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -25,9 +26,12 @@ func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 				problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)
 			}
 		}
-		_, err := f.DataSet(t)
-		add(err, "see "+t.Places["dataset_file"])
-		_, err = f.TLS(t)
+		i := slices.IndexFunc(t.Prompts, func(p config.Prompt) bool { return p.Workload == string(prompt.Dataset) })
+		if i >= 0 {
+			_, err := f.DataSet(t.OfPrompt(i))
+			add(err, "see "+t.Places["dataset_file"])
+		}
+		_, err := f.TLS(t)
 		add(err, "see "+strings.Join([]string{t.Places["ca_file"], t.Places["cert_file"], t.Places["key_file"]}, ", "))
 		if problems != nil {
 			rejected = append(rejected, config.Rejected{Name: t.Name, Labels: t.Labels, Problems: problems})
@@ -36,8 +40,8 @@ func (f *Files) Check(targets []config.Target) (rejected []config.Rejected) {
 	return rejected
 }
 
-// DataSet returns the conversations of the data set of t; none if t is asked something else. They are shared by all
-// targets with a data set of this content, and must not be changed.
+// DataSet returns the conversations of the data set of t, which has one prompt; none if that is something else. They
+// are shared by all targets with a data set of this content, and must not be changed.
 func (f *Files) DataSet(t config.Target) ([][]wire.Turn, error) {
 	if t.Prompt != string(prompt.Dataset) {
 		return nil, nil

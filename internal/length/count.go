@@ -14,7 +14,7 @@ import (
 
 // The length of prompts is found on three occasions, all of which lead to [Questions.count] for one member:
 //
-//   - before the first slot, and when a member's server has become ready: [Questions.Prepare];
+//   - before the first slot, and when a member's server has become ready: [Rotation.Prepare];
 //   - between two rounds, if an answer has shown that the server counts otherwise by now: [Questions.Ahead];
 //   - in a slot, if neither has succeeded: [Questions.Next].
 
@@ -58,23 +58,6 @@ const (
 	longWait = 2
 )
 
-// Prepare asks members side by side what their servers are, and then has the prompts counted by the first one that
-// answers and counts. A member that hangs delays the others by ten seconds.
-func (q *Questions) Prepare(ctx context.Context, members []int) {
-	answers := make([]bool, len(q.Members))
-	var asking sync.WaitGroup
-	for _, i := range members {
-		asking.Go(func() {
-			defer q.survive(i, "asking what a server is")
-			_, err := q.Members[i].Identify(ctx, probe.AnyAge)
-			answers[i] = probe.MayAnswer(err)
-		})
-	}
-	asking.Wait()
-	members = slices.DeleteFunc(slices.Clone(members), func(i int) bool { return !answers[i] })
-	q.countByAny(ctx, members)
-}
-
 // Ahead has the prompts counted before the next round is due, if that is necessary and a server has answered since the
 // last time. It asks the member that counted the earlier prompts first, then the others in turn.
 func (q *Questions) Ahead(ctx context.Context) {
@@ -83,13 +66,13 @@ func (q *Questions) Ahead(ctx context.Context) {
 	if !answered || isExact {
 		return
 	}
-	members := q.Active()
+	members := q.active()
 	first, _ := slices.BinarySearch(members, by)
 	q.countByAny(ctx, slices.Concat(members[first:], members[:first]))
 }
 
-// Active returns the members that have slots which are not skipped now, in ascending order.
-func (q *Questions) Active() (members []int) {
+// active is [Rotation.Active].
+func (q *Questions) active() (members []int) {
 	for i, m := range q.Members {
 		if !m.Disabled.Load() && m.Skipping() == "" {
 			members = append(members, i)

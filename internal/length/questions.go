@@ -2,9 +2,9 @@
 // A server's tokenizer counts prompts or, where it has none, the usage of requests with short answers does; where
 // nothing counts, the length is estimated. The usage of each answer then confirms the length or casts doubt on it.
 //
-// Read [Questions.Next] first: it is what every slot of a group begins with. A [State] says how certain a length is,
-// and its transitions are one table. The search for the size of a prompt is pure and has two worked examples
-// (search.go).
+// Read [Questions.Next] first: it is what every slot of a group begins with. A [Rotation] says which of several prompts
+// a round asks; each has its own Questions. A [State] says how certain a length is, and its transitions are one table.
+// The search for the size of a prompt is pure and has two worked examples (search.go).
 //
 // What is known is in a [Book], whose lock guards the questions of all groups. It is never held while a server is asked
 // or a prompt is written. Who looks at what is known calls [Questions.update] first, once; the look itself changes
@@ -25,18 +25,21 @@ import (
 
 // Options are whose questions are asked, and which.
 type Options struct {
+	Name    string // of the prompt
 	Prompts prompt.Options
 	Members []*probe.Member
-	Kinds   []string      // of each member, the kind of its server: those of a kind count alike
-	Every   time.Duration // between two rounds: slots that are skipped for longer than two of them are worth a warning
+	Kinds   []string // of each member, the kind of its server: those of a kind count alike
+
+	// Every is the time between two of its rounds. Slots that are skipped for longer than two of them are worth a warning.
+	Every time.Duration
 
 	// Events takes what happens. It is called with the lock of the [Book] held: it must be quick, and ask nothing of any
 	// questions.
 	Events func(Event)
 }
 
-// Questions are what the members of a group are asked, round by round, with prompts as long as configured. They
-// implement [probe.Questions]. All members are asked the same text in the same round, although its length is exact by
+// Questions are what the members of a group are asked by one of its prompts, round by round, with texts as long as
+// configured. All members are asked the same text in the same round, although its length is exact by
 // the count of one of them: the others may have another tokenizer. They are safe for concurrent use.
 type Questions struct {
 	Options
@@ -65,6 +68,8 @@ type memberState struct {
 	busy     bool // it is being asked
 	failures int  // counts in a row in which the tokenizer failed and answers had no usage
 
+	counted wire.Count // tokens of its last prompt by the usage of the answer
+
 	// contradicted says that its answers differed from its record: what others of its kind count holds for it no longer.
 	contradicted bool
 }
@@ -90,9 +95,9 @@ func New(o Options, book *Book) *Questions {
 	return q
 }
 
-// Next implements [probe.Questions]. If the length of the prompt is not known, it uses the slot to ask the member's
-// server to count: then there is no question, but the reason to skip the slot, or the request that failed and is the
-// result of the slot, because it shows that the server is down.
+// Next returns what [Rotation.Next] does, for a round of this prompt. If the length of the prompt is not known, it uses
+// the slot to ask the member's server to count: then there is no question, but the reason to skip the slot, or the
+// request that failed and is the result of the slot, because it shows that the server is down.
 func (q *Questions) Next(
 	ctx context.Context, i int, round uint64,
 ) (question probe.Question, failed *probe.Result, skip probe.Skip) {
@@ -203,9 +208,9 @@ func questionOf(p prompt.Prompt) probe.Question {
 	}
 }
 
-// Answered implements [probe.Questions]. It compares the usage of an answer with the count. An answer that
-// contradicts it makes the length unknown. Usage that is far too small counts something else, and is ignored; and so
-// is that of an answer to a prompt from before the latest count.
+// Answered takes what [Rotation.Answered] does, for a round of this prompt. It compares the usage of an answer with the
+// count. An answer that contradicts it makes the length unknown. Usage that is far too small counts something else, and
+// is ignored; and so is that of an answer to a prompt from before the latest count.
 func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 	if r.Outcome != probe.OK && r.Outcome != probe.WrongLength {
 		return
@@ -220,6 +225,9 @@ func (q *Questions) Answered(i int, round uint64, r *probe.Result) {
 	}
 	asked := q.sizeAt(round)
 	m := &q.members[i] // not brought up to date: the answer belongs to what was known when it was asked for
+	if r.Usage.Prompt.Known {
+		m.counted = r.Usage.Prompt
+	}
 	isEstimate := !asked.exact && m.record.state == Estimated
 	isByItself := i == asked.by && m.record.state.Exact() && m.record.found == asked.found
 	if !isEstimate && !isByItself {
@@ -294,7 +302,7 @@ func (q *Questions) updateMember(i int) *memberState {
 		if isOther { // if the former one comes back, the server may count it otherwise
 			q.book.write(m.key, record{})
 		}
-		*m = memberState{key: now, record: q.book.read(now), busy: m.busy}
+		*m = memberState{key: now, record: q.book.read(now), busy: m.busy, counted: m.counted}
 		return m
 	}
 	isOpen := !m.record.state.Exact() && m.record.state != Counting

@@ -245,7 +245,7 @@ func TestPanicsOfAMember(t *testing.T) {
 	q.Members[1] = nil
 	var told []Event
 	q.Events = func(e Event) { told = append(told, e) }
-	q.Prepare(t.Context(), []int{1})
+	NewRotation([]*Questions{q}, []int{1}).Prepare(t.Context(), []int{1})
 	if len(told) != 1 {
 		t.Fatalf("%d events, want 1", len(told))
 	}

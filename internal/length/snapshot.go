@@ -28,7 +28,6 @@ func (q *Questions) Snapshot(i int) Snapshot {
 	if q.Prompts.Workload == prompt.Dataset {
 		return Snapshot{}
 	}
-	counted := q.Members[i].Knowledge().LastPrompt
 	q.book.mu.Lock()
 	defer q.book.mu.Unlock()
 	q.update()
@@ -40,7 +39,7 @@ func (q *Questions) Snapshot(i int) Snapshot {
 		By:       q.Members[q.by].Name(),
 		ByItself: q.by == i,
 		Requests: record.requests,
-		Counted:  counted,
+		Counted:  q.members[i].counted,
 	}
 	if s.Exact {
 		s.Off = record.found.tokens - q.Prompts.Tokens

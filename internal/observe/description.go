@@ -13,7 +13,10 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A description is what was shown of a target. The zero value is that of a target that was not shown yet.
+// A promptID identifies a prompt of a target.
+type promptID struct{ target, prompt string }
+
+// A description is what was shown of a prompt of a target. The zero value is that of one that was not shown yet.
 type description struct {
 	target     probe.Description // without InFlight and Stuck: functions cannot be compared
 	member     *probe.Member
@@ -46,7 +49,7 @@ func (r *Recorder) Describe() {
 		return
 	}
 	for _, t := range r.targets {
-		before := o.described[t.Config.Name]
+		before := o.described[t.id()]
 		now := t.describe()
 		var changes []change
 		if before.target.URL == now.target.URL { // another URL is another server
@@ -61,10 +64,10 @@ func (r *Recorder) Describe() {
 		if now.member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
-		o.described[t.Config.Name] = now
+		o.described[t.id()] = now
 		o.logDifferences(before, now, changes)
 		shown := now.target
-		shown.InFlight = now.member.InFlight
+		shown.InFlight = func() (int, time.Time) { return now.member.InFlight(shown.Prompt) }
 		shown.Stuck = now.member.Stuck
 		o.Metrics.Set(shown)
 		o.Board.Set(shown)
@@ -90,7 +93,8 @@ func (t Target) describe() description {
 		Model:        known.Model,
 		API:          c.API,
 		URL:          c.URL,
-		Prompt:       c.Prompt,
+		Prompt:       t.prompt(),
+		PromptKind:   c.Prompt,
 		PromptTokens: c.PromptTokens,
 		MaxTokens:    c.MaxTokens,
 		TokensPerDay: t.TokensPerDay,
@@ -105,6 +109,7 @@ func (t Target) describe() description {
 		StallLimit:   c.StallTimeout,
 		Disabled:     isDisabled,
 		Objectives:   c.Objectives,
+		Further:      t.Further,
 	}
 	if isDisabled {
 		d.TokensPerDay = 0
@@ -151,19 +156,22 @@ func notesOn(changes []change) []string {
 	return notes
 }
 
-// logDifferences logs what differs between two descriptions of a target and is worth knowing, and the changes of its
-// server.
+// logDifferences logs what differs between two descriptions of a prompt and is worth knowing, and the changes of its
+// server. What its target has in common is logged once, for its first prompt.
 func (o *Observers) logDifferences(before, now description, changes []change) {
 	log := o.log.With(zap.String("target", now.target.Name))
+	if now.misfit != "" && now.misfit != before.misfit {
+		log.Warn(now.misfit, zap.String("prompt", now.target.Prompt))
+	}
+	if now.target.Further {
+		return
+	}
 	wasShown := before.member != nil
 	if wasShown && now.target.Disabled && !before.target.Disabled {
 		log.Info("target is disabled: it is no longer probed")
 	}
 	if wasShown && !now.target.Disabled && before.target.Disabled {
 		log.Info("target is enabled: it is probed again")
-	}
-	if now.misfit != "" && now.misfit != before.misfit {
-		log.Warn(now.misfit)
 	}
 	if now.leavesOpen && !before.leavesOpen {
 		log.Warn("the server " + report.LeavesOpen)

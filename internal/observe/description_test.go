@@ -68,7 +68,7 @@ func TestThePageShowsThatAServerHasChanged(t *testing.T) {
 			target := newTarget(config.Target{Name: "a", Group: "a", URL: step.url},
 				probe.Target{Server: wire.Server{Name: step.server}}, step.model)
 			if step.forgotten {
-				o.Forget("a")
+				o.Forget("a", "cold")
 			}
 			o.NewRecorder([]Target{target}, PanicLog{Log: zap.NewNop()})
 			got := strings.Join(shown(t, o)[0].Notes, "; ")

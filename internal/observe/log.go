@@ -18,9 +18,9 @@ import (
 
 // logResult writes an entry with the fields of a result: at warn if it failed, at info if the configuration wants an
 // entry of it, else at debug. On a terminal it writes a short line at warn or info, and the fields at debug. No entry
-// has the prompt or the answer. Version is that of the server, and notable is why the result is worth a look: see
-// [status.Board.Record].
-func (o *Observers) logResult(r *probe.Result, version string, notable []string) {
+// has the prompt or the answer. Name is what people call its prompt, version is that of the server, and notable is why
+// the result is worth a look: see [status.Board.Record].
+func (o *Observers) logResult(r *probe.Result, name, version string, notable []string) {
 	failed := r.Outcome != probe.OK
 	level := zapcore.DebugLevel
 	switch {
@@ -30,7 +30,7 @@ func (o *Observers) logResult(r *probe.Result, version string, notable []string)
 		level = zapcore.InfoLevel
 	}
 	if o.Live {
-		o.log.Log(max(level, zapcore.InfoLevel), lineOf(r, notable))
+		o.log.Log(max(level, zapcore.InfoLevel), lineOf(r, name, notable))
 		level = zapcore.DebugLevel
 	}
 	entry := o.log.Check(level, "probe")
@@ -39,9 +39,10 @@ func (o *Observers) logResult(r *probe.Result, version string, notable []string)
 	}
 }
 
-// lineOf returns a result as a person watches it on a terminal, which shows it as it is.
-func lineOf(r *probe.Result, notable []string) string {
-	line := fmt.Sprintf("%s %s after %s", r.Target, r.Outcome, format.Duration(r.Elapsed))
+// lineOf returns a result as a person watches it on a terminal, which shows it as it is. The name is what people call
+// its prompt.
+func lineOf(r *probe.Result, name string, notable []string) string {
+	line := fmt.Sprintf("%s %s after %s", name, r.Outcome, format.Duration(r.Elapsed))
 	if ttft, ok := r.TTFT(); ok {
 		line += ", TTFT " + format.Duration(ttft)
 	}
@@ -62,6 +63,7 @@ func fieldsOf(r *probe.Result, version string, notable []string) []zap.Field {
 	facts := report.JSONOf(r, nil).ResultFacts
 	f := fields{
 		zap.String("target", r.Target),
+		zap.String("prompt", r.Prompt),
 		zap.String("outcome", string(r.Outcome)),
 		zap.Uint64("round", r.Round),
 		zap.Duration("elapsed", r.Elapsed),

@@ -64,9 +64,9 @@ func TestWhichProbesAreLogged(t *testing.T) {
 	} {
 		core, logs := observer.New(zapcore.DebugLevel)
 		o := &Observers{log: zap.New(core), Live: test.isLive, logProbes: test.setting}
-		o.logResult(answer(time.Second), "", nil)
-		o.logResult(answer(time.Second), "", []string{"slow_ttft", "missed_tpot"})
-		o.logResult(failure(), "", []string{"overloaded"})
+		o.logResult(answer(time.Second), "a", "", nil)
+		o.logResult(answer(time.Second), "a", "", []string{"slow_ttft", "missed_tpot"})
+		o.logResult(failure(), "a", "", []string{"overloaded"})
 		var got []string
 		for _, entry := range logs.All() {
 			got = append(got, entry.Level.String()+" "+entry.Message)

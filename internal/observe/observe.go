@@ -32,7 +32,7 @@ type Observers struct {
 	logProbes string // see [config.Config.LogProbes]; empty: notable
 
 	mu        sync.Mutex                // guards all below
-	described map[string]description    // by target: the description that was shown last
+	described map[promptID]description  // what was shown last
 	rejected  map[string]usage.Problems // by rejected target: the problems that were shown last
 }
 
@@ -44,7 +44,7 @@ func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.
 		Board:     status.NewBoard(time.Now(), build.Version, c.Vantage, links),
 		log:       log,
 		logProbes: c.LogProbes,
-		described: map[string]description{},
+		described: map[promptID]description{},
 	}
 	for _, warning := range telemetry.EnvironmentWarnings() {
 		log.Warn("configuration", zap.String("warning", warning))
@@ -79,15 +79,15 @@ func (o *Observers) Shutdown(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// Forget ends the series of a target that is no longer probed. The page forgets it as well, unless the target is still
-// configured and was rejected.
-func (o *Observers) Forget(target string) {
+// Forget ends the series of a prompt that a target is no longer asked. The page forgets it as well, unless the target
+// is still configured and was rejected.
+func (o *Observers) Forget(target, prompt string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.described, target)
-	o.Metrics.Remove(target)
+	delete(o.described, promptID{target, prompt})
+	o.Metrics.Remove(target, prompt)
 	if o.rejected[target] == nil {
-		o.Board.Remove(target)
+		o.Board.Remove(target, prompt)
 	}
 }
 
@@ -118,19 +118,25 @@ func (o *Observers) Reject(targets []config.Rejected, isProbed func(target strin
 		}
 		o.log.Info("target is no longer rejected", zap.String("target", name))
 		if !isProbed(name) {
-			o.Board.Remove(name)
+			o.Board.RemoveTarget(name)
 		}
 	}
 }
 
-// A Target is what the observers must know of a target that is probed.
+// A Target is what the observers must know of a prompt of a target that is probed.
 type Target struct {
-	Config       config.Target
+	Config       config.Target // with this prompt alone: see [config.Target.OfPrompt]
+	Title        string        // of the prompt: see [config.Target.Title]
+	Further      bool          // it is not the first prompt of the target
 	Member       *probe.Member
 	Lengths      report.Lengths
-	TokensPerDay int                    // that it costs
+	TokensPerDay int                    // that the prompt costs
 	Length       func() length.Snapshot // of its prompts now; called with the lock of the observers held
 }
+
+func (t Target) prompt() string { return t.Config.Prompts[0].Name }
+
+func (t Target) id() promptID { return promptID{t.Config.Name, t.prompt()} }
 
 // A Recorder shows the targets of one group and their results. It is a [probe.Recorder].
 type Recorder struct {
@@ -138,15 +144,15 @@ type Recorder struct {
 	panics    PanicLog
 
 	// The lock of the observers guards all below.
-	targets []Target
-	ended   bool            // it describes no targets any more; it still records results
-	dropped map[string]bool // by target: its results are only logged
+	targets []Target          // one for each prompt of each target
+	ended   bool              // it describes no targets any more; it still records results
+	dropped map[promptID]bool // whose results are only logged
 }
 
 // NewRecorder shows targets of a group, and returns the recorder of their results. Panics of the prober itself, in
 // probes and while it records, go to panics.
 func (o *Observers) NewRecorder(targets []Target, panics PanicLog) *Recorder {
-	r := &Recorder{observers: o, panics: panics, targets: targets, dropped: map[string]bool{}}
+	r := &Recorder{observers: o, panics: panics, targets: targets, dropped: map[promptID]bool{}}
 	r.Describe()
 	return r
 }
@@ -165,43 +171,55 @@ func (r *Recorder) Record(result *probe.Result) {
 	r.Describe()
 	o := r.observers
 	o.mu.Lock()
-	isDropped := r.dropped[result.Target]
-	version := o.described[result.Target].target.Version
+	id := promptID{result.Target, result.Prompt}
+	isDropped := r.dropped[id]
+	version := o.described[id].target.Version
+	name := result.Target
+	for _, t := range r.targets {
+		if t.id() == id {
+			name = t.Title
+		}
+	}
 	o.mu.Unlock()
 	var notable []string
 	if !isDropped {
 		o.Metrics.Record(result)
 		notable = o.Board.Record(result)
 	}
-	o.logResult(result, version, notable)
+	o.logResult(result, name, version, notable)
 }
 
 // Skipped counts a slot without a probe.
-func (r *Recorder) Skipped(target string, reason probe.Skip) {
+func (r *Recorder) Skipped(target, prompt string, reason probe.Skip) {
 	defer r.panics.Recover("noting a skipped slot")
 	if reason == probe.SkipWaiting {
 		r.Describe() // the notes say why
 	}
-	r.observers.Metrics.Skipped(target, reason)
-	r.observers.Board.Skipped(target, string(reason))
+	r.observers.Metrics.Skipped(target, prompt, reason)
+	r.observers.Board.Skipped(target, prompt, string(reason))
 }
 
-// Reconfigure shows the targets with other settings on which no probe depends. The order of the targets is the same.
+// Reconfigure shows the targets with other settings on which no probe depends. The order of the targets is the same,
+// and that of their prompts.
 func (r *Recorder) Reconfigure(targets []config.Target) {
 	r.observers.mu.Lock()
-	for i, t := range targets {
-		r.targets[i].Config = t
+	shown := r.targets
+	for _, t := range targets {
+		for prompt := range t.Prompts {
+			shown[0].Config = t.OfPrompt(prompt)
+			shown = shown[1:]
+		}
 	}
 	r.observers.mu.Unlock()
 	r.Describe()
 }
 
-// DropResults says that another recorder records something else for a target now. Further results of r do not belong in
-// the target's series, and are only logged.
-func (r *Recorder) DropResults(target string) {
+// DropResults says that another recorder records something else for a prompt now. Further results of r do not belong in
+// the prompt's series, and are only logged.
+func (r *Recorder) DropResults(target, prompt string) {
 	r.observers.mu.Lock()
 	defer r.observers.mu.Unlock()
-	r.dropped[target] = true
+	r.dropped[promptID{target, prompt}] = true
 }
 
 // End says that r shows no targets any more: another recorder may show them. The last results are still recorded.

@@ -75,6 +75,7 @@ func TestGenAIMetricsAreOffUnlessAskedFor(t *testing.T) {
 // newTarget returns a target with a member that is not asked, and that knows one model or, if it is empty, none.
 func newTarget(c config.Target, member probe.Target, model string) Target {
 	c.QPS = 0.1
+	c.Prompts = []config.Prompt{{Name: "cold", Share: 1}}
 	member.Transport = probe.NewTransport(probe.Route{})
 	return Target{
 		Config: c, Member: probe.NewMember(member, model, 1),
@@ -87,7 +88,7 @@ func newTarget(c config.Target, member probe.Target, model string) Target {
 // answered there. Results of a target that is asked something else by now are dropped.
 func TestWhatIsRecorded(t *testing.T) {
 	o := newObservers(t)
-	target := newTarget(config.Target{Name: "a", Prompt: "cold"}, probe.Target{}, "")
+	target := newTarget(config.Target{Name: "a"}, probe.Target{}, "")
 	recorder := o.NewRecorder([]Target{target}, PanicLog{Log: zap.NewNop()})
 	record := func(outcome probe.Outcome) {
 		recorder.Record(&probe.Result{Target: "a", Prompt: "cold", Outcome: outcome, Err: errors.New("it failed")})
@@ -101,7 +102,7 @@ func TestWhatIsRecorded(t *testing.T) {
 	target.Member.Missing.Store(true)
 	record(probe.Timeout)
 	record(probe.Rejected)
-	recorder.DropResults("a")
+	recorder.DropResults("a", "cold")
 	record(probe.Stalled)
 
 	page := exposition.Serve(o.Metrics.Handler(log.New(io.Discard, "", 0)), "/metrics")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestTheEndOfTheBodyIsAwaited holds what the end of an answer costs: nothing where the body ends with it, else at most a
-// second, which is no part of the probe's time. A connection whose answer stays open is not used again, and that is
+// TestTheEndOfTheBodyIsAwaited holds what the end of an answer costs: nothing where the body ends with it, else at most
+// a second, which is no part of the probe's time. A connection whose answer stays open is not used again, and that is
 // noted of the server.
 func TestTheEndOfTheBodyIsAwaited(t *testing.T) {
 	whole := after(ms, token).then(ms, token, limit, usage(80, 2), done)
@@ -55,12 +55,12 @@ func TestAnAnswerThatHasEndedIsNotInFlight(t *testing.T) {
 		for at, want := range []int{1, 1, 0, 0} {
 			time.Sleep(ms - 1)
 			synctest.Wait()
-			if n, _ := m.InFlight(); n != want {
+			if n, _ := m.InFlight("p"); n != want {
 				t.Errorf("%d in flight after %d ms, want %d", n, at+1, want)
 			}
 			time.Sleep(time.Nanosecond)
 		}
-		if _, reason := m.begin(); reason == "" {
+		if _, reason := m.begin("p"); reason == "" {
 			t.Error("its slot is free before its connection is")
 		}
 		time.Sleep(time.Second)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A Group is targets that answer the same prompts: in each round one after another, in rotating order.
+// A Group is targets that answer the same prompts: in each round one after another. The order rotates from round to
+// round of each prompt, so that no member is always the first to answer one of them.
 type Group struct {
 	Members   []*Member
 	Interval  time.Duration // between rounds; each member has its share of it
@@ -15,8 +16,11 @@ type Group struct {
 	Recorder  Recorder
 }
 
-// Questions are what the members of a group are asked. They are safe for concurrent use.
+// Questions are what the members of a group are asked: in each round one of several prompts, in rotation. They are safe
+// for concurrent use.
 type Questions interface {
+	// Prompt returns the name of the prompt that is asked in a round, and in how many earlier rounds it was.
+	Prompt(round uint64) (name string, before uint64)
 	// Next returns what a member is asked in a round: the same prompt for all members. It is called in a slot of the
 	// member, and may send requests of its own to make the prompt as long as configured, within the member's budget;
 	// they are not recorded. If there is no question, either one of these requests has failed, and is the result of the
@@ -29,7 +33,7 @@ type Questions interface {
 // A Recorder takes what comes of probes, the canceled included. It is safe for concurrent use.
 type Recorder interface {
 	Record(r *Result)
-	Skipped(target string, reason Skip)
+	Skipped(target, prompt string, reason Skip)
 }
 
 // A Skip is why a slot went without a probe.
@@ -59,9 +63,11 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	var running sync.WaitGroup
 	defer running.Wait()
 
+	_, before := g.Questions.Prompt(round)
+	lead := int(before % uint64(len(g.Members)))
 	turn := due
 	for place := range g.Members {
-		i := (place + int(round%uint64(len(g.Members)))) % len(g.Members)
+		i := (lead + place) % len(g.Members)
 		begins := turn
 		shareEnds := due.Add(share * time.Duration(place+1))
 		wait, isDone := context.WithDeadline(starts, shareEnds)
@@ -90,16 +96,18 @@ func (g *Group) Turn(ctx context.Context, i int, round uint64, due time.Time) (r
 	if m.Disabled.Load() {
 		return nil, ""
 	}
-	f, reason := m.begin()
-	blocked := 0
+	prompt, _ := g.Questions.Prompt(round)
+	f, reason := m.begin(prompt)
+	var blocked map[string]int
 	if reason == "" {
 		r, reason = g.ask(ctx, i, round, f)
 		blocked = m.end(f)
 	}
 	if reason != "" {
-		g.Recorder.Skipped(m.Name(), reason)
+		g.Recorder.Skipped(m.Name(), prompt, reason)
 		return nil, reason
 	}
+	r.Prompt = prompt
 	r.Due = due
 	r.Round = round
 	r.Blocked = blocked
@@ -125,10 +133,11 @@ func (g *Group) ask(ctx context.Context, i int, round uint64, f *flight) (r *Res
 }
 
 // Late counts a round that was skipped because the next one was due: for every member that is not disabled.
-func (g *Group) Late() {
+func (g *Group) Late(round uint64) {
+	prompt, _ := g.Questions.Prompt(round)
 	for _, m := range g.Members {
 		if !m.Disabled.Load() {
-			g.Recorder.Skipped(m.Name(), SkipLate)
+			g.Recorder.Skipped(m.Name(), prompt, SkipLate)
 		}
 	}
 }

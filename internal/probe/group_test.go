@@ -39,12 +39,12 @@ func (l *log) Record(r *Result) {
 	}
 }
 
-func (l *log) Skipped(target string, reason Skip) {
+func (l *log) Skipped(target, _ string, reason Skip) {
 	l.write("%s skipped: %s at %v", target, reason, time.Since(l.epoch))
 }
 
-// questions are prompts of 80 tokens by the count of the first member, and answers of two. They are logged: a prompt when
-// the first member is asked, and the tokens of the first member's answers.
+// questions are prompts of 80 tokens by the count of the first member, and answers of two. They are logged: a prompt
+// when the first member is asked, and the tokens of the first member's answers.
 type questions struct {
 	log    *log
 	panics bool // while it writes prompt 0, and while it is told what prompt 1 has
@@ -52,6 +52,8 @@ type questions struct {
 	mu      sync.Mutex
 	written map[uint64]bool
 }
+
+func (q *questions) Prompt(round uint64) (name string, before uint64) { return "p", round }
 
 func (q *questions) Next(_ context.Context, member int, round uint64) (Question, *Result, Skip) {
 	if q.panics && round == 0 {
@@ -109,11 +111,11 @@ func (g *Group) rounds(starts, probes context.Context, n uint64) {
 	}
 }
 
-// TestGroup holds that members are asked one after another, that only a probe that is sent costs tokens, that a
-// hanging member costs the others at most its share of the interval and itself its slots, that no more tokens are spent
-// in a day than allowed, and that a panic of the prober fails the probes of its round and nothing else. No probe begins once it is told to stop, and those in flight end when they are canceled.
-// A server which turns probes away is left alone for as long as it asks, up to the limit. A disabled member has no slots,
-// and takes no time of the others.
+// TestGroup holds that members are asked one after another, that only a probe that is sent costs tokens, that a hanging
+// member costs the others at most its share of the interval and itself its slots, that no more tokens are spent in a
+// day than allowed, and that a panic of the prober fails the probes of its round and nothing else. No probe begins once
+// it is told to stop, and those in flight end when they are canceled. A server which turns probes away is left alone
+// for as long as it asks, up to the limit. A disabled member has no slots, and takes no time of the others.
 func TestGroup(t *testing.T) {
 	const budget = 2 * 82 // tokens: two questions with their answers
 	second, hanging := twoIn(time.Second).stream, script{}.hangs().stream
@@ -132,7 +134,7 @@ func TestGroup(t *testing.T) {
 	}
 	disabled := func(g *Group) { // a, for 15 seconds, and a slot is late meanwhile
 		g.Members[0].Disabled.Store(true)
-		time.AfterFunc(5*time.Second, g.Late)
+		time.AfterFunc(5*time.Second, func() { g.Late(0) })
 		time.AfterFunc(15*time.Second, func() { g.Members[0].Disabled.Store(false) })
 	}
 	panics := func(g *Group) { g.Questions.(*questions).panics = true }
@@ -266,12 +268,12 @@ type events struct {
 func (e *events) Record(r *Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	good, bad := e.objective.Events(r)
+	good, bad := e.objective.Events(r.Prompt, r)
 	e.good += good
 	e.bad += bad
 }
 
-func (e *events) Skipped(_ string, reason Skip) {
+func (e *events) Skipped(_, _ string, reason Skip) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.skipped[reason]++

@@ -33,11 +33,14 @@ type Member struct {
 	mu          sync.Mutex // guards all below
 	inFlight    []*flight  // oldest first
 	known       server.Knowledge
-	askedAt     time.Time         // when the server was asked last what it is; zero: never
-	warmed      [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.sentBefore]
-	pausedUntil time.Time         // end of the pause that the server asked for; zero: none
-	failing     bool              // see [Member.Failing]
-	sane        sanity            // what its answers have shown
+	askedAt     time.Time // when the server was asked last what it is; zero: never
+	pausedUntil time.Time // end of the pause that the server asked for; zero: none
+	failing     bool      // see [Member.Failing]
+	sane        sanity    // what its answers have shown
+
+	// warmed has the hash of the last text for a warm cache that was answered, by the name of the prompt: see
+	// [Member.sentBefore].
+	warmed map[string][sha256.Size]byte
 }
 
 // NewMember returns a member of at most inFlight probes at once. Its server is asked for what the target leaves open:
@@ -78,14 +81,15 @@ func (m *Member) Close() { m.target.Transport.Close() }
 
 // A flight is a probe in flight.
 type flight struct {
+	prompt   string // name of the prompt that is asked
 	start    time.Time
-	answered atomic.Bool // it only waits for the end of its connection
-	blocked  int         // slots that were skipped because of it; see [Result.Blocked]
+	answered atomic.Bool    // it only waits for the end of its connection
+	blocked  map[string]int // slots that were skipped because of it; see [Result.Blocked]
 }
 
-// begin begins a flight in the present slot, unless there is a reason to skip that. If as many as allowed are in flight
-// already, the oldest one blocks the slot.
-func (m *Member) begin() (f *flight, reason Skip) {
+// begin begins a flight in the present slot, which is one of a prompt, unless there is a reason to skip that. If as
+// many as allowed are in flight already, the oldest one blocks the slot.
+func (m *Member) begin(prompt string) (f *flight, reason Skip) {
 	reason = m.Skipping()
 	if reason != "" {
 		return nil, reason
@@ -93,16 +97,20 @@ func (m *Member) begin() (f *flight, reason Skip) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.inFlight) == m.mostInFlight {
-		m.inFlight[0].blocked++
+		oldest := m.inFlight[0]
+		if oldest.blocked == nil {
+			oldest.blocked = map[string]int{}
+		}
+		oldest.blocked[prompt]++
 		return nil, SkipOverlap
 	}
-	f = &flight{start: time.Now()}
+	f = &flight{prompt: prompt, start: time.Now()}
 	m.inFlight = append(m.inFlight, f)
 	return f, ""
 }
 
-// end ends a flight, and returns how many slots it blocked.
-func (m *Member) end(f *flight) (blocked int) {
+// end ends a flight, and returns how many slots of each prompt it blocked.
+func (m *Member) end(f *flight) (blocked map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := slices.Index(m.inFlight, f)
@@ -110,13 +118,13 @@ func (m *Member) end(f *flight) (blocked int) {
 	return f.blocked
 }
 
-// InFlight returns the number of probes in flight and the start of the oldest; zero if there is none. A probe whose
-// answer has ended is not in flight, although its connection is still waited for.
-func (m *Member) InFlight() (n int, oldest time.Time) {
+// InFlight returns the number of probes of a prompt in flight and the start of the oldest; zero if there is none. A
+// probe whose answer has ended is not in flight, although its connection is still waited for.
+func (m *Member) InFlight(prompt string) (n int, oldest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range m.inFlight {
-		if f.answered.Load() {
+		if f.prompt != prompt || f.answered.Load() {
 			continue
 		}
 		if n == 0 {
@@ -308,6 +316,7 @@ func (m *Member) answerOf(r *Result, asked Question) server.Answer {
 		MaxTokens:  asked.Ask.MaxTokens,
 		Words:      asked.Words,
 		SentBefore: r.sentBefore,
+		Unsalted:   asked.Ask.CacheSalt == "",
 		Omitted:    asked.Ask.Omit,
 		MayBeShort: asked.Ask.MayEndEarly(),
 
@@ -336,14 +345,18 @@ func (m *Member) sentBefore(q Question) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return q.warm() && m.warmed == sha256.Sum256([]byte(q.Ask.Prompt))
+	last, ok := m.warmed[q.prompt()]
+	return q.warm() && ok && last == sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
 // noteWarm notes the prompt for a warm cache that was answered last.
 func (m *Member) noteWarm(q Question) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
+	if m.warmed == nil {
+		m.warmed = map[string][sha256.Size]byte{}
+	}
+	m.warmed[q.prompt()] = sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
 // UnsentResult returns the result of a probe that was not sent because of err, which is that of [Member.Identify] or of

@@ -142,11 +142,11 @@ func TestAPanicSaysNothingOfTheServer(t *testing.T) {
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
 		s := NewMember(Target{Transport: new(Transport)}, "", 2)
-		first, _ := s.begin()
+		first, _ := s.begin("p")
 		start := first.start
 		time.Sleep(time.Second)
-		second, reason := s.begin()
-		if _, third := s.begin(); reason != "" || third != SkipOverlap {
+		second, reason := s.begin("p")
+		if _, third := s.begin("q"); reason != "" || third != SkipOverlap {
 			t.Errorf("the second is skipped as %q, the third as %q", reason, third)
 		}
 		for _, step := range []struct {
@@ -155,13 +155,13 @@ func TestSlots(t *testing.T) {
 			n       int
 			oldest  time.Time
 		}{{nil, 0, 2, start}, {first, 1, 1, start.Add(time.Second)}, {second, 0, 0, time.Time{}}} {
-			blocked := 0
+			blocked := map[string]int{}
 			if step.ends != nil {
 				blocked = s.end(step.ends)
 			}
-			n, oldest := s.InFlight()
-			if blocked != step.blocked || n != step.n || !oldest.Equal(step.oldest) {
-				t.Errorf("blocked %d, %d in flight since %v, want %+v", blocked, n, oldest, step)
+			n, oldest := s.InFlight("p")
+			if blocked["q"] != step.blocked || blocked["p"] != 0 || n != step.n || !oldest.Equal(step.oldest) {
+				t.Errorf("blocked %v, %d in flight since %v, want %+v", blocked, n, oldest, step)
 			}
 		}
 	})

@@ -34,6 +34,7 @@ type Objective struct {
 	Signal Signal
 	Limit  time.Duration // a value up to it is good; 0 for availability
 	Goal   float64       // ratio, above 0 and below 1
+	Prompt string        // name of the prompt whose probes it judges; empty: those of each prompt of the target
 
 	RefusalsAreBad bool // a refused probe is a bad event; else it is no event
 }
@@ -52,19 +53,24 @@ func (o Objective) Judge(r *Result) (good, ok bool) {
 	return ok && value <= o.Limit, ok
 }
 
-// Events returns how many events of o follow from r. A failed probe is one, and so is each slot that it blocked: a
-// server that does not answer for eight minutes has eight bad minutes, although few probes were sent in them.
-func (o Objective) Events(r *Result) (good, bad int) {
+// Events returns how many events of o for a prompt follow from r. A failed probe is one for its own prompt, and so is
+// each slot that it blocked, for the prompt that was due: a server that does not answer for eight minutes has eight bad
+// minutes, although few probes were sent in them.
+func (o Objective) Events(prompt string, r *Result) (good, bad int) {
 	isGood, ok := o.Judge(r)
 	switch {
 	case !ok:
+		return 0, 0
+	case r.Outcome != OK && r.Prompt != prompt:
+		return 0, r.Blocked[prompt]
+	case r.Prompt != prompt:
 		return 0, 0
 	case isGood:
 		return 1, 0
 	case r.Outcome == OK: // too slow: the slots behind it show nothing about the server's answers
 		return 0, 1
 	}
-	return 0, 1 + r.Blocked
+	return 0, 1 + r.Blocked[prompt]
 }
 
 // Value returns the signal of r, which succeeded. ok is false without a sample of it; availability has none.

@@ -67,9 +67,9 @@ func TestRefusalsAndObjectives(t *testing.T) {
 			t.Errorf("%s: a refusal %t", o, o.Refusal())
 		}
 		for _, signal := range []Signal{SignalAvailability, SignalTTFT} {
-			r := &Result{Outcome: o, Blocked: 2}
-			good, bad := Objective{Signal: signal, Limit: time.Second}.Events(r)
-			strictGood, strictBad := Objective{Signal: signal, Limit: time.Second, RefusalsAreBad: true}.Events(r)
+			r := &Result{Outcome: o, Prompt: "p", Blocked: map[string]int{"p": 2, "q": 9}}
+			good, bad := Objective{Signal: signal, Limit: time.Second}.Events("p", r)
+			strictGood, strictBad := Objective{Signal: signal, Limit: time.Second, RefusalsAreBad: true}.Events("p", r)
 			switch {
 			case refusal && (good+bad != 0 || strictGood != 0 || strictBad != 3):
 				t.Errorf("%s, %s: %d good, %d bad; strict: %d good, %d bad", o, signal, good, bad, strictGood, strictBad)

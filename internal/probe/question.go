@@ -43,6 +43,14 @@ type CodeWords struct {
 	Words string  // that the answer must have in their order, next to each other
 }
 
+// prompt returns the name of the prompt that the question is one of; empty outside of a group's rounds.
+func (q Question) prompt() string {
+	if q.flight == nil {
+		return ""
+	}
+	return q.flight.prompt
+}
+
 // warm reports whether a cache is meant to know the whole prompt. A prompt that only helps to count another one's
 // tokens, or only asks whether the server answers, expects nothing and is not warm.
 func (q Question) warm() bool {

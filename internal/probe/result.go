@@ -12,7 +12,8 @@ import (
 // A Result is everything one probe learned. It is made in its slot, and then only read.
 type Result struct {
 	// Who was asked what.
-	Target, Group, Model, API, Prompt string
+	Target, Group, Model, API string
+	Prompt                    string // name of the prompt, see [Questions.Prompt]
 
 	Server      string      // its type, see [wire.Server]; empty if unknown
 	Credentials Credentials // their kind, without the secret
@@ -44,9 +45,9 @@ type Result struct {
 	CertExpiry time.Time     // of the server's certificates, see [chainExpiry], [refusedExpiry]; zero without TLS
 	Stack      []byte        // where the prober itself failed, which says nothing about the server; nil if it did not
 
-	// Blocked is how many slots were skipped as [SkipOverlap] while this probe was the oldest in flight. If it failed, no
-	// answer would have come in them either.
-	Blocked int
+	// Blocked is how many slots of each prompt were skipped as [SkipOverlap] while this probe was the oldest in flight. If
+	// it failed, no answer would have come in them either.
+	Blocked map[string]int
 
 	// How the server calls the exchange, in its own log too: its name of the answer, and that of the request in the
 	// answer's header. Printable ASCII, at most 128 bytes; empty if it has none.

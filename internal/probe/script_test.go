@@ -165,7 +165,7 @@ func serveTLS(t testing.TB, server *http.Server, config *tls.Config) Target {
 func newTarget(dial Dial) Target {
 	chat, _ := wire.Lookup("openai-chat")
 	return Target{
-		Name: "t", Group: "g", Prompt: "cold", URL: "http://t", Dialect: chat,
+		Name: "t", Group: "g", URL: "http://t", Dialect: chat,
 		Transport: NewTransport(Route{Dial: dial}), Timeout: 120 * time.Second, Stall: 30 * time.Second,
 	}
 }

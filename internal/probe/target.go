@@ -26,7 +26,6 @@ import (
 // A Target is one endpoint and how to ask it. It is only read, and its methods are safe for concurrent use.
 type Target struct {
 	Name, Group string
-	Prompt      string // name of the workload
 	URL         string // base, see [wire.URL]
 	Path        string // of probes, from the host's root on; empty: what URL and Dialect make
 	Dialect     *wire.Dialect
@@ -48,8 +47,8 @@ type Target struct {
 	token string // what requests carry now: see [Target.authorized]; a secret
 }
 
-// Probe asks one question and times the answer. It returns within t.Timeout, and as soon as ctx is done. Due, Round and
-// Blocked of the result are not set: see [Group.Turn].
+// Probe asks one question and times the answer. It returns within t.Timeout, and as soon as ctx is done. Prompt, Due,
+// Round and Blocked of the result are not set: see [Group.Turn].
 func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 	return t.probe(ctx, Question{Ask: ask})
 }
@@ -57,7 +56,7 @@ func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 // newResult returns the result of a probe that begins, which has no answer yet.
 func (t Target) newResult(model string) *Result {
 	r := &Result{
-		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt, Credentials: t.credentials(),
+		Target: t.Name, Group: t.Group, Model: model, Credentials: t.credentials(),
 		TraceID: fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), SpanID: fmt.Sprintf("%016x", rand.Uint64()),
 		Source: FromNothing, Cache: CacheUnknown,
 	}

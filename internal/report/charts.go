@@ -162,15 +162,15 @@ func LadderCharts(summaries []Summary) []plot.Chart {
 	return withoutEmpty(charts)
 }
 
-// ladderSeries returns a series for each target and prompt length, with a suffix to its name. Steps without x or y are
-// left out.
+// ladderSeries returns a series for each target, prompt and prompt length, with a suffix to its name. Steps without x
+// or y are left out.
 func ladderSeries(
 	steps []Summary, suffix string, style plot.Style, x, y func(Summary) stats.Number,
 ) (list []plot.Series) {
 	isOtherLength := func(s Summary) bool { return s.PromptTokens != steps[0].PromptTokens }
 	severalLengths := slices.ContainsFunc(steps, isOtherLength)
 	for _, step := range steps {
-		name := step.Target
+		name := strings.Join(nonEmpty(step.Target, step.Prompt), ", ")
 		if severalLengths && step.PromptTokens > 0 {
 			name += ", " + format.Count(step.PromptTokens, "token")
 		}

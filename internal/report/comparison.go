@@ -361,7 +361,8 @@ func commonSteps(a, b []Summary) (steps []stepPair) {
 	for _, x := range a {
 		for _, y := range b {
 			sameTarget := ignoreNames || x.Target == y.Target
-			if sameTarget && x.Load == y.Load && x.PromptTokens == y.PromptTokens {
+			isSamePrompt := x.Prompt == y.Prompt && x.PromptTokens == y.PromptTokens
+			if sameTarget && x.Load == y.Load && isSamePrompt {
 				steps = append(steps, stepPair{x, y})
 			}
 		}

@@ -44,6 +44,7 @@ type summaryJSON struct {
 	URL          string    `json:"url"`
 	Vantage      string    `json:"vantage,omitzero"`
 	Load         string    `json:"load"`
+	Prompt       string    `json:"prompt,omitzero"`
 	PromptTokens int       `json:"prompt_tokens,omitzero"`
 	AtOnce       int       `json:"at_once,omitzero"`
 	Start        time.Time `json:"start,omitzero"`
@@ -104,6 +105,7 @@ func (s Summary) json() summaryJSON {
 		URL:          s.URL,
 		Vantage:      s.Vantage,
 		Load:         s.Load,
+		Prompt:       s.Prompt,
 		PromptTokens: s.PromptTokens,
 		AtOnce:       s.AtOnce,
 		Start:        s.Start.UTC(),
@@ -146,6 +148,7 @@ func (j documentJSON) document() Document {
 			Target:       s.Target,
 			Model:        s.Model,
 			Load:         s.Load,
+			Prompt:       s.Prompt,
 			PromptTokens: s.PromptTokens,
 			AtOnce:       s.AtOnce,
 			Outcomes:     s.Outcomes,

@@ -25,7 +25,7 @@ func Judge(o probe.Objective, r *probe.Result) Judgement {
 	if r.Outcome == probe.OK {
 		j.Value = secondsOrNoValue(o.Value(r))
 	}
-	j.Good, j.Bad = o.Events(r)
+	j.Good, j.Bad = o.Events(r.Prompt, r)
 	return j
 }
 

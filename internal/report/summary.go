@@ -24,8 +24,9 @@ type Summary struct {
 
 	// Load is how the target was asked, in words: "32 at once", "0.1 QPS". It is empty if the data was stored.
 	Load         string
-	PromptTokens int // that were asked for; 0 if prompts differ, or if unknown
-	AtOnce       int // requests under way at once; 0 if the load was a rate
+	Prompt       string // name; empty if the target has only one, or if the data was stored
+	PromptTokens int    // that were asked for; 0 if prompts differ, or if unknown
+	AtOnce       int    // requests under way at once; 0 if the load was a rate
 
 	Start    time.Time     // of the first request, or of the range
 	Duration time.Duration // from Start to the end of the last request, or of the range
@@ -209,7 +210,7 @@ func (q Quantity) values(samples []Sample) (values []float64) {
 
 // headline returns the target of s, and how it was asked.
 func headline(s Summary) string {
-	words := nonEmpty(format.Clean(s.Target), format.Clean(s.Load))
+	words := nonEmpty(format.Clean(s.Target), format.Clean(s.Load), format.Clean(s.Prompt))
 	if s.PromptTokens > 0 {
 		words = append(words, "prompts of "+format.Count(s.PromptTokens, "token"))
 	}

@@ -45,8 +45,8 @@ func TestAttained(t *testing.T) {
 	good, unknown, slow := answered(1, 1), answered(1, 1), answered(1, 1)
 	unknown.ReasoningHidden = true
 	slow.Timeline.Frames[0].At, slow.Timeline.FinishedAt = 2*time.Second, 2*time.Second
-	hung := &probe.Result{Outcome: probe.Timeout, Blocked: 4}
-	refused := &probe.Result{Outcome: probe.Unauthorized, Blocked: 4}
+	hung := &probe.Result{Outcome: probe.Timeout, Blocked: map[string]int{"": 4}}
+	refused := &probe.Result{Outcome: probe.Unauthorized, Blocked: map[string]int{"": 4}}
 	objective := probe.Objective{Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.999999}
 	for _, test := range []struct {
 		about   string

@@ -93,9 +93,15 @@ func stepsTable(summaries []Summary) table {
 		wordColumns = 2
 		columns = slices.Insert(columns, 0, column{"target", func(s Summary) string { return s.Target }})
 	}
+	length := "prompt"
+	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Prompt != "" }) {
+		length = "prompt tokens"
+		columns = slices.Insert(columns, wordColumns, column{"prompt", func(s Summary) string { return s.Prompt }})
+		wordColumns++
+	}
 	isOtherLength := func(s Summary) bool { return s.PromptTokens != summaries[0].PromptTokens }
 	if slices.ContainsFunc(summaries, isOtherLength) {
-		columns = append(columns, column{"prompt", func(s Summary) string { return format.Grouped(s.PromptTokens) }})
+		columns = append(columns, column{length, func(s Summary) string { return format.Grouped(s.PromptTokens) }})
 	}
 	columns = append(columns,
 		column{"ok", func(s Summary) string { return format.Grouped(s.Succeeded()) + "/" + format.Grouped(s.Sent()) }},

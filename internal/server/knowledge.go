@@ -40,6 +40,7 @@ type Knowledge struct {
 	// What requests it takes, and what it makes of them.
 
 	Omit        []wire.Field // fields that it rejects; only read
+	SaltUntried bool         // it has answered, but no request with a salt: some prompts have none
 	Limits      wire.Limits  // how long prompts and answers may be
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked
@@ -48,7 +49,6 @@ type Knowledge struct {
 
 	// How it counts. A claim is empty until an answer shows it.
 
-	LastPrompt      wire.Count // tokens of the last prompt that it counted
 	ContinuousUsage wire.Claim // usage on every frame
 	Tokenizes       wire.Claim // a route that counts tokens
 
@@ -91,8 +91,10 @@ func (k Knowledge) After(o Observation) Knowledge {
 	case Identification:
 		return k.afterIdentification(o)
 	case Rejection:
-		if !k.Answered {
-			k.Omit = union(k.Omit, o.Fields)
+		for _, f := range o.Fields {
+			if !k.Answered || k.SaltUntried && f == wire.FieldCacheSalt {
+				k.Omit = union(k.Omit, []wire.Field{f})
+			}
 		}
 	case Tokenization:
 		k.Tokenizes = cmp.Or(o.Counts, k.Tokenizes)
@@ -155,23 +157,26 @@ func (k Knowledge) afterAnswer(a Answer) Knowledge {
 	k.LeavesOpen = a.LeftOpen
 	k.Unlimited = a.Unlimited || k.Unlimited && !a.OK
 
-	// Another server, or another version, may be there. A refusal contradicts earlier answers to such requests. An answer
-	// of another length contradicts earlier ones that had the length asked.
+	// Another server, or another version, may be there. A refusal contradicts earlier answers to such requests, unless it
+	// says that this request is too long. An answer of another length contradicts earlier ones that had the length asked.
 	output := a.Usage.Generated()
 	isInexact := a.WrongLength && output.Known && output.N != a.MaxTokens
 	wasExact := k.ExactLimit || k.ExactOutput
 	switch {
 	case a.OK:
 		k.Contradictions = 0
-	case a.Refused && k.Answered, isInexact && wasExact:
+	case a.Refused && k.Answered && a.Limits == (wire.Limits{}), isInexact && wasExact:
 		k.Contradictions++
 	}
 	k.Stale = k.Stale || a.NotFound || k.Contradictions >= tooManyContradictions
 	k.MayHaveRestarted = !a.OK && (k.MayHaveRestarted || a.Ended)
 
 	// Fields are sent again if the request was refused without them as well, unless another probe was answered.
-	if a.Refused && !k.Answered {
+	switch {
+	case a.Refused && !k.Answered:
 		k.Omit = without(k.Omit, a.NewlyOmitted)
+	case a.Refused && k.SaltUntried && slices.Contains(a.NewlyOmitted, wire.FieldCacheSalt):
+		k.Omit = without(k.Omit, []wire.Field{wire.FieldCacheSalt})
 	}
 	return k
 }
@@ -179,9 +184,6 @@ func (k Knowledge) afterAnswer(a Answer) Knowledge {
 // afterUsage takes how a server counts a prompt.
 func (k Knowledge) afterUsage(a Answer) Knowledge {
 	u := a.Usage
-	if u.Prompt.Known {
-		k.LastPrompt = u.Prompt
-	}
 	k.CacheApart = cmp.Or(a.CacheApart, k.CacheApart)
 	fromCache := u.Cached.N + u.Written.N
 	wasCut := u.Prompt.N < a.Words-a.Words/10 // no tokenizer joins more than a tenth of words in random order
@@ -199,6 +201,7 @@ func (k Knowledge) afterSuccess(a Answer) Knowledge {
 	if !k.Answered {
 		k.Omit = union(k.Omit, a.Omitted)
 	}
+	k.SaltUntried = a.Unsalted && (k.SaltUntried || !k.Answered)
 	k.Worked = true
 	k.Answered = true
 	k.AnsweredBy = cmp.Or(a.Model, k.AnsweredBy)

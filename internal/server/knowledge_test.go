@@ -55,6 +55,9 @@ func TestAfter(t *testing.T) {
 	rejects := func(fields ...wire.Field) Rejection { return Rejection{Fields: fields} }
 	withoutSalt := Answer{OK: true, Omitted: []wire.Field{salt}}
 	refusedAgain := Answer{Refused: true, NewlyOmitted: []wire.Field{salt}}
+	unsalted := ok
+	unsalted.Unsalted = true
+	tooLong := Answer{Refused: true, Limits: wire.Limits{Context: 4096}}
 	viaGateway := Answer{OK: true, Gateway: gateway}
 	viaCountingGateway := Answer{OK: true, Gateway: gateway, Usage: usage(80, 0, 5)}
 	short := Answer{WrongLength: true, MaxTokens: 5, Usage: usage(80, 0, 3)}
@@ -160,11 +163,8 @@ func TestAfter(t *testing.T) {
 			exactly(k)
 			k.Contradictions = 1
 		}},
-		"a shorter answer of a server that was never exact": {seen{ok, short}, func(k *Knowledge) {
-			success(k)
-			k.LastPrompt = wire.Tokens(80)
-		}},
-		"an answer of unknown length after an exact one": {seen{uncounted, unknownLength}, exactly},
+		"a shorter answer of a server that was never exact": {seen{ok, short}, success},
+		"an answer of unknown length after an exact one":    {seen{uncounted, unknownLength}, exactly},
 		"it knows no such path": {seen{ok, missing}, func(k *Knowledge) {
 			success(k)
 			k.Stale = true
@@ -213,48 +213,59 @@ func TestAfter(t *testing.T) {
 
 		// Cached tokens.
 		"cached tokens": {seen{counts(false, wire.Tokens(16))}, func(k *Knowledge) {
-			counted(k)
+			success(k)
 			k.CacheHit, k.ReportsCached = true, wire.Always
 		}},
 		"none of a type that counts": {seen{counts(false, wire.Tokens(0))}, func(k *Knowledge) {
-			counted(k)
+			success(k)
 			k.ReportsCached = wire.Always
 		}},
 		"none of a prompt that it knows": {seen{counts(true, wire.Tokens(0))}, func(k *Knowledge) {
-			counted(k)
+			success(k)
 			k.CacheMissed, k.ReportsCached = true, wire.Unknown
 		}},
 		"some after that": {seen{counts(true, wire.Tokens(0)), counts(true, wire.Tokens(16))}, func(k *Knowledge) {
-			counted(k)
+			success(k)
 			k.CacheHit, k.ReportsCached = true, wire.Always
 		}},
 		"none of a type that may not count": {seen{ok, viaCountingGateway}, func(k *Knowledge) {
-			counted(k)
+			success(k)
 			k.Type, k.Version, k.ReportsCached = gateway, "", ""
 		}},
 		"none, and then no count": {seen{counts(false, wire.Tokens(0)), counts(false, wire.Count{})}, func(k *Knowledge) {
-			counted(k)
+			success(k)
 			k.ReportsCached = wire.Always
 		}},
-		"no count": {seen{counts(false, wire.Count{})}, counted},
+		"no count": {seen{counts(false, wire.Count{})}, success},
 		"a prompt that is new": {seen{prompt(80, usage(90, 0, 0), false)}, func(k *Knowledge) {
-			k.LastPrompt, k.Uncached = wire.Tokens(90), CountedPrompt{90, 80}
+			k.Uncached = CountedPrompt{90, 80}
 		}},
-		"a prompt sent before": {seen{prompt(80, usage(90, 0, 0), true)}, func(k *Knowledge) {
-			k.LastPrompt = wire.Tokens(90)
-		}},
-		"a prompt in the cache": {seen{prompt(80, usage(90, 16, 0), false)}, func(k *Knowledge) {
-			k.LastPrompt = wire.Tokens(90)
-		}},
-		"a prompt cut short": {seen{prompt(80, usage(71, 0, 0), false)}, func(k *Knowledge) {
-			k.LastPrompt = wire.Tokens(71)
-		}},
+		"a prompt sent before":  {seen{prompt(80, usage(90, 0, 0), true)}, nothing},
+		"a prompt in the cache": {seen{prompt(80, usage(90, 16, 0), false)}, nothing},
+		"a prompt cut short":    {seen{prompt(80, usage(71, 0, 0), false)}, nothing},
 		"a prompt whose words are joined as far as any": {seen{prompt(80, usage(72, 0, 0), false)}, func(k *Knowledge) {
-			k.LastPrompt = wire.Tokens(72)
 			k.Uncached = CountedPrompt{72, 80}
 		}},
 		"counted apart, and then not shown": {seen{Answer{CacheApart: wire.Always}, Answer{}}, func(k *Knowledge) {
 			k.CacheApart = wire.Always
+		}},
+
+		"a salt that the first prompt to send one learns to leave out": {seen{unsalted, rejects(salt)}, func(k *Knowledge) {
+			success(k)
+			k.SaltUntried, k.Omit = true, []wire.Field{salt}
+		}},
+		"no other field then": {seen{unsalted, rejects(minimum)}, func(k *Knowledge) {
+			success(k)
+			k.SaltUntried = true
+		}},
+		"a salt that was not what was wrong": {seen{unsalted, rejects(salt), refusedAgain}, func(k *Knowledge) {
+			success(k)
+			k.SaltUntried, k.Contradictions = true, 1
+		}},
+		"a salt that it takes": {seen{unsalted, ok, unsalted, rejects(salt)}, success},
+		"one prompt that is too long beside others": {seen{ok, tooLong, tooLong, tooLong}, func(k *Knowledge) {
+			success(k)
+			k.Limits = tooLong.Limits
 		}},
 	} {
 		want := Knowledge{}.After(same)
@@ -273,22 +284,19 @@ func sameDialect(a, b *wire.Dialect) bool { return a == b }
 
 func sameType(a, b wire.Server) bool { return a.Name == b.Name }
 
+// nothing is a change of nothing.
+func nothing(*Knowledge) {}
+
 // success changes what is known as a complete answer without any usage does.
 func success(k *Knowledge) {
 	k.Worked, k.Answered = true, true
 	k.ContinuousUsage, k.ReportsCached = wire.Never, wire.Never
 }
 
-// counted changes what is known as a complete answer does that counts its prompt.
-func counted(k *Knowledge) {
-	success(k)
-	k.LastPrompt = wire.Tokens(80)
-}
-
 // exactly changes what is known as a complete answer with exactly the tokens asked for does, of a server that may have
 // stopped early.
 func exactly(k *Knowledge) {
-	counted(k)
+	success(k)
 	k.ExactLimit, k.ReportsCached = true, wire.Always
 }
 

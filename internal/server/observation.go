@@ -43,6 +43,7 @@ type Answer struct {
 	MayBeShort   bool         // the answer may have fewer: see [wire.Ask.MayEndEarly]
 	Words        int          // of the list in the prompt; 0: it has other words
 	SentBefore   bool         // the server had been sent the prompt, or what it begins with
+	Unsalted     bool         // it had no salt for the cache
 	Omitted      []wire.Field // fields that it lacked
 	NewlyOmitted []wire.Field // those of them that this probe had sent first, and that were rejected
 

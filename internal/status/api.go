@@ -154,7 +154,7 @@ type objectiveJSON struct {
 	Missed bool         `json:"missed"` // enough events were bad to show that the share is below the goal
 }
 
-// serveTargets serves all targets as JSON, and where the prober stands: null if nobody said.
+// serveTargets serves each prompt of all targets as JSON, and where the prober stands: null if nobody said.
 func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
 	targets := []targetJSON{}
 	for _, v := range b.views() {
@@ -288,6 +288,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 	for _, h := range histories {
 		targets = append(targets, h.target.Name)
 	}
+	targets = slices.Compact(targets)
 	q, queryErr := parseQuery(r.URL.Query(), targets)
 	limit, limitErr := parseLimit(r.URL.Query())
 	err := cmp.Or(queryErr, limitErr)

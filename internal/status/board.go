@@ -34,7 +34,7 @@ type Board struct {
 	rejected atomic.Pointer[Rejection] // nil if the present configuration is valid
 
 	mu        sync.Mutex // guards histories
-	histories []*history // in the order in which their targets were first set
+	histories []*history // in the order in which their targets were first set; the prompts of a target stand together
 }
 
 // NewBoard returns a board without targets that is not ready yet. The page shows version, the time since started, and
@@ -43,13 +43,13 @@ func NewBoard(started time.Time, version, vantage string, links Links) *Board {
 	return &Board{started: started, version: version, vantage: vantage, links: links}
 }
 
-// Set adds a target. If its name is known, Set replaces its description and keeps its results.
+// Set adds a prompt of a target. If it is known, Set replaces its description and keeps its results.
 func (b *Board) Set(t probe.Description) {
 	t.Objectives = slices.Clone(t.Objectives)
 	t.Notes = append([]string{}, t.Notes...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.historyOrNew(t.Name)
+	h := b.historyOrNew(t.Name, t.Prompt)
 	if asksOtherwise(h.target, t) {
 		h.usual = &usual{}
 		h.health = health{}
@@ -61,8 +61,7 @@ func (b *Board) Set(t probe.Description) {
 
 // asksOtherwise reports whether what is usual for one description of a target need not be so for another one.
 func asksOtherwise(before, now probe.Description) bool {
-	return before.URL != now.URL || before.Prompt != now.Prompt ||
-		before.PromptTokens != now.PromptTokens || before.MaxTokens != now.MaxTokens
+	return before.URL != now.URL || !before.AsksTheSame(now)
 }
 
 // RejectTarget shows that a target is not probed because its settings have problems, until it is set or removed. If its
@@ -70,23 +69,44 @@ func asksOtherwise(before, now probe.Description) bool {
 func (b *Board) RejectTarget(name string, labels map[string]string, problems usage.Problems) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.historyOrNew(name)
+	isKnown := false
+	for _, h := range b.histories {
+		if h.target.Name == name {
+			isKnown = true
+			h.reject(labels, problems)
+		}
+	}
+	if !isKnown {
+		b.historyOrNew(name, "").reject(labels, problems)
+	}
+}
+
+func (h *history) reject(labels map[string]string, problems usage.Problems) {
 	h.target.Labels, h.problems = labels, problems
 	h.rejectedSince = cmp.Or(h.rejectedSince, time.Now())
 }
 
-// Remove forgets a target and its results. It ignores an unknown name.
-func (b *Board) Remove(name string) {
+// Remove forgets a prompt of a target and its results. It ignores unknown names.
+func (b *Board) Remove(target, prompt string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.histories = slices.DeleteFunc(b.histories, func(h *history) bool {
+		return h.target.Name == target && h.target.Prompt == prompt
+	})
+}
+
+// RemoveTarget forgets all prompts of a target.
+func (b *Board) RemoveTarget(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.histories = slices.DeleteFunc(b.histories, func(h *history) bool { return h.target.Name == name })
 }
 
-// Skipped counts a slot in which a target was not probed. It ignores an unknown target.
-func (b *Board) Skipped(target, reason string) {
+// Skipped counts a slot in which a prompt of a target was not asked. It ignores an unknown one.
+func (b *Board) Skipped(target, prompt, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.history(target)
+	h := b.history(target, prompt)
 	if h == nil {
 		return
 	}
@@ -113,7 +133,7 @@ func (b *Board) Record(r *probe.Result) (notable []string) {
 	if r.Outcome == probe.Canceled {
 		return nil
 	}
-	target, isKnown := b.description(r.Target)
+	target, isKnown := b.description(r.Target, r.Prompt)
 	if !isKnown {
 		return nil
 	}
@@ -121,7 +141,7 @@ func (b *Board) Record(r *probe.Result) (notable []string) {
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.history(r.Target)
+	h := b.history(r.Target, r.Prompt)
 	if h == nil {
 		return nil // it was removed meanwhile
 	}
@@ -134,40 +154,49 @@ func (b *Board) Record(r *probe.Result) (notable []string) {
 	return e.Notable
 }
 
-// description returns the description of a target. ok is false if there is none.
-func (b *Board) description(target string) (d probe.Description, ok bool) {
+// description returns the description of a prompt of a target. ok is false if there is none.
+func (b *Board) description(target, prompt string) (d probe.Description, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.history(target)
+	h := b.history(target, prompt)
 	if h == nil {
 		return probe.Description{}, false
 	}
 	return h.target, true
 }
 
-// history returns the history of a target; nil if there is none. The lock is held.
-func (b *Board) history(target string) *history {
-	i := slices.IndexFunc(b.histories, func(h *history) bool { return h.target.Name == target })
+// history returns the history of a prompt of a target; nil if there is none. The lock is held.
+func (b *Board) history(target, prompt string) *history {
+	i := slices.IndexFunc(b.histories, func(h *history) bool {
+		return h.target.Name == target && h.target.Prompt == prompt
+	})
 	if i < 0 {
 		return nil
 	}
 	return b.histories[i]
 }
 
-// historyOrNew returns the history of a target, which is new if its name is not known. The lock is held.
-func (b *Board) historyOrNew(target string) *history {
-	h := b.history(target)
+// historyOrNew returns the history of a prompt of a target, which is new if it is not known. That of a target which was
+// rejected before anybody knew its prompts becomes that of the first one. The lock is held.
+func (b *Board) historyOrNew(target, prompt string) *history {
+	h := cmp.Or(b.history(target, prompt), b.history(target, ""))
 	if h != nil {
 		return h
 	}
 	h = &history{
-		target:  probe.Description{Name: target, Notes: []string{}},
+		target:  probe.Description{Name: target, Prompt: prompt, Notes: []string{}},
 		skipped: map[string]int{},
 		cache:   &atomic.Pointer[cachedSummary]{},
 		added:   time.Now(),
 		usual:   &usual{},
 	}
-	b.histories = append(b.histories, h)
+	at := len(b.histories)
+	for i, other := range b.histories {
+		if other.target.Name == target {
+			at = i + 1
+		}
+	}
+	b.histories = slices.Insert(b.histories, at, h)
 	return h
 }
 

@@ -59,7 +59,7 @@ func broken(target string, o probe.Outcome, text string) *probe.Result {
 func newTestBoard(targets ...string) *Board {
 	b := NewBoard(time.Now(), "v1", "", Links{})
 	for _, name := range targets {
-		b.Set(probe.Description{Name: name, Interval: 10 * time.Second})
+		b.Set(probe.Description{Prompt: "cold", Name: name, Interval: 10 * time.Second})
 	}
 	return b
 }
@@ -101,14 +101,14 @@ func equal(t *testing.T, what string, got, want any) {
 
 func TestTargetsComeAndGo(t *testing.T) {
 	b := newTestBoard("b", "gone", "a")
-	b.Remove("gone")
-	b.Remove("never there")
+	b.RemoveTarget("gone")
+	b.RemoveTarget("never there")
 	for _, target := range []string{"b", "gone", "unknown"} {
 		b.Record(success(target, ms))
 	}
 	b.Record(&probe.Result{Target: "b", Outcome: probe.Canceled})
-	b.Skipped("unknown", "overlap")
-	b.Set(probe.Description{Name: "b", Model: "new"})
+	b.Skipped("unknown", "cold", "overlap")
+	b.Set(probe.Description{Prompt: "cold", Name: "b", Model: "new"})
 
 	var got []string
 	for _, v := range b.views() {
@@ -124,7 +124,7 @@ func TestARejectedTargetKeepsItsResults(t *testing.T) {
 	v := b.views()[0]
 	equal(t, "while it is rejected", fmt.Sprint(v.State, " ", v.Results, " ", strings.Join(v.Why(), "; ")),
 		"rejected 2 PROBER_TARGETS_0_API_KEY_FILE: is empty")
-	b.Set(probe.Description{Name: "a"})
+	b.Set(probe.Description{Prompt: "cold", Name: "a"})
 	v = b.views()[0]
 	equal(t, "when it is not any more", fmt.Sprint(v.State, " ", v.Results, " ", strings.Join(v.Why(), "; ")), "failing 2 too slow")
 }
@@ -135,8 +135,8 @@ func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 	for _, do := range []func(){
 		func() { b.Record(success("a", ms, 2*ms)) },
 		func() { b.Record(broken("b", probe.Timeout, "slow")) },
-		func() { b.Set(probe.Description{Name: "b"}); b.Skipped("b", "late") },
-		func() { b.Remove("b"); b.SetReady(true); b.SetRejection(&Rejection{}) },
+		func() { b.Set(probe.Description{Prompt: "cold", Name: "b"}); b.Skipped("b", "cold", "late") },
+		func() { b.RemoveTarget("b"); b.SetReady(true); b.SetRejection(&Rejection{}) },
 		func() { get(t, b, "/"); get(t, b, "/api/v1/results"); get(t, b, "/api/v1/targets") },
 	} {
 		all.Go(func() {

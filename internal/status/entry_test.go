@@ -28,7 +28,7 @@ func TestAResultIsKeptWhole(t *testing.T) {
 		}
 		want.Labels = map[string]string{"team": "search"}
 		b := newTestBoard()
-		b.Set(probe.Description{Name: "a", Labels: want.Labels})
+		b.Set(probe.Description{Prompt: "cold", Name: "a", Labels: want.Labels})
 		b.Record(r)
 		r.Finish, r.Outcome = "changed", probe.Empty
 		for i := range r.Timeline.Frames {

@@ -78,7 +78,7 @@ func TestHealthOfATarget(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				b := newTestBoard()
-				b.Set(probe.Description{Name: "a", Interval: test.interval, Objectives: test.objectives})
+				b.Set(probe.Description{Name: "a", Prompt: "cold", Interval: test.interval, Objectives: test.objectives})
 				replay(b, test.interval, test.results)
 				time.Sleep(test.wait)
 				equal(t, "health", healthAt(t, b, "a", start), test.want)
@@ -101,7 +101,7 @@ func TestHealthOfATargetThatIsSeldomProbed(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newTestBoard()
-			b.Set(probe.Description{Name: "a", Interval: test.interval})
+			b.Set(probe.Description{Name: "a", Prompt: "cold", Interval: test.interval})
 			b.Record(success("a", 130*ms))
 			time.Sleep(test.failedAt * test.interval)
 			b.Record(broken("a", probe.Overloaded, "HTTP 503"))
@@ -149,7 +149,7 @@ func TestHealthOfAHangingTarget(t *testing.T) {
 			b := newTestBoard("a")
 			replay(b, 10*time.Second, test.results)
 			began := time.Now()
-			b.Set(probe.Description{Name: "a", Interval: 10 * time.Second, InFlight: func() (int, time.Time) {
+			b.Set(probe.Description{Name: "a", Prompt: "cold", Interval: 10 * time.Second, InFlight: func() (int, time.Time) {
 				return 1, began
 			}})
 			time.Sleep(test.inFlight)
@@ -171,7 +171,7 @@ func TestHealthOfAHangingTarget(t *testing.T) {
 			}
 			for range 18 {
 				time.Sleep(10 * time.Second)
-				b.Skipped("a", "overlap")
+				b.Skipped("a", "cold", "overlap")
 			}
 			b.Record(r)
 			equal(t, "a hanging probe that ended as "+test.how, healthAt(t, b, "a", start), test.want)
@@ -182,7 +182,7 @@ func TestHealthOfAHangingTarget(t *testing.T) {
 		b := newTestBoard("a")
 		replay(b, 10*time.Second, "u 4x")
 		for _, reason := range []string{"overlap", "overlap", "late"} {
-			b.Skipped("a", reason)
+			b.Skipped("a", "cold", reason)
 		}
 		time.Sleep(70*time.Second + 260*ms)
 		equal(t, "four failures", healthAt(t, b, "a", start), "503 down since 120.26: no answer since 00:00:10 UTC: HTTP 503")
@@ -241,14 +241,14 @@ func TestHealthOfATargetThatIsNotProbed(t *testing.T) {
 		start := time.Now()
 		b := newTestBoard("a")
 		replay(b, 10*time.Second, "2u")
-		b.Set(probe.Description{Name: "a", Disabled: true})
+		b.Set(probe.Description{Name: "a", Prompt: "cold", Disabled: true})
 		equal(t, "disabled", healthAt(t, b, "a", start), "200 disabled since 20: not probed, because its settings say so")
 		b.RejectTarget("a", nil, usage.Problems{{Place: "f.yaml:7", Text: "is wrong"}})
 		equal(t, "rejected", healthAt(t, b, "a", start),
 			"503 unknown since 20: not probed, because its settings are wrong: f.yaml:7: is wrong")
-		b.Set(probe.Description{Name: "a", Interval: 10 * time.Second})
+		b.Set(probe.Description{Name: "a", Prompt: "cold", Interval: 10 * time.Second})
 		equal(t, "probed again", healthAt(t, b, "a", start), "200 up since 10")
-		b.Set(probe.Description{Name: "a", Interval: 10 * time.Second, URL: "http://other"})
+		b.Set(probe.Description{Name: "a", Prompt: "cold", Interval: 10 * time.Second, URL: "http://other"})
 		equal(t, "another server", healthAt(t, b, "a", start), "503 unknown since 0: no probe has ended yet")
 	})
 }

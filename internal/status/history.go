@@ -42,7 +42,7 @@ func shareOf(targets int) share {
 	}
 }
 
-// A history holds the results of one target. Those on the board are guarded by its lock.
+// A history holds the results of one prompt of a target. Those on the board are guarded by its lock.
 type history struct {
 	target   probe.Description
 	problems usage.Problems // why the target is not probed; nil if it is

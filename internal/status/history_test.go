@@ -56,7 +56,7 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestBoard()
 		for n := range 1000 {
-			b.Set(probe.Description{Name: strconv.Itoa(n)})
+			b.Set(probe.Description{Prompt: "cold", Name: strconv.Itoa(n)})
 		}
 		time.Sleep(time.Hour)
 		for range 100 {

@@ -21,7 +21,7 @@ func BenchmarkBoard(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		board := newTestBoard()
 		for n := range targets {
-			board.Set(probe.Description{Name: fmt.Sprint(n)})
+			board.Set(probe.Description{Prompt: "cold", Name: fmt.Sprint(n)})
 		}
 		for n := range results * targets {
 			arrivals := make([]time.Duration, tokens)
@@ -57,7 +57,7 @@ func BenchmarkPage(b *testing.B) {
 		board.Record(success(fmt.Sprint(target), arrivals...))
 	}
 	for target := range targets {
-		board.Set(probe.Description{Name: fmt.Sprint(target), Interval: 10 * time.Second})
+		board.Set(probe.Description{Prompt: "cold", Name: fmt.Sprint(target), Interval: 10 * time.Second})
 		for n := range results {
 			record(target, n)
 		}

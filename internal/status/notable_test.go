@@ -36,7 +36,7 @@ func TestNotable(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newTestBoard()
-			b.Set(probe.Description{Name: "a", Interval: 10 * time.Second, Objectives: objectives})
+			b.Set(probe.Description{Name: "a", Prompt: "cold", Interval: 10 * time.Second, Objectives: objectives})
 			replay(b, 10*time.Second, test.before+" "+test.letter)
 			last := b.views()[0].Last
 			equal(t, test.letter+" after "+test.before, strings.Join(last.Notable, " "), test.want)

@@ -86,9 +86,9 @@ func everyState() *Board {
 	refused := broken("two", probe.Unauthorized, "HTTP 401: bad key")
 	refused.Status = 401
 	b.Record(refused)
-	b.Skipped("two", "overlap")
-	b.Skipped("two", "overlap")
-	b.Skipped("two", "budget")
+	b.Skipped("two", "cold", "overlap")
+	b.Skipped("two", "cold", "overlap")
+	b.Skipped("two", "cold", "budget")
 
 	b.Record(success("worse", 100*ms, 200*ms))
 	for range 9 {
@@ -160,7 +160,7 @@ func TestManyTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := everyState()
 		for _, name := range []string{"more-0", "more-1", "more-2", "more-3"} {
-			b.Set(probe.Description{Name: name})
+			b.Set(probe.Description{Prompt: "cold", Name: name})
 			b.Record(success(name, 100*ms, 200*ms))
 		}
 		page := get(t, b, "/").Body.String()
@@ -194,7 +194,7 @@ func TestTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := everyState()
 		for _, name := range []string{"one", "lone", "hung", "slower"} {
-			b.Remove(name)
+			b.RemoveTarget(name)
 		}
 		var text bytes.Buffer
 		if err := json.Indent(&text, get(t, b, "/api/v1/targets").Body.Bytes(), "", "  "); err != nil {
@@ -211,13 +211,14 @@ func TestPageEscapesHostileText(t *testing.T) {
 		Name: hostile, Group: hostile, Model: hostile, API: hostile, URL: "javascript:" + hostile, Prompt: hostile,
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},
 	})
-	b.Set(probe.Description{Name: "b", Group: hostile})
+	b.Set(probe.Description{Prompt: "cold", Name: "b", Group: hostile})
 	b.RejectTarget(hostile+"2", nil, usage.Problems{{Place: hostile, Text: hostile, Hint: hostile}})
-	b.Skipped(hostile, hostile)
+	b.Skipped(hostile, hostile, hostile)
 	r := broken(hostile, probe.Rejected, hostile)
+	r.Prompt = hostile
 	b.Record(r)
 	good := success(hostile, ms, 2*ms)
-	good.Finish = hostile
+	good.Prompt, good.Finish = hostile, hostile
 	b.Record(good)
 
 	for path, scripts := range map[string]int{"/": 1, "/probes/" + r.TraceID: 0, "/probes/" + good.TraceID: 0} {

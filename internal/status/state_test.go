@@ -112,7 +112,7 @@ func TestTrouble(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newTestBoard()
-				b.Set(probe.Description{Name: "a", Interval: test.interval, Objectives: []probe.Objective{
+				b.Set(probe.Description{Prompt: "cold", Name: "a", Interval: test.interval, Objectives: []probe.Objective{
 					{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.9},
 				}})
 				replay(b, test.interval, test.results)
@@ -124,8 +124,8 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestAReloadEndsTrouble holds that an objective that a reload removed is not missed any more, at once, and that another
-// question of the same target may take longer than the one before.
+// TestAReloadEndsTrouble holds that an objective that a reload removed is not missed any more, at once, and that
+// another question of the same target may take longer than the one before.
 func TestAReloadEndsTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objectives := []probe.Objective{{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.9}}
@@ -133,11 +133,11 @@ func TestAReloadEndsTrouble(t *testing.T) {
 		replay(b, time.Second, "3x 2u")
 		before, last := b.views()[0], time.Now()
 		time.Sleep(time.Minute)
-		b.Set(probe.Description{Name: "a"})
+		b.Set(probe.Description{Prompt: "cold", Name: "a"})
 		now := b.views()[0]
 		equal(t, "states", []state{before.State, now.State}, []state{stateMissing, stateOK})
 		equal(t, "since", now.Since, last)
-		b.Set(probe.Description{Name: "a", Objectives: objectives})
+		b.Set(probe.Description{Prompt: "cold", Name: "a", Objectives: objectives})
 		again := b.views()[0]
 		equal(t, "with the objective again", again.State, stateMissing)
 		equal(t, "since", again.Since, last)
@@ -146,14 +146,14 @@ func TestAReloadEndsTrouble(t *testing.T) {
 		"nothing":      func(*probe.Description) {},
 		"an objective": func(d *probe.Description) { d.Objectives = []probe.Objective{{Name: "a"}} },
 		"the URL":      func(d *probe.Description) { d.URL = "http://other" },
-		"the prompt":   func(d *probe.Description) { d.Prompt = "warm" },
+		"the prompt":   func(d *probe.Description) { d.PromptKind = "warm" },
 		"its length":   func(d *probe.Description) { d.PromptTokens = 200 },
 		"the answer's": func(d *probe.Description) { d.MaxTokens = 200 },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newTestBoard("a")
 			replay(b, time.Second, "40u")
-			d := probe.Description{Name: "a", Interval: 10 * time.Second}
+			d := probe.Description{Prompt: "cold", Name: "a", Interval: 10 * time.Second}
 			change(&d)
 			b.Set(d)
 			replay(b, time.Second, "20t")
@@ -188,23 +188,23 @@ func TestSince(t *testing.T) {
 		{"rejected twice", "2u", func(b *Board) { reject(b); time.Sleep(time.Second); reject(b) }, "rejected since 20, last ok 20"},
 		{"rejected once more", "2u", func(b *Board) {
 			reject(b)
-			b.Set(probe.Description{Name: "a"})
+			b.Set(probe.Description{Prompt: "cold", Name: "a"})
 			time.Sleep(time.Second)
 			reject(b)
 		}, "rejected since 21, last ok 20"},
 		{"a probe that hangs", "2u", func(b *Board) {
 			began := time.Now().Add(5 * time.Second)
-			b.Set(probe.Description{Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
+			b.Set(probe.Description{Prompt: "cold", Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
 			time.Sleep(time.Minute)
 		}, "hanging since 25, last ok 20"},
 		{"the first probe hangs", "", func(b *Board) {
 			began := time.Now().Add(5 * time.Second)
-			b.Set(probe.Description{Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
+			b.Set(probe.Description{Name: "a", Prompt: "cold", InFlight: func() (int, time.Time) { return 1, began }})
 			time.Sleep(time.Minute)
 		}, "hanging since 5 (start), last ok never"},
 		{"a probe that hangs after failures", "u 2x", func(b *Board) {
 			began := time.Now().Add(5 * time.Second)
-			b.Set(probe.Description{Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
+			b.Set(probe.Description{Prompt: "cold", Name: "a", InFlight: func() (int, time.Time) { return 1, began }})
 			time.Sleep(time.Minute)
 		}, "hanging since 20, last ok 10"},
 		{"a probe that hung and then failed", "u", func(b *Board) {
@@ -218,7 +218,7 @@ func TestSince(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				added := time.Now()
 				b := newTestBoard()
-				b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{
+				b.Set(probe.Description{Prompt: "cold", Name: "a", Objectives: []probe.Objective{
 					{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.96},
 				}})
 				replay(b, 10*time.Second, test.results)
@@ -241,8 +241,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestWhyATargetIsDown holds that missed objectives are part of the reason only while some probes succeed: a target that
-// is down misses all of them.
+// TestWhyATargetIsDown holds that missed objectives are part of the reason only while some probes succeed: a target
+// that is down misses all of them.
 func TestWhyATargetIsDown(t *testing.T) {
 	const missed = "availability 66.6% (10 of 15) over the last 2 min, goal 96%"
 	for results, want := range map[string][]string{
@@ -252,7 +252,7 @@ func TestWhyATargetIsDown(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newTestBoard()
-			b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{
+			b.Set(probe.Description{Prompt: "cold", Name: "a", Objectives: []probe.Objective{
 				{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.96},
 			}})
 			replay(b, 10*time.Second, results)
@@ -289,7 +289,7 @@ func TestStates(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := boardOf(test.results...)
 			began := time.Now()
-			b.Set(probe.Description{Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
+			b.Set(probe.Description{Prompt: "cold", Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
 				return min(1, int(test.inFlight)), began
 			}})
 			time.Sleep(test.inFlight)

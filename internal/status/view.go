@@ -19,8 +19,8 @@ import (
 // recentSuccess is the age up to which a success shows that a failing target does not miss all of its probes.
 const recentSuccess = 10 * time.Minute
 
-// A view is one target at one moment: what the page and /api/v1/targets show of it. Durations are seconds. Counts and
-// quantiles are those of the results in the window.
+// A view is one prompt of a target at one moment: what the page and /api/v1/targets show of it. Durations are seconds.
+// Counts and quantiles are those of the results in the window.
 type view struct {
 	Target     probe.Description
 	Problems   usage.Problems // of the settings; empty unless the target is rejected
@@ -50,6 +50,7 @@ type view struct {
 
 	now      time.Time
 	history  history
+	several  bool      // the target has other prompts
 	oldestAt time.Time // start of the oldest probe in flight; zero without one
 }
 
@@ -68,14 +69,28 @@ func quantilesOf(d stats.Distribution) quantiles {
 	return quantiles{N: d.Count, P50: at(stats.P50), P95: at(stats.P95)}
 }
 
-// views returns all targets as they are now.
+// views returns all prompts of all targets as they are now.
 func (b *Board) views() []*view {
 	now := time.Now()
 	list := []*view{}
 	for _, h := range b.copies() {
-		list = append(list, newView(h, now, b.links))
+		v := newView(h, now, b.links)
+		if len(list) > 0 { // the prompts of a target stand together
+			before := list[len(list)-1]
+			v.several = before.Target.Name == v.Target.Name
+			before.several = before.several || v.several
+		}
+		list = append(list, v)
 	}
 	return list
+}
+
+// Title returns the name of the target, and of the prompt if the target has several.
+func (v *view) Title() string {
+	if v.several {
+		return v.Target.Name + " · " + v.Target.Prompt
+	}
+	return v.Target.Name
 }
 
 // newView returns a target as it is now.

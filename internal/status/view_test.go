@@ -64,7 +64,7 @@ func TestOnlyTheLastHourCounts(t *testing.T) {
 // boardWith returns a board with one target, a, and its objectives.
 func boardWith(objectives ...probe.Objective) *Board {
 	b := newTestBoard()
-	b.Set(probe.Description{Name: "a", Objectives: objectives})
+	b.Set(probe.Description{Prompt: "cold", Name: "a", Objectives: objectives})
 	return b
 }
 
@@ -84,9 +84,9 @@ func objectivesOf(b *Board) (list []string) {
 func TestBlockedSlotsAreMissed(t *testing.T) {
 	b := boardWith(probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.99})
 	slow := success("a", 100*ms, 200*ms)
-	slow.Blocked = 3
+	slow.Blocked = map[string]int{"cold": 3}
 	hung := broken("a", probe.Timeout, "no answer within 2m")
-	hung.Blocked = 11
+	hung.Blocked = map[string]int{"cold": 11}
 	for _, r := range []*probe.Result{success("a", 100*ms, 200*ms), slow, hung} {
 		b.Record(r)
 	}
@@ -106,16 +106,16 @@ func TestObjectivesAreJudgedByTheirPresentLimit(t *testing.T) {
 	equal(t, "objectives", objectivesOf(b), []string{"quick 1/4 missed", "availability 2/4"})
 
 	quick.Goal, quick.Name = 0.2, "fast"
-	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
+	b.Set(probe.Description{Prompt: "cold", Name: "a", Objectives: []probe.Objective{quick}})
 	equal(t, "with another name and goal", objectivesOf(b), []string{"fast 1/4"})
 
 	quick.Limit = time.Second
-	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
+	b.Set(probe.Description{Prompt: "cold", Name: "a", Objectives: []probe.Objective{quick}})
 	b.Record(success("a", 200*ms, 300*ms))
 	equal(t, "with another limit", objectivesOf(b), []string{"fast 1/1"})
 
 	quick.RefusalsAreBad = true
-	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
+	b.Set(probe.Description{Prompt: "cold", Name: "a", Objectives: []probe.Objective{quick}})
 	b.Record(broken("a", probe.RateLimited, "HTTP 429"))
 	b.Record(success("a", 200*ms, 300*ms))
 	equal(t, "with bad refusals", objectivesOf(b), []string{"fast 1/2"})

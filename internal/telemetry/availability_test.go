@@ -41,7 +41,7 @@ func TestAvailability(t *testing.T) {
 		"a server without its model":  {rejectedFor(probe.ReasonModelGone), false, false},
 	} {
 		for hasWorked, want := range map[bool]bool{false: test.before, true: test.after} {
-			s := targetState{hasWorked: hasWorked}
+			s := promptState{hasWorked: hasWorked}
 			s.update(test.result)
 			if got := !s.lastAvailable.IsZero(); got != want {
 				t.Errorf("%s, after a success %t: shows a server that works: %t", name, hasWorked, got)
@@ -64,7 +64,7 @@ func TestWhetherATargetHasWorked(t *testing.T) {
 		"a longer prompt":              {func(d *probe.Description) { d.PromptTokens = 9000 }, second},
 		"a longer answer":              {func(d *probe.Description) { d.MaxTokens = 9000 }, second},
 		"another server":               {func(d *probe.Description) { d.URL = "http://b" }, second},
-		"another kind of text":         {func(d *probe.Description) { d.Prompt = "warm" }, second},
+		"another kind of text":         {func(d *probe.Description) { d.PromptKind = "warm" }, second},
 	} {
 		r := newRecorder(Options{}, nil)
 		target := fixedTarget()
@@ -76,7 +76,7 @@ func TestWhetherATargetHasWorked(t *testing.T) {
 		rejected.Prompt, rejected.Model = target.Prompt, target.Model
 		r.Record(rejected)
 		got := 0
-		if at := r.targets["a"].state.lastAvailable; !at.IsZero() {
+		if at := r.prompts[promptID{"a", target.Prompt}].state.lastAvailable; !at.IsZero() {
 			got = int(at.Sub(day()).Minutes())
 		}
 		if got != test.want {
@@ -90,14 +90,14 @@ func TestAReloadIsNoSuccess(t *testing.T) {
 	r.Set(fixedTarget())
 	r.Set(fixedTarget())
 	r.Record(resultAt(1, probe.Rejected, 0))
-	if r.targets["a"].state.lastAvailable.IsZero() {
+	if r.prompts[promptID{"a", "cold"}].state.lastAvailable.IsZero() {
 		t.Error("a rejection before the first success is an outage")
 	}
 }
 
 // TestResultsMayComeOutOfOrder holds that the timestamps of a target never go back.
 func TestResultsMayComeOutOfOrder(t *testing.T) {
-	var s targetState
+	var s promptState
 	s.update(resultAt(2, probe.OK, 1))
 	s.update(resultAt(1, probe.OK, 1))
 	want := day().Add(2 * time.Minute)

@@ -114,7 +114,7 @@ type Scope string
 const (
 	ScopeTarget Scope = "target" // what probes measured: target, model, prompt, vantage, and configured labels
 	ScopeProber Scope = "prober" // the state of the prober itself: no labels
-	ScopeGenAI  Scope = "genai"  // the same by the GenAI conventions, on OTLP only: target, vantage, and configured labels
+	ScopeGenAI  Scope = "genai"  // the same by the GenAI conventions, on OTLP only: as above, without model
 )
 
 // A Label distinguishes the series of a target.
@@ -140,7 +140,7 @@ type InfoLabel struct {
 type resultSource = func(t probe.Description, r *probe.Result, record func(sample))
 
 // A targetSource passes on the current samples of a gauge about a target.
-type targetSource = func(s targetState, observe func(sample))
+type targetSource = func(s promptState, observe func(sample))
 
 // A sample is one value of a series.
 type sample struct {
@@ -184,8 +184,8 @@ func (i Instrument) labelNames() []string {
 	switch i.Scope {
 	case ScopeTarget:
 		names = []string{"target", "model", "prompt"}
-	case ScopeGenAI: // without it, two targets could have the same attributes
-		names = []string{"target"}
+	case ScopeGenAI: // without them, two prompts could have the same attributes
+		names = []string{"target", "prompt"}
 	}
 	if i.vantage != "" {
 		names = append(names, "vantage")
@@ -207,7 +207,7 @@ func (i Instrument) labelValues(t probe.Description, own []string) []string {
 	case ScopeTarget:
 		values = targetLabels(t)
 	case ScopeGenAI:
-		values = []string{toValidUTF8(t.Name)}
+		values = []string{toValidUTF8(t.Name), toValidUTF8(t.Prompt)}
 	}
 	if i.vantage != "" {
 		values = append(values, i.vantage)

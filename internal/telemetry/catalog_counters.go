@@ -203,11 +203,11 @@ const (
 	verdictBad  = "bad"
 )
 
-// objectiveEvents adds the events of a result for each objective of its target.
+// objectiveEvents adds the events of a result for each objective of a prompt: its own, or one whose slots it blocked.
 func objectiveEvents(t probe.Description, r *probe.Result, record func(sample)) {
 	for _, o := range t.Objectives {
 		name := toValidUTF8(o.Name)
-		good, bad := o.Events(r)
+		good, bad := o.Events(t.Prompt, r)
 		if good > 0 {
 			record(sample{labels: []string{name, verdictGood}, value: float64(good)})
 		}

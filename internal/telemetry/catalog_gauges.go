@@ -13,11 +13,12 @@ import (
 func activityGauges() []Instrument {
 	return []Instrument{
 		{
-			Name:       "llm.probe.interval",
-			Unit:       "s",
-			Kind:       Gauge,
-			Scope:      ScopeTarget,
-			Help:       "Configured time in seconds between the starts of two probes. No sample if the target is disabled.",
+			Name:  "llm.probe.interval",
+			Unit:  "s",
+			Kind:  Gauge,
+			Scope: ScopeTarget,
+			Help: "Configured time in seconds between the starts of two probes of the prompt. Several prompts share the " +
+				"rate of their target. No sample if the target is disabled.",
 			fromTarget: interval,
 		},
 		{
@@ -33,15 +34,15 @@ func activityGauges() []Instrument {
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
 			Help:       "Configured time in seconds without a token frame, after the first, that makes a probe stalled.",
-			fromTarget: gaugeOf(func(s targetState) float64 { return s.target.StallLimit.Seconds() }),
+			fromTarget: gaugeOf(func(s promptState) float64 { return s.target.StallLimit.Seconds() }),
 		},
 		{
 			Name:       "llm.probe.in_flight",
 			Unit:       "{probe}",
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
-			Help:       "Probes in flight.",
-			fromTarget: gaugeOf(targetState.inFlight),
+			Help:       "Probes of the prompt in flight.",
+			fromTarget: gaugeOf(promptState.inFlight),
 		},
 		{
 			Name:       "llm.probe.oldest_in_flight",
@@ -49,7 +50,7 @@ func activityGauges() []Instrument {
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
 			Help:       "Age in seconds of the oldest probe in flight. 0 if there is none.",
-			fromTarget: gaugeOf(targetState.oldestInFlight),
+			fromTarget: gaugeOf(promptState.oldestInFlight),
 		},
 		{
 			Name:  "llm.probe.stuck",
@@ -57,22 +58,23 @@ func activityGauges() []Instrument {
 			Kind:  Gauge,
 			Scope: ScopeTarget,
 			Help: "Requests that did not return at their limit and were left behind, because the server hangs the HTTP " +
-				"client. From 2 on, slots are skipped (reason stuck).",
-			fromTarget: gaugeOf(func(s targetState) float64 { return float64(s.target.Stuck()) }),
+				"client. From 2 on, slots are skipped (reason stuck). Of several prompts of a target, only the first has " +
+				"the series: it counts those of all.",
+			fromTarget: ofFirst(gaugeOf(func(s promptState) float64 { return float64(s.target.Stuck()) })),
 		},
 	}
 }
 
 // interval observes the time between two probes of a target that is probed: of others none is due, and rules that ask
 // what is due leave them out.
-func interval(s targetState, observe func(sample)) {
+func interval(s promptState, observe func(sample)) {
 	if !s.target.Disabled {
 		observe(sample{value: s.target.Interval.Seconds()})
 	}
 }
 
 // enabled returns 1 if a target is probed, 0 if the configuration disables it.
-func enabled(s targetState) float64 {
+func enabled(s promptState) float64 {
 	if s.target.Disabled {
 		return 0
 	}
@@ -88,7 +90,7 @@ func timestampGauges() []Instrument {
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
 			Help:       "Unix time in seconds at which the last probe ended, whatever its outcome. No sample before the first.",
-			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastProbe }),
+			fromTarget: timestampOf(func(s promptState) time.Time { return s.lastProbe }),
 		},
 		{
 			Name:  "llm.probe.last_available_timestamp",
@@ -99,7 +101,7 @@ func timestampGauges() []Instrument {
 				"token, or it was refused (unauthorized, rate_limited, filtered). Before the target's first " +
 				"success, a rejected probe shows this, too, unless the server has no model. No sample before the " +
 				"first such probe.",
-			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastAvailable }),
+			fromTarget: timestampOf(func(s promptState) time.Time { return s.lastAvailable }),
 		},
 		{
 			Name:       "llm.probe.last_success_timestamp",
@@ -107,7 +109,7 @@ func timestampGauges() []Instrument {
 			Kind:       Gauge,
 			Scope:      ScopeTarget,
 			Help:       "Unix time in seconds at which the last successful probe ended. No sample before the first.",
-			fromTarget: timestampOf(func(s targetState) time.Time { return s.lastSuccess }),
+			fromTarget: timestampOf(func(s promptState) time.Time { return s.lastSuccess }),
 		},
 		{
 			Name:  "llm.probe.last_failure_timestamp",
@@ -162,7 +164,7 @@ func wordingGauges() []Instrument {
 
 // wordingOf observes a share of the last answer; no sample while there is no answer with text.
 func wordingOf(share func(probe.Wording) float64) targetSource {
-	return func(s targetState, observe func(sample)) {
+	return func(s promptState, observe func(sample)) {
 		if s.wording.Characters > 0 {
 			observe(sample{value: share(s.wording)})
 		}
@@ -198,8 +200,9 @@ func settingGauges(externalURL string) []Instrument {
 			Help: "Unix time in seconds at which the first certificate of the server's verified chain expires. Of several " +
 				"such chains, the one that lives longest counts. If nothing is verified, it is the first of the certificates " +
 				"that were sent. If the handshake failed because the certificate has expired, is not trusted or is for " +
-				"another name, it is the end of that certificate. No sample before the first TLS handshake.",
-			fromTarget: timestampOf(func(s targetState) time.Time { return s.certExpiry }),
+				"another name, it is the end of that certificate. No sample before the first TLS handshake. Of several " +
+				"prompts of a target, only the first has the series.",
+			fromTarget: ofFirst(timestampOf(func(s promptState) time.Time { return s.certExpiry })),
 		},
 		{
 			Name:  TargetInfo,
@@ -207,20 +210,30 @@ func settingGauges(externalURL string) []Instrument {
 			Scope: ScopeTarget,
 			Info:  infoLabels(externalURL),
 			Help: "Labels that describe the target and the capabilities of its server (yes, no, optional or unknown). " +
-				"The value is always 1.",
-			fromTarget: gaugeOf(func(targetState) float64 { return 1 }),
+				"The value is always 1. Each prompt of a target has a series, so that any other can be joined with it.",
+			fromTarget: gaugeOf(func(promptState) float64 { return 1 }),
 		},
 	}
 }
 
-// gaugeOf observes one number of each target.
-func gaugeOf(value func(targetState) float64) targetSource {
-	return func(s targetState, observe func(sample)) { observe(sample{value: value(s)}) }
+// ofFirst observes something of the first prompt of each target: it is the same for all, and neither a sum nor an alert
+// must have it several times.
+func ofFirst(source targetSource) targetSource {
+	return func(s promptState, observe func(sample)) {
+		if !s.target.Further {
+			source(s, observe)
+		}
+	}
+}
+
+// gaugeOf observes one number of each prompt.
+func gaugeOf(value func(promptState) float64) targetSource {
+	return func(s promptState, observe func(sample)) { observe(sample{value: value(s)}) }
 }
 
 // timestampOf observes a time of each target; no sample while it is zero.
-func timestampOf(timeOf func(targetState) time.Time) targetSource {
-	return func(s targetState, observe func(sample)) {
+func timestampOf(timeOf func(promptState) time.Time) targetSource {
+	return func(s promptState, observe func(sample)) {
 		t := timeOf(s)
 		if !t.IsZero() {
 			observe(sample{value: unixSeconds(t)})
@@ -232,13 +245,13 @@ func timestampOf(timeOf func(targetState) time.Time) targetSource {
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // inFlight returns the number of probes in flight.
-func (s targetState) inFlight() float64 {
+func (s promptState) inFlight() float64 {
 	n, _ := s.target.InFlight()
 	return float64(n)
 }
 
 // oldestInFlight returns the age in seconds of the oldest probe in flight; 0 if there is none.
-func (s targetState) oldestInFlight() float64 {
+func (s promptState) oldestInFlight() float64 {
 	n, oldest := s.target.InFlight()
 	if n == 0 {
 		return 0
@@ -247,21 +260,21 @@ func (s targetState) oldestInFlight() float64 {
 }
 
 // lastFailure observes when a target last failed, and how.
-func lastFailure(s targetState, observe func(sample)) {
+func lastFailure(s promptState, observe func(sample)) {
 	if !s.lastFailure.IsZero() {
 		observe(sample{labels: s.howItFailed, value: unixSeconds(s.lastFailure)})
 	}
 }
 
 // objectiveGoals observes the goal of each objective.
-func objectiveGoals(s targetState, observe func(sample)) {
+func objectiveGoals(s promptState, observe func(sample)) {
 	for _, o := range s.target.Objectives {
 		observe(sample{labels: []string{toValidUTF8(o.Name)}, value: o.Goal})
 	}
 }
 
 // objectiveLimits observes the limit of each objective that has one.
-func objectiveLimits(s targetState, observe func(sample)) {
+func objectiveLimits(s promptState, observe func(sample)) {
 	for _, o := range s.target.Objectives {
 		if o.Signal != probe.SignalAvailability {
 			observe(sample{labels: []string{toValidUTF8(o.Name)}, value: o.Limit.Seconds()})

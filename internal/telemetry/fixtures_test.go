@@ -132,7 +132,7 @@ func everything(r *Recorder) {
 	r.Record(stalled())
 	r.Record(refused())
 	r.Record(readLate())
-	r.Skipped("a", probe.SkipOverlap)
+	r.Skipped("a", "cold", probe.SkipOverlap)
 }
 
 // random returns n results of two targets, with all outcomes and with gaps from nothing to seconds.

@@ -154,8 +154,6 @@ func TestTheLastFailureHasItsReason(t *testing.T) {
 	r.Record(refused())
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = day().Add(2 * time.Minute) }))
 	r.expect(t, failed, at(`outcome="server_error",prompt="cold",reason="no_backend_left",status="503"`, noBackend))
-	r.setChanged(func(d *probe.Description) { d.Prompt = "warm" })
-	r.expect(t, failed)
 }
 
 // TestAnotherModelStartsNewSeries holds that they begin at zero, and that only the certificate, which is the server's,
@@ -170,12 +168,38 @@ func TestAnotherModelStartsNewSeries(t *testing.T) {
 	r.expect(t, certExpiry, fmt.Sprint(certExpiry, ofQwen, " ", day().AddDate(0, 2, 0).Unix()))
 }
 
-func TestAnotherPromptStartsNewSeries(t *testing.T) {
+// TestPromptsOfATarget holds that each prompt of a target has its own series, and its own probes in flight, that what
+// is the target's as a whole is there once, and that the slots of one prompt which a hanging probe of another one
+// blocked are bad events of its own objectives. When a prompt comes or goes, the series of the others go on.
+func TestPromptsOfATarget(t *testing.T) {
+	const ofWarm = `{model="llama",prompt="warm",target="a"}`
+	ofUp := func(prompt, verdict string, n int) string {
+		const events = "llm_probe_objective_events_total"
+		return fmt.Sprintf(`%s{model="llama",objective="up",prompt=%q,target="a",verdict=%q} %d`, events, prompt, verdict, n)
+	}
 	r := afterSuccess(t)
-	r.setChanged(func(d *probe.Description) { d.Prompt = "warm" })
-	r.Record(succeeded5()) // late: it has the old prompt
+	r.setChanged(func(d *probe.Description) {
+		d.Prompt, d.Further = "warm", true
+		d.InFlight = func() (int, time.Time) { return 2, time.Now().Add(time.Hour) }
+	})
+	r.expect(t, framesTotal, framesTotal+ofA+" 4", framesTotal+ofWarm+" 0")
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Prompt = "warm" }))
-	r.expect(t, framesTotal, framesTotal+`{model="llama",prompt="warm",target="a"} 4`)
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Prompt = "gone" })) // late
+	r.expect(t, framesTotal, framesTotal+ofA+" 4", framesTotal+ofWarm+" 4")
+	r.expect(t, certExpiry, expiryOfA())
+	r.expect(t, "llm_probe_stuck", "llm_probe_stuck"+ofA+" 0")
+	r.expect(t, "llm_probe_in_flight", "llm_probe_in_flight"+ofA+" 0", "llm_probe_in_flight"+ofWarm+" 2")
+
+	r.Record(with(stalled(), func(r *probe.Result) { r.Blocked = map[string]int{"cold": 1, "warm": 3, "gone": 9} }))
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Blocked = map[string]int{"warm": 9} })) // only slow
+	r.Skipped("a", "warm", probe.SkipOverlap)
+	r.expect(t, `llm_probe_objective_events_total{model="llama",objective="up"`,
+		ofUp("cold", "good", 2), ofUp("cold", "bad", 2), ofUp("warm", "good", 1), ofUp("warm", "bad", 3))
+	const overlap = `llm_probe_skipped_total{model="llama",prompt="%s",reason="overlap",target="a"} %d`
+	r.expect(t, `llm_probe_skipped_total{model="llama",prompt="warm",reason="overlap"`, fmt.Sprintf(overlap, "warm", 1))
+
+	r.Remove("a", "warm")
+	r.expect(t, framesTotal, framesTotal+ofA+" 10")
 }
 
 // TestWhatIsKnownOfAServerStays holds that model, API, type and version are unknown before the server shows them, that
@@ -230,10 +254,11 @@ func TestOtherObjectivesStartNewSeries(t *testing.T) {
 
 func TestARemovedTargetHasNoSeries(t *testing.T) {
 	r := afterSuccess(t)
-	r.Remove("a")
-	r.Remove("never set")
+	r.Remove("a", "cold")
+	r.Remove("never set", "cold")
+	r.Remove("a", "never set")
 	r.Record(succeeded5()) // late
-	r.Skipped("a", probe.SkipLate)
+	r.Skipped("a", "cold", probe.SkipLate)
 	r.expect(t, "llm_probe_")
 	r.Set(fixedTarget())
 	r.expect(t, framesTotal, framesTotal+ofA+" 0")
@@ -278,13 +303,13 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 		r.setChanged(func(d *probe.Description) { d.Name = name })
 		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = name }))
 		for _, scope := range []Scope{ScopeTarget, ScopeGenAI} {
-			gone = append(gone, weak.Make(otlp.meters[meterKey{scope, name}]))
+			gone = append(gone, weak.Make(otlp.meters[meterKey{scope, promptID{name, "cold"}}]))
 		}
 	}
-	r.Remove("a")
-	r.Remove("c")
+	r.Remove("a", "cold")
+	r.Remove("c", "cold")
 	r.expect(t, framesTotal, framesTotal+`{model="llama",prompt="cold",target="b"} 4`)
-	r.Remove("b")
+	r.Remove("b", "cold")
 	if len(otlp.meters) != 1 {
 		t.Errorf("%d meters are held, want that of the prober", len(otlp.meters))
 	}
@@ -333,7 +358,7 @@ func TestGenAISeriesFollowTheirTarget(t *testing.T) {
 	record("a")
 	expect("a tgi 1", "b openai 2")
 
-	r.Remove("b")
+	r.Remove("b", "cold")
 	expect("a tgi 1")
 }
 
@@ -349,9 +374,9 @@ func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 				case 0:
 					r.Set(fixedTarget())
 				case 1:
-					r.Remove("a")
+					r.Remove("a", "cold")
 				case 2:
-					r.Skipped("b", probe.SkipLate)
+					r.Skipped("b", "cold", probe.SkipLate)
 				case 3:
 					r.Reloaded(day(), true)
 				default:

@@ -21,8 +21,9 @@ import (
 const instrumentation = "github.com/llm-prober/prober"
 
 // An otelBackend keeps the series for OTLP in the OpenTelemetry SDK. A provider of the SDK keeps every attribute set
-// that it ever saw, and replicas behind a DNS name may come and go for a year. So each target has providers of its own,
-// and its series end with them. [otelBackend.Produce] merges what all of them have for the one that exports.
+// that it ever saw, and replicas behind a DNS name may come and go for a year. So each prompt of a target has providers
+// of its own, and its series end with them. [otelBackend.Produce] merges what all of them have for the one that
+// exports.
 type otelBackend struct {
 	version string // of the prober
 	options []sdkmetric.ManualReaderOption
@@ -33,12 +34,11 @@ type otelBackend struct {
 	meters map[meterKey]*meter
 }
 
-// A meterKey identifies the series of a meter: those of a target in one scope, or those of the prober, which have no
-// target. The GenAI series of a target have a meter of their own, since their attributes may change while its other
-// series go on.
+// A meterKey identifies the series of a meter: those of a prompt in one scope, or those of the prober, which have no
+// target. The GenAI series have a meter of their own, since their attributes may change while the other series go on.
 type meterKey struct {
-	scope  Scope
-	target string
+	scope Scope
+	of    promptID
 }
 
 // A meter is one provider of the SDK, with what reads it.
@@ -103,7 +103,7 @@ func (b *otelBackend) allMeters() []*meter {
 
 // open implements [backend]. A counter shows at zero. A histogram of OpenTelemetry does not exist without a value.
 func (b *otelBackend) open(i Instrument, t probe.Description, own []string) observer {
-	m := b.meter(meterKey{i.Scope, t.Name})
+	m := b.meter(meterKey{i.Scope, promptID{t.Name, t.Prompt}})
 	attributes := metric.WithAttributeSet(i.attributes(t, own))
 	if i.Kind == Counter {
 		return openCounter(m, i, attributes)
@@ -143,7 +143,7 @@ func withSpan(exemplar trace.SpanContext) context.Context {
 func (b *otelBackend) release(scope Scope, t probe.Description) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.meters, meterKey{scope, t.Name})
+	delete(b.meters, meterKey{scope, promptID{t.Name, t.Prompt}})
 }
 
 // observeGauges makes the SDK read all gauges of r, those of targets as well, whenever it collects the prober's own

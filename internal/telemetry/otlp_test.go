@@ -105,7 +105,7 @@ func TestHangingCollector(t *testing.T) {
 	<-asked // an export is running
 	for range 100 {
 		r.Record(succeeded5())
-		r.Skipped("a", probe.SkipLate)
+		r.Skipped("a", "cold", probe.SkipLate)
 	}
 	cancel()
 	if err := <-flushed; !errors.Is(err, context.Canceled) {

@@ -113,7 +113,7 @@ func (b *promBackend) release(scope Scope, t probe.Description) {
 	if scope != ScopeTarget {
 		return
 	}
-	labels := prometheus.Labels{"target": toValidUTF8(t.Name)}
+	labels := prometheus.Labels{"target": toValidUTF8(t.Name), "prompt": toValidUTF8(t.Prompt)}
 	for _, vector := range b.counters {
 		vector.DeletePartialMatch(labels)
 	}

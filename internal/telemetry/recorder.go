@@ -50,7 +50,7 @@ type Recorder struct {
 
 	mu           sync.Mutex         // guards the fields below
 	proberGauges map[string]float64 // gauges of the prober itself that were set, by name
-	targets      map[string]*targetSeries
+	prompts      map[promptID]*promptSeries
 	rejected     []probe.Description // see [Recorder.SetRejectedTargets]
 }
 
@@ -114,9 +114,12 @@ func idOf(instrument string, own ...string) seriesID {
 	return seriesID{instrument: instrument, labels: strings.Join(own, separator)}
 }
 
-// A targetSeries is a target that is set, with its series.
-type targetSeries struct {
-	state  targetState
+// A promptID identifies a prompt of a target. Each has all series of a target for itself.
+type promptID struct{ target, prompt string }
+
+// A promptSeries is a prompt that is set, with its series.
+type promptSeries struct {
+	state  promptState
 	series map[seriesID]series
 }
 
@@ -170,7 +173,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		registry:     prometheus.NewRegistry(),
 		proberSeries: map[seriesID]series{},
 		proberGauges: map[string]float64{buildInfo: 1},
-		targets:      map[string]*targetSeries{},
+		prompts:      map[promptID]*promptSeries{},
 	}
 	hasGenAI := o.GenAI && otlp != nil // only OTLP has the metrics of the conventions
 	for _, i := range catalog(o) {
@@ -196,25 +199,30 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 	return r
 }
 
-// Record records a result of a target that is set. It ignores canceled probes, and results of other targets. It ignores
-// late results from before a reload as well, which have the prompt or the model that the target had then.
+// Record records a result of a prompt that is set. It ignores canceled probes, and results of other prompts. It ignores
+// late results from before a reload as well, which have the model that the target had then.
 func (r *Recorder) Record(result *probe.Result) {
 	if result.Outcome == probe.Canceled {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ok := r.targets[result.Target]
+	s, ok := r.prompts[promptID{result.Target, result.Prompt}]
 	if !ok {
 		return
 	}
 	target := s.state.target
-	hasOtherModel := result.Model != "" && result.Model != target.Model
-	if result.Prompt != target.Prompt || hasOtherModel {
+	if result.Model != "" && result.Model != target.Model { // the target has another model by now
 		return
 	}
 	s.state.update(result)
 	r.recordSamples(s, result)
+	for prompt := range result.Blocked {
+		other := r.prompts[promptID{result.Target, prompt}]
+		if prompt != result.Prompt && other != nil {
+			other.recordBlocked(result)
+		}
+	}
 	if r.traces != nil {
 		recordSpan(r.traces.Tracer(instrumentation), target, r.vantage, result)
 	}
@@ -222,7 +230,7 @@ func (r *Recorder) Record(result *probe.Result) {
 
 // recordSamples passes the samples of a result to their series. It drops a sample with a label value that is not in the
 // closed set of the instrument: such a sample has no series.
-func (r *Recorder) recordSamples(s *targetSeries, result *probe.Result) {
+func (r *Recorder) recordSamples(s *promptSeries, result *probe.Result) {
 	span := spanOf(result)
 	for _, i := range r.recorded {
 		if i.fromResult == nil {
@@ -248,11 +256,18 @@ func (r *Recorder) recordSamples(s *targetSeries, result *probe.Result) {
 	}
 }
 
-// Skipped counts a slot in which a target was not probed.
-func (r *Recorder) Skipped(target string, reason probe.Skip) {
+// recordBlocked passes on the events of objectives of a prompt whose slots a result of another prompt blocked.
+func (s *promptSeries) recordBlocked(result *probe.Result) {
+	objectiveEvents(s.state.target, result, func(v sample) {
+		s.series[idOf(ObjectiveEvents, v.labels...)].observe(v.value, trace.SpanContext{})
+	})
+}
+
+// Skipped counts a slot in which a prompt of a target was not asked.
+func (r *Recorder) Skipped(target, prompt string, reason probe.Skip) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ok := r.targets[target]
+	s, ok := r.prompts[promptID{target, prompt}]
 	if ok {
 		s.series[idOf(Skipped, string(reason))].observe(1, trace.SpanContext{})
 	}
@@ -288,9 +303,9 @@ func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description,
 	r.mu.Lock()
 	prober := maps.Clone(r.proberGauges)
 	rejected := r.rejected
-	targets := make([]targetState, 0, len(r.targets))
-	for _, s := range r.targets {
-		targets = append(targets, s.state)
+	prompts := make([]promptState, 0, len(r.prompts))
+	for _, s := range r.prompts {
+		prompts = append(prompts, s.state)
 	}
 	r.mu.Unlock()
 
@@ -307,7 +322,7 @@ func (r *Recorder) collectGauges(observe func(i Instrument, t probe.Description,
 		if i.fromTarget == nil {
 			continue
 		}
-		for _, state := range targets {
+		for _, state := range prompts {
 			i.fromTarget(state, func(s sample) { observe(i, state.target, s) })
 		}
 	}

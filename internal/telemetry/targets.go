@@ -10,8 +10,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A targetState is what gauges show of a target: its description, and what is known from its results.
-type targetState struct {
+// A promptState is what gauges show of a prompt of a target: its description, and what is known from its results.
+type promptState struct {
 	target probe.Description
 
 	// When something last happened; zero if it did not yet.
@@ -25,16 +25,16 @@ type targetState struct {
 	wordingAt time.Time     // when that probe ended
 
 	certExpiry time.Time // earliest expiry in the server's certificate chain; zero if unknown
-	hasWorked  bool      // a probe of the target succeeded, whatever model it had then
+	hasWorked  bool      // a probe of the prompt succeeded, whatever model the target had then
 }
 
-// Set adds a target, with all its series at zero, or changes it.
+// Set adds a prompt of a target, with all its series at zero, or changes it. It leaves other prompts of the target as
+// they are.
 //
-// If the model, the prompt, its depths, its labels or the names of objectives changed, its series are replaced by new
-// ones at zero.
-// Timestamps such as last_success are kept unless the model or the prompt changed, and the expiry of certificates
-// unless the URL changed. What t leaves open (model, API, server, its version, source of timestamps) stays as it was
-// known before, as long as the URL is the same.
+// If the model, the depths, the labels or the names of objectives changed, the series are replaced by new ones at zero.
+// Timestamps such as last_success are kept unless the model changed, and the expiry of certificates unless the URL
+// changed. What t leaves open (model, API, server, its version, source of timestamps) stays as it was known before, as
+// long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = withoutSecrets(t.URL)
 	if t.API == "auto" {
@@ -42,9 +42,9 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ok := r.targets[t.Name]
+	s, ok := r.prompts[promptID{t.Name, t.Prompt}]
 	if !ok {
-		r.begin(targetState{target: t})
+		r.begin(promptState{target: t})
 		return
 	}
 	before := s.state.target
@@ -53,7 +53,7 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 	state := s.state.describedAs(t)
 	if !r.haveSameSeries(before, t) {
-		r.end(t.Name)
+		r.end(promptID{t.Name, t.Prompt})
 		r.begin(state)
 		return
 	}
@@ -77,20 +77,19 @@ func withLearned(t, before probe.Description) probe.Description {
 }
 
 // describedAs returns the state with another description, and with what is still known: see [Recorder.Set].
-func (s targetState) describedAs(t probe.Description) targetState {
+func (s promptState) describedAs(t probe.Description) promptState {
 	before := s.target
 	isSameServer := t.URL == before.URL
 	next := s
-	if t.Model != before.Model || t.Prompt != before.Prompt {
-		next = targetState{certExpiry: s.certExpiry}
+	if t.Model != before.Model {
+		next = promptState{certExpiry: s.certExpiry}
 	}
 	next.target = t
 	if !isSameServer {
 		next.certExpiry = time.Time{}
 	}
-	// Only a server that is asked for the same is expected to answer as before: another prompt may be too long for it.
-	asksTheSame := t.Prompt == before.Prompt && t.PromptTokens == before.PromptTokens && t.MaxTokens == before.MaxTokens
-	next.hasWorked = s.hasWorked && isSameServer && asksTheSame
+	// Only a server that is asked for the same is expected to answer as before: a longer prompt may be too long for it.
+	next.hasWorked = s.hasWorked && isSameServer && t.AsksTheSame(before)
 	return next
 }
 
@@ -106,28 +105,28 @@ func (r *Recorder) haveSameSeries(a, b probe.Description) bool {
 		slices.Equal(objectivesA, objectivesB)
 }
 
-// Remove ends all series of a target. It ignores an unknown name.
-func (r *Recorder) Remove(name string) {
+// Remove ends all series of a prompt of a target. It ignores unknown names.
+func (r *Recorder) Remove(target, prompt string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.end(name)
+	r.end(promptID{target, prompt})
 }
 
-// begin adds a target with all its series.
-func (r *Recorder) begin(state targetState) {
-	s := &targetSeries{state: state, series: map[seriesID]series{}}
-	r.targets[state.target.Name] = s
+// begin adds a prompt with all its series.
+func (r *Recorder) begin(state promptState) {
+	s := &promptSeries{state: state, series: map[seriesID]series{}}
+	r.prompts[promptID{state.target.Name, state.target.Prompt}] = s
 	r.openAll(s.series, ScopeGenAI, state.target)
 	r.openAll(s.series, ScopeTarget, state.target)
 }
 
-// end removes a target with all its series, if it is set.
-func (r *Recorder) end(name string) {
-	s, ok := r.targets[name]
+// end removes a prompt with all its series, if it is set.
+func (r *Recorder) end(id promptID) {
+	s, ok := r.prompts[id]
 	if !ok {
 		return
 	}
-	delete(r.targets, name)
+	delete(r.prompts, id)
 	r.release(ScopeTarget, s.state.target)
 	r.release(ScopeGenAI, s.state.target)
 }
@@ -156,7 +155,7 @@ func (r *Recorder) open(i Instrument, t probe.Description, own []string) series 
 	return all
 }
 
-// release ends all series that a target has in a scope, in all backends.
+// release ends all series that a prompt of a target has in a scope, in all backends.
 func (r *Recorder) release(scope Scope, t probe.Description) {
 	for _, b := range r.backends {
 		b.release(scope, t)
@@ -164,7 +163,7 @@ func (r *Recorder) release(scope Scope, t probe.Description) {
 }
 
 // update changes the state by a result. Results may come out of order.
-func (s *targetState) update(r *probe.Result) {
+func (s *promptState) update(r *probe.Result) {
 	end := r.Start.Add(r.Elapsed)
 	s.lastProbe = later(s.lastProbe, end)
 	if r.Available(s.hasWorked) {

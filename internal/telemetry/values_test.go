@@ -124,11 +124,11 @@ func TestSamplesOfUnusualResults(t *testing.T) {
 			map[string]string{"llm.prober.read_delay": ""},
 		},
 		"a success that blocked slots is one good event": {
-			success(func(r *probe.Result) { r.Blocked = 11 }),
+			success(func(r *probe.Result) { r.Blocked = map[string]int{"cold": 11} }),
 			map[string]string{"llm.probe.objective_events": "up good 1, fast good 1"},
 		},
 		"a failure is bad for itself and for each slot that it blocked": {
-			failure(func(r *probe.Result) { r.Blocked = 11 }),
+			failure(func(r *probe.Result) { r.Blocked = map[string]int{"cold": 11} }),
 			map[string]string{"llm.probe.objective_events": "up bad 12, fast bad 12"},
 		},
 		"a refused probe is no event of an objective": {
