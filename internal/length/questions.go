@@ -202,8 +202,10 @@ func (q *Questions) question(i int, round uint64, sized roundSize, isConfirmed b
 // questionOf returns the question for a prompt, without what depends on how its length is known.
 func questionOf(p prompt.Prompt) probe.Question {
 	return probe.Question{
-		Ask:    wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session, Form: p.Form},
-		Expect: probe.Expectation{Words: p.Words, Uncacheable: p.Uncacheable, Values: p.Values},
+		Ask: wire.Ask{Prompt: p.Text, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session, Form: p.Form},
+		Expect: probe.Expectation{
+			Words: p.Words, Uncacheable: p.Uncacheable, Shared: p.Shared, Repeated: p.Repeated, Values: p.Values,
+		},
 		Tokens: p.Tokens,
 	}
 }

@@ -11,14 +11,15 @@ import (
 
 // TestWhenNoCachedTokensAreBelieved holds what a server's count of cached tokens is worth, answer by answer: a 0 counts
 // once the server has counted some, or where its type is known to count and has not failed to for a prompt that it had
-// been sent before.
+// been sent before. A prompt that was not sent before is cold, and never missed.
 func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 	cold := Question{Ask: wire.Ask{Prompt: "a", CacheSalt: "s"}, Expect: Expectation{Length: 1000, Words: 990, Uncacheable: 980}}
-	warm := Question{Ask: wire.Ask{Prompt: "a"}, Expect: Expectation{Length: 1000, Words: 990}}
+	warm := Question{Ask: wire.Ask{Prompt: "a"}, Expect: Expectation{Length: 1000, Words: 990, Repeated: 990}}
 	other := Question{Ask: wire.Ask{Prompt: "b"}, Expect: Expectation{Length: 1000, Words: 990}}
 	short := Question{Ask: wire.Ask{Prompt: "a"}} // only asks whether the server answers
 	begins := Question{Ask: wire.Ask{Prompt: "a", Session: "u"}, Expect: Expectation{Length: 1000, Words: 990}}
 	goesOn := begins
+	goesOn.Expect.Shared, goesOn.Expect.Repeated = 90, 890
 	goesOn.Ask.Turns = []wire.Turn{{Role: "user", Text: "a"}, {Role: "assistant", Text: "b"}}
 	type turn struct {
 		ask    Question
@@ -34,24 +35,28 @@ func TestWhenNoCachedTokensAreBelieved(t *testing.T) {
 		"unknown type, it counts": {"", []turn{{cold, 0, CacheUnknown}, {cold, 16, CacheCold}, {cold, 0, CacheCold}},
 			wire.Always},
 		"unknown type, contaminated": {"", []turn{{cold, 992, CacheContaminated}, {cold, 0, CacheCold}}, wire.Always},
-		"unknown type, warm": {"", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}},
+		"unknown type, warm": {"", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}, {warm, 0, CacheMissed}},
 			wire.Always},
 		"unknown type, never a hit":   {"", []turn{{warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Unknown},
 		"Ollama's Responses":          {"ollama", []turn{{cold, 0, CacheUnknown}, {warm, 0, CacheUnknown}}, wire.Never},
 		"Ollama that reports nothing": {"ollama", []turn{{cold, -1, CacheUnknown}}, wire.Never},
 		"vLLM, cold":                  {"vllm", []turn{{cold, 0, CacheCold}, {cold, 0, CacheCold}}, wire.Always},
 		"vLLM without details":        {"vllm", []turn{{cold, -1, CacheUnknown}}, wire.Never},
-		"vLLM, warm": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 992, CacheWarm}, {warm, 0, CacheCold}},
+		"vLLM, warm": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 992, CacheWarm}, {warm, 0, CacheMissed}},
 			wire.Always},
 		"vLLM without a cache": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 0, CacheUnknown}},
 			wire.Unknown},
 		"vLLM, found later": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 0, CacheUnknown}, {warm, 992, CacheWarm},
-			{warm, 0, CacheCold}}, wire.Always},
+			{warm, 0, CacheMissed}}, wire.Always},
 		"another prompt each time": {"vllm", []turn{{warm, 0, CacheCold}, {other, 0, CacheCold}, {warm, 0, CacheCold}},
 			wire.Always},
 		"a short question before": {"vllm", []turn{{short, 0, CacheCold}, {warm, 0, CacheCold}}, wire.Always},
 		"sessions": {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 992, CacheWarm},
-			{begins, 0, CacheCold}}, wire.Always},
+			{begins, 0, CacheCold}, {goesOn, 0, CacheMissed}}, wire.Always},
+		"another prompt after a hit": {"vllm", []turn{{warm, 0, CacheCold}, {warm, 992, CacheWarm}, {other, 0, CacheCold}},
+			wire.Always},
+		"sessions whose system prompt is cached": {"vllm", []turn{{begins, 0, CacheCold}, {begins, 80, CacheCold},
+			{goesOn, 80, CacheMissed}, {goesOn, 880, CacheWarm}}, wire.Always},
 		"sessions without a cache": {"vllm", []turn{{begins, 0, CacheCold}, {goesOn, 0, CacheUnknown},
 			{begins, 0, CacheUnknown}}, wire.Unknown},
 		"LiteLLM": {"litellm", []turn{{warm, 0, CacheUnknown}, {warm, 992, CacheWarm}}, wire.Always},

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -29,6 +30,8 @@ type Expectation struct {
 	Confirmed   wire.Count  // these tokens, once the usage of an answer had them; unknown: none had
 	Words       int         // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Uncacheable int         // tokens at the prompt's end that no cache can have; 0 if a warm cache is meant
+	Shared      int         // words that all prompts begin with, where a warm cache is meant
+	Repeated    int         // words that the prompt begins with as an earlier one did, Shared included
 	Truncated   bool        // the server is known to cut prompts of this length: fewer tokens than Confirmed are its fault
 	SentBefore  bool        // the server had been sent the prompt, or what it begins with: see [Member.sentBefore]
 	Code        []CodeWords // what the answer must contain; empty: any answer is right
@@ -99,24 +102,31 @@ func (q Question) cost() int {
 }
 
 // cacheState judges a prompt's cached tokens. A chat template begins all prompts alike: what stands before the part
-// that no cache can have may be cached, and the prompt is cold all the same.
+// that no cache can have may be cached, and the prompt is cold all the same. So is a user's first prompt if the system
+// prompt is cached, which all users share.
+//
+// A cache keeps whole blocks of tokens, and a template adds tokens that belong to no word. So a prompt is only missed
+// if the cache has less than half of what was sent before, counted from the end of what all prompts begin with.
 func (q Question) cacheState(u wire.Usage) CacheState {
 	expect := q.Expect
-	length := expect.Length
+	length := cmp.Or(expect.Length, expect.Words)
 	if u.Prompt.Known {
 		length = u.Prompt.N
 	}
+	half := (expect.Shared + expect.Repeated) / 2 // in words
+	hasHalf := u.Cached.N*expect.Words >= half*length
+	isFirst := q.Ask.Session != "" && !expect.SentBefore
 	switch {
 	case !u.Cached.Known, u.Cached.N == 0 && !q.known.CountsCached(expect.SentBefore):
 		return CacheUnknown
-	case u.Cached.N == 0:
-		return CacheCold
-	case expect.Uncacheable == 0:
-		return CacheWarm
-	case u.Cached.N > max(0, length-expect.Uncacheable):
+	case expect.Uncacheable > 0 && u.Cached.N > max(0, length-expect.Uncacheable):
 		return CacheContaminated
+	case expect.SentBefore && !hasHalf:
+		return CacheMissed
+	case u.Cached.N == 0, expect.Uncacheable > 0, isFirst:
+		return CacheCold
 	}
-	return CacheCold
+	return CacheWarm
 }
 
 // wholePrompt returns the tokens of the whole prompt by the usage u of an answer, and whether the answer shows that

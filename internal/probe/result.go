@@ -142,13 +142,14 @@ type CacheState string
 const (
 	CacheCold         CacheState = "cold"         // nothing but what all prompts begin with
 	CacheWarm         CacheState = "warm"         // some of it, as intended
+	CacheMissed       CacheState = "missed"       // less than half of what it had been sent before
 	CacheContaminated CacheState = "contaminated" // some of it, although the prompt is meant to be cold
 	CacheUnknown      CacheState = "unknown"      // the server does not say, or counts none whatever its cache had
 )
 
 // CacheStates returns every state.
 func CacheStates() []CacheState {
-	return []CacheState{CacheCold, CacheWarm, CacheContaminated, CacheUnknown}
+	return []CacheState{CacheCold, CacheWarm, CacheMissed, CacheContaminated, CacheUnknown}
 }
 
 // end enters a verdict. Its error must have been scrubbed.

@@ -21,6 +21,10 @@ func TestCacheStates(t *testing.T) {
 	cold := Question{Expect: Expectation{Length: 1000, Uncacheable: 970}, known: counts}
 	doubtful := Question{Expect: Expectation{Length: 1000, Uncacheable: 970}}
 	warm := Question{Expect: Expectation{Length: 1000}, known: counts}
+	again := Question{Expect: Expectation{Length: 1000, Words: 500, Repeated: 500, SentBefore: true}, known: counts}
+	goesOn := Question{Ask: wire.Ask{Session: "u"}, Expect: again.Expect, known: counts}
+	goesOn.Expect.Shared, goesOn.Expect.Repeated = 100, 400
+	first := Question{Ask: wire.Ask{Session: "u"}, Expect: Expectation{Words: 500, Shared: 100}, known: counts}
 	told := func(prompt, cached int) wire.Usage {
 		return wire.Usage{Prompt: wire.Tokens(prompt), Cached: wire.Tokens(cached)}
 	}
@@ -43,6 +47,14 @@ func TestCacheStates(t *testing.T) {
 		{"an odd length", told(10, 1), cold, CacheContaminated},
 		{"as meant", told(1000, 992), warm, CacheWarm},
 		{"not yet, as was meant", told(1000, 0), warm, CacheCold},
+		{"half of a warm prompt", told(1000, 500), again, CacheWarm},
+		{"less than half of it", told(1000, 499), again, CacheMissed},
+		{"none of it", told(1000, 0), again, CacheMissed},
+		{"half by its configured length", wire.Usage{Cached: wire.Tokens(500)}, again, CacheWarm},
+		{"less by its configured length", wire.Usage{Cached: wire.Tokens(499)}, again, CacheMissed},
+		{"half of a user's history, and the system prompt", told(1000, 500), goesOn, CacheWarm},
+		{"less than half of the history", told(1000, 499), goesOn, CacheMissed},
+		{"the system prompt of a new user", told(1000, 200), first, CacheCold},
 	} {
 		if got := test.ask.cacheState(test.usage); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)

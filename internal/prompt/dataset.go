@@ -18,6 +18,7 @@ func datasetPrompt(o Options, round uint64) Prompt {
 	last := len(turns) - 1
 	p := Prompt{Turns: turns[:last:last], Text: turns[last].Text}
 	p.Words = p.words()
+	p.Repeated = p.Words // once all were sent
 	return p
 }
 

@@ -65,8 +65,9 @@ func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
 		{{Role: "system", Text: "be kind"}, {Role: "user", Text: "three"}}}
 	o := Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries}
 	for round := range uint64(5) {
+		words := 2 + int(round%2)
 		want := Prompt{Turns: entries[round%2][:round%2], Text: []string{"one two", "three"}[round%2],
-			Words: 2 + int(round%2)}
+			Words: words, Repeated: words}
 		if diff := cmp.Diff(want, Write(o, round, Size{})); diff != "" || o.Exact(round) {
 			t.Errorf("round %d: -want +got\n%s", round, diff)
 		}

@@ -115,6 +115,10 @@ type Prompt struct {
 	Tokens      int // about this many, if the size is right; 0 for a data set: not known
 	Words       int // white-space separated words of Turns and Text: tokens are at least about as many
 	Uncacheable int // at least this many tokens cannot be in a prefix cache; 0 where a warm cache is meant
+
+	// Where a warm cache is meant: how many of Words, from the first one on, are in all prompts, and how many were in an
+	// earlier prompt of the same user as well. The second include the first, and are 0 if there was no earlier one.
+	Shared, Repeated int
 }
 
 // Write returns the prompt of a round, which is the same each time.
@@ -151,6 +155,9 @@ func write(o Options, nonce uint64, question int, s Size) Prompt {
 		p = listPrompt(o, nonce, s)
 	}
 	p.Words = p.words()
+	if o.Workload == Warm {
+		p.Repeated = p.Words
+	}
 	if p.Salt != "" && p.Session == "" {
 		// The words after the head are shuffled: six may be as in another prompt by chance, and seven are in one of
 		// 10¹² pairs.

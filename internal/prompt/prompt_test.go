@@ -115,6 +115,9 @@ func TestWhatRoundsAndRunsShare(t *testing.T) {
 		if (first.Salt == "") != warm {
 			t.Errorf("%s: the salt is %q", workload, first.Salt)
 		}
+		if (first.Repeated == first.Words) != warm {
+			t.Errorf("%s: repeats %d of %d words", workload, first.Repeated, first.Words)
+		}
 		for _, test := range []struct {
 			other string
 			p     Prompt

@@ -48,6 +48,7 @@ func sessionPrompt(o Options, user uint64, question int, s Size) Prompt {
 		system := max(1, s.Words*o.System/o.Tokens)
 		first.Words -= system
 		p.Turns = append(p.Turns, wire.Turn{Role: "system", Text: textOf(Size{Words: system}, ^o.Seed, 0, "")})
+		p.Shared = countFields(p.Turns[0].Text)
 	}
 	p.Text = textOf(first, o.Seed, user, tailFor(o.Tokens))
 
@@ -55,6 +56,7 @@ func sessionPrompt(o Options, user uint64, question int, s Size) Prompt {
 	answer := countingText(max(1, int(float64(o.Answer)/perWord)))
 	next := Size{Words: max(1, int(questionWords/perWord))}
 	for i := range question {
+		p.Repeated = p.words() // all but the newest two turns
 		p.Turns = append(p.Turns, wire.Turn{Role: "user", Text: p.Text}, wire.Turn{Role: "assistant", Text: answer})
 		seed := o.Seed + uint64(i+1)*0x9e3779b97f4a7c15 // another order in each question
 		p.Text = textOf(next, seed, user, shortTail)

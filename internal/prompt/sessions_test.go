@@ -84,6 +84,14 @@ func TestAQuestionExtendsTheOneBefore(t *testing.T) {
 			if want := o.Tokens + question*(o.Answer+QuestionTokens); p.Tokens != want || o.Exact(round) || !o.Exact(0) {
 				t.Errorf("%s: question %d has about %d tokens, want %d", name, question, p.Tokens, want)
 			}
+			shared, repeated := countFields(now[0].Text), 0
+			for _, turn := range before {
+				repeated += countFields(turn.Text)
+			}
+			if p.Shared != shared || p.Repeated != repeated {
+				t.Errorf("%s: question %d shares %d words and repeats %d, want %d and %d",
+					name, question, p.Shared, p.Repeated, shared, repeated)
+			}
 			before = now
 		}
 	}

@@ -40,9 +40,9 @@ func probeCounters() []Instrument {
 			Scope:  ScopeTarget,
 			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}},
 			Help: "Successful probes by how much of the prompt was in the server's prefix cache: cold if only the " +
-				"start that all prompts share, warm if a part that should be cached, contaminated if a part that " +
-				"should be new, unknown if the server does not report cached tokens, or reports 0 and is not known " +
-				"to count them.",
+				"start that all prompts share, warm if a part that should be cached, missed if less than half of " +
+				"what the server had been sent before, contaminated if a part that should be new, unknown if the " +
+				"server does not report cached tokens, or reports 0 and is not known to count them.",
 			fromResult: countBy(cacheStateOf),
 		},
 		{
