@@ -167,12 +167,14 @@ func TestInhibitRules(t *testing.T) {
 		"ProberTargetDownFromVantage warning": slices.DeleteFunc(slices.Clone(outage),
 			func(alert string) bool { return alert == "ProberTargetDownFromVantage warning" }),
 		"ProberTargetRefuses critical":   {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
-		"ProberErrorBudgetBurn critical": {"ProberStreamStall warning"},
+		"ProberErrorBudgetBurn critical": {"ProberCacheMiss warning", "ProberStreamStall warning"},
+		"ProberErrorBudgetBurn warning":  {"ProberCacheMiss warning"},
 		"ProberSevereSlowdown critical": {
-			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
-			"ProberTTFTRegression warning",
+			"ProberCacheMiss warning", "ProberErrorBudgetBurn warning", "ProberITLRegression warning",
+			"ProberSevereSlowdown warning", "ProberTPOTRegression warning", "ProberTTFTRegression warning",
 		},
-		"ProberSevereSlowdown warning": regressions,
+		"ProberSevereSlowdown warning": append([]string{"ProberCacheMiss warning"}, regressions...),
+		"ProberCacheMiss warning":      {"ProberTTFTRegression warning"},
 	}; !reflect.DeepEqual(silenced, want) {
 		t.Errorf("silenced are\n%q, want\n%q", silenced, want)
 	}

@@ -28,7 +28,7 @@ func TestASlowdownHasTheColoursOfItsAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ratios := regexp.MustCompile(`model:llm_probe_latency_seconds:slowdown_ratio > ([0-9.]+)\)`).FindAllSubmatch(rules, -1)
+	ratios := regexp.MustCompile(`model:llm_probe_latency_seconds:slowdown_ratio > ([0-9.]+)`).FindAllSubmatch(rules, -1)
 	if len(ratios) != 2 {
 		t.Fatalf("%d ratios in the rules, want those of a warning and of a critical alert", len(ratios))
 	}
@@ -68,7 +68,7 @@ func TestASlowdownHasTheColoursOfItsAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(shared.Forms["degraded"], "<<times_usual>> > "+warning) {
+	if !strings.Contains(shared.Forms["degraded"], "<<slowdown>> > "+warning) {
 		t.Errorf("a degraded target is not %s times as slow as usual", warning)
 	}
 }
