@@ -97,8 +97,9 @@ func TestDashboardsFitEveryGrafana(t *testing.T) {
 
 // TestPanels holds what a reader needs: a unit, a text if there is no data, a title of its own, and a description that
 // ends with the name of a metric in the queries. Quantiles look back over the window, and heatmaps over Grafana's rate
-// interval.
+// interval. No query asks for a prompt by a name of its own: a user gives prompts their names.
 func TestPanels(t *testing.T) {
+	promptByName := regexp.MustCompile(`prompt=~?"[^"$]`)
 	for _, d := range All() {
 		titles, ids := map[string]bool{}, map[int]bool{}
 		for _, p := range read(t, d).flat() {
@@ -121,6 +122,9 @@ func TestPanels(t *testing.T) {
 			}
 			if strings.Contains(queries.String(), "$__rate_interval") != (p.Type == "heatmap") {
 				t.Errorf("%s: $__rate_interval is for heatmaps, and for nothing else:\n%s", where, queries.String())
+			}
+			if name := promptByName.FindString(queries.String()); name != "" {
+				t.Errorf("%s: a query names a prompt: %s", where, name)
 			}
 		}
 	}
