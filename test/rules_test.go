@@ -137,8 +137,14 @@ func TestInhibitRules(t *testing.T) {
 	silenced := map[string][]string{}
 	for _, rule := range loaded.InhibitRules {
 		want := []string{"target", "prompt", "vantage"}
-		if slices.ContainsFunc(rule.SourceMatchers, func(m *labels.Matcher) bool { return m.Value == "ProberTargetDown" }) {
+		names := func(alert string) func(*labels.Matcher) bool {
+			return func(m *labels.Matcher) bool { return m.Value == alert }
+		}
+		switch {
+		case slices.ContainsFunc(rule.SourceMatchers, names("ProberTargetDown")):
 			want = []string{"target"}
+		case slices.ContainsFunc(rule.TargetMatchers, names("ProberCertificateExpiry")): // of all prompts
+			want = []string{"target", "vantage"}
 		}
 		if !slices.Equal(rule.Equal, want) {
 			t.Errorf("equal labels %v of %v, want %v", rule.Equal, rule.SourceMatchers, want)
