@@ -54,6 +54,19 @@ func TestResultsAreFiltered(t *testing.T) {
 		} {
 			equal(t, parameters, outcomes(t, b, parameters), want)
 		}
+		setPrompts(b, "a", "short", "rag")
+		b.Record(asking(broken("a", probe.Stalled, "no token"), "rag"))
+		time.Sleep(time.Second)
+		b.Record(asking(success("a", ms), "short"))
+		for parameters, want := range map[string]string{
+			"prompt=rag":              "a stalled",
+			"prompt=rag&prompt=short": "a ok, a stalled",
+			"prompt=cold&target=b":    "b timeout, b ok",
+			"prompt=rag&target=b":     "",
+			"prompt=&limit=1":         "a ok",
+		} {
+			equal(t, parameters, outcomes(t, b, parameters), want)
+		}
 		for range 150 {
 			b.Record(success("a", ms))
 		}
@@ -124,6 +137,7 @@ func TestBadParameters(t *testing.T) {
 		"?format=xml":                 `invalid parameter "format": "xml": want one of json, jsonl`,
 		"?outcome=ok&outcome=maybe":   `invalid parameter "outcome": "maybe": want one of ` + known,
 		"?target=%3Cscript%3E":        `invalid parameter "target": "<script>": want one of a, b`,
+		"?target=a&prompt=rag":        `invalid parameter "prompt": "rag": want one of cold`,
 		"?target=c&format=x&limit=-1": `invalid parameter "target": "c": want one of a, b`,
 	} {
 		w := get(t, newTestBoard("a", "b"), "/api/v1/results"+parameters)

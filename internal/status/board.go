@@ -6,8 +6,9 @@
 //
 // Results come in through board.go: entry.go is one of them as it is kept, history.go decides how long. state.go says
 // how a target is: objective.go which of its objectives are missed, slowdown.go whether it takes longer than usual.
-// view.go is all that is shown of a target at one moment: as JSON by api.go, and as a page by page.go, fleet.go (many
-// targets), plot.go (bars and strips) and probe.go (one probe). The pages are written by the templates.
+// view.go is all that is shown of a prompt at one moment, and target.go what is shown of a target with all its prompts:
+// as JSON by api.go and json.go, and as a page by page.go, fleet.go (many targets), plot.go (bars and strips) and
+// probe.go (one probe). The pages are written by the templates.
 package status
 
 import (
@@ -205,16 +206,21 @@ func (b *Board) historyOrNew(target, prompt string) *history {
 func (b *Board) copies() []history {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	prompts := map[string]int{}
+	for _, h := range b.histories {
+		prompts[h.target.Name]++
+	}
 	list := make([]history, len(b.histories))
 	for i, h := range b.histories {
 		list[i] = *h
+		list[i].several = prompts[h.target.Name] > 1
 		list[i].ring, list[i].earlier = slices.Clone(h.ring), slices.Clone(h.earlier)
 		list[i].skipped = maps.Clone(h.skipped)
 	}
 	return list
 }
 
-// find returns the result in memory that has a trace id, and a copy of the history of its target. The entry is nil if
+// find returns the result in memory that has a trace id, and a copy of the history of its prompt. The entry is nil if
 // there is none.
 func (b *Board) find(id string) (*entry, history) {
 	for _, h := range b.copies() {

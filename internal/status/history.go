@@ -11,7 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/usage"
 )
 
-// What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 1 MB.
+// What is kept of each prompt. With answers of 100 tokens a full ring and the slowest of a day are about 1 MB.
 const (
 	ringSize   = 512       // last results
 	failedSize = 32        // last failed results, of which the ring may have forgotten some
@@ -21,24 +21,25 @@ const (
 	day        = 24 * time.Hour
 )
 
-// What is kept of all targets together: about 75 MB with answers of 100 tokens. 1,000 targets have 40 results each,
-// which are the bars that the page shows, and 10 older ones.
+// What is kept of all prompts together: about 75 MB with answers of 100 tokens. 1,000 prompts have 40 results each,
+// which are the bars that the page shows, and 10 older ones. The prompts of a target share its rate, so that their
+// shorter rings last as long as one of a target with a single prompt.
 const (
 	allResults = 40_000
 	allBytes   = 64 << 20
 )
 
-// A share is what one target may keep in its ring. Older results may take a quarter of that besides.
+// A share is what one prompt may keep in its ring. Older results may take a quarter of that besides.
 type share struct {
 	results int
 	bytes   int // of all their lists
 }
 
-// shareOf returns the share of each of that many targets.
-func shareOf(targets int) share {
+// shareOf returns the share of each of that many prompts.
+func shareOf(prompts int) share {
 	return share{
-		results: min(ringSize, allResults/targets),
-		bytes:   min(maxBytes, allBytes/targets),
+		results: min(ringSize, allResults/prompts),
+		bytes:   min(maxBytes, allBytes/prompts),
 	}
 }
 
@@ -58,6 +59,7 @@ type history struct {
 	disabledSince time.Time // zero if it is enabled
 	condition     condition
 	health        health
+	several       bool   // its target has other prompts; set in copies only
 	usual         *usual // only the holder of the board's lock uses it: copies share it
 }
 

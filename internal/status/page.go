@@ -29,8 +29,12 @@ var (
 	scriptText string
 )
 
-// maxCards is how many targets are shown as cards. More are rows of a table, in which each name is a link to a card.
-const maxCards = 8
+// How many targets are shown as cards, and with how many prompts altogether. More are rows of a table, in which each
+// name is a link to a card. What a card says of a prompt is 20 kB, and a browser fetches it every two seconds.
+const (
+	maxCards       = 8
+	maxCardPrompts = 32
+)
 
 // templates returns the templates of all pages, by the names of their files. They are parsed when a page is first asked
 // for: most commands serve none.
@@ -115,9 +119,9 @@ type page struct {
 
 	// A few targets are cards, more are a table.
 	Sections []section
-	Fleet    []fleetRow
+	Fleet    []*targetView
 	Columns  []column
-	Span     string // of the results in the table: "hour", or the shortest of a target's
+	Span     string // of the results in the table: "hour", or the shortest of a prompt's
 }
 
 // A stateCount is how many targets are in a state.
@@ -129,20 +133,33 @@ type stateCount struct {
 // A section is one group of several targets, or several targets without a group.
 type section struct {
 	Group string // empty for targets without a group
-	Cards []card
+	Cards []*targetView
 }
 
-// A card is a target with its plots, nil without a result.
-type card struct {
-	*view
-	Bars  *barChart
-	Strip *strip // of the last result
-}
-
-// A fleetRow is a target in the table of many targets.
+// A fleetRow is a prompt in the table of many targets.
 type fleetRow struct {
-	*view
-	Spark spark
+	Page   *page
+	Prompt *view
+}
+
+// Row returns the row of a prompt.
+func (p *page) Row(v *view) fleetRow { return fleetRow{p, v} }
+
+// LatencyColumns returns how many columns have latencies.
+func (p *page) LatencyColumns() int {
+	if p.HasColumn("tpot") {
+		return 4
+	}
+	return 3
+}
+
+// AttributeColumns returns how many columns have the group and the labels.
+func (p *page) AttributeColumns() int {
+	n := len(p.LabelNames())
+	if p.HasColumn("group") {
+		n++
+	}
+	return n
 }
 
 // IsLarge reports whether there are so many targets that a reader needs to search.
@@ -171,39 +188,56 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 
 // page returns the page with a selection of the targets.
 func (b *Board) page(s selection) *page {
-	views := b.views()
+	targets := b.targets()
 	p := &page{
 		Version: b.version, Vantage: b.vantage, Simulated: b.Simulated, Started: b.started,
-		Ready: b.ready.Load(), Rejected: b.rejected.Load(), Selection: s, All: len(views),
+		Ready: b.ready.Load(), Rejected: b.rejected.Load(), Selection: s, All: len(targets),
 	}
 	if p.IsLarge() {
-		p.Choices = s.choices(views)
+		p.Choices = s.choices(targets)
 	}
-	columns := columnsOf(views)
+	columns := columnsOf(targets)
+	targets = s.narrow(targets, b.links)
 	inAnyState := s
 	inAnyState.State = ""
-	p.Counts = countStates(inAnyState.choose(slices.Clone(views), columns))
-	views = s.choose(views, columns)
-	p.Shown = len(views)
-	if len(views) <= maxCards {
-		p.Sections = sections(views)
-		p.HasBars = slices.ContainsFunc(views, func(v *view) bool { return v.Last != nil })
+	p.Counts = countStates(inAnyState.choose(slices.Clone(targets), columns))
+	targets = s.choose(targets, columns)
+	p.Shown = len(targets)
+	prompts := 0
+	for _, t := range targets {
+		prompts += len(t.Prompts)
+	}
+	if len(targets) <= maxCards && prompts <= maxCardPrompts {
+		for _, t := range targets {
+			for _, v := range t.Prompts {
+				v.IsOpen = len(targets) == 1
+				if len(t.Prompts) > 1 {
+					v.shared = t.CommonNotes()
+				}
+			}
+		}
+		p.Sections = sections(targets)
+		p.HasBars = slices.ContainsFunc(targets, func(t *targetView) bool { return t.Last != nil })
 		return p
 	}
-	for _, v := range views {
-		scale := scalesOf([]*view{v})
-		p.Fleet = append(p.Fleet, fleetRow{view: v, Spark: newSpark(v.history.newest(maxBars), scale.Bars)})
+	p.Fleet = targets
+	p.Columns = columnsOf(targets)
+	shortest := window.Seconds()
+	for _, t := range targets {
+		for _, v := range t.Prompts {
+			v.scales = scalesOf([]*view{v})
+			shortest = min(shortest, v.Window)
+		}
 	}
-	p.Columns = columnsOf(views)
-	p.Span = slices.MinFunc(views, func(a, b *view) int { return cmp.Compare(a.Window, b.Window) }).Span()
+	p.Span = spanWords(seconds(shortest))
 	return p
 }
 
 // countStates returns how many targets are in each state that one of them is in, the most urgent first.
-func countStates(views []*view) (list []stateCount) {
+func countStates(targets []*targetView) (list []stateCount) {
 	counts := map[state]int{}
-	for _, v := range views {
-		counts[v.State]++
+	for _, t := range targets {
+		counts[t.State]++
 	}
 	for _, s := range urgency {
 		if counts[s] > 0 {
@@ -213,37 +247,48 @@ func countStates(views []*view) (list []stateCount) {
 	return list
 }
 
-// sections returns one section for each group of several targets, which get the same scales. Targets without a group
-// that follow each other share a section.
-func sections(views []*view) []section {
-	groups := map[string][]*view{}
-	for _, v := range views {
-		name := cmp.Or(v.Target.Group, v.Target.Name)
-		groups[name] = append(groups[name], v)
+// sections returns one section for each group of several targets. Targets without a group that follow each other share
+// a section. The plots of a prompt get the same scales in all targets of a group.
+func sections(targets []*targetView) []section {
+	groups := map[string][]*targetView{}
+	for _, t := range targets {
+		name := cmp.Or(t.Target.Group, t.Target.Name)
+		groups[name] = append(groups[name], t)
 	}
 	var list []section
-	for _, v := range views {
-		group := groups[cmp.Or(v.Target.Group, v.Target.Name)]
-		if v != group[0] {
+	for _, t := range targets {
+		group := groups[cmp.Or(t.Target.Group, t.Target.Name)]
+		if t != group[0] {
 			continue // its section has it
 		}
-		var cards []card
-		scale := scalesOf(group)
-		for _, v := range group {
-			bars := newBarChart(v.history.newest(maxBars), scale.Bars)
-			cards = append(cards, card{view: v, Bars: bars, Strip: newStrip(v.Last, scale.Strip)})
-		}
+		setScales(group)
 		last := len(list) - 1
 		switch {
 		case len(group) > 1:
-			list = append(list, section{Group: v.Target.Group, Cards: cards})
+			list = append(list, section{Group: t.Target.Group, Cards: group})
 		case last >= 0 && list[last].Group == "":
-			list[last].Cards = append(list[last].Cards, cards...)
+			list[last].Cards = append(list[last].Cards, t)
 		default:
-			list = append(list, section{Cards: cards})
+			list = append(list, section{Cards: group})
 		}
 	}
 	return list
+}
+
+// setScales sets the scales of the plots of a group: prompts of the same name are compared.
+func setScales(group []*targetView) {
+	alike := map[string][]*view{}
+	for _, t := range group {
+		for _, p := range t.Prompts {
+			alike[p.Target.Prompt] = append(alike[p.Target.Prompt], p)
+		}
+	}
+	for _, prompts := range alike {
+		scale := scalesOf(prompts)
+		for _, p := range prompts {
+			p.scales = scale
+		}
+	}
 }
 
 // clock writes a time of the last day as "12:30:33", and an earlier one with its date. Both are in UTC.

@@ -232,7 +232,7 @@ func longGaps(r *report.ResultJSON) (list []report.Phase) {
 	return list
 }
 
-// scales are the values at the ends of the axes of targets that are compared.
+// scales are the values at the ends of the axes of prompts that are compared.
 type scales struct{ Bars, Strip float64 }
 
 // scalesOf returns the scales of a group.

@@ -42,7 +42,7 @@ func stalled(target string) *probe.Result {
 
 func TestOnlyTheLastProbesAreBars(t *testing.T) {
 	b := boardOf(slices.Repeat([]*probe.Result{phased("a")}, maxBars+1)...)
-	bars := b.page(selection{}).Sections[0].Cards[0].Bars.Bars
+	bars := b.page(selection{}).Sections[0].Cards[0].Only().Bars().Bars
 	equal(t, "bars", len(bars), maxBars)
 	equal(t, "place of the first", bars[0].X, 0.0)
 }

@@ -13,6 +13,8 @@ import (
 
 // A probePage is the page of one result beside the median probe of the last hour, which is nil if none succeeded.
 type probePage struct {
+	Title, Link   string // of what was probed: the address is relative to the page of targets
+	Span          string // "hour", or less if it was not watched for so long
 	Shown, Median *strip // on the same axis
 	Rows          []difference
 }
@@ -31,11 +33,15 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 		answerForgotten(w, r, id)
 		return
 	}
-	median := medianProbe(h.since(time.Now().Add(-window)))
+	now := time.Now()
+	median := medianProbe(h.since(now.Add(-window)))
 	shownEnd, _ := extent(e)
 	medianEnd, _ := extent(median)
 	end := axisEnd(max(shownEnd, medianEnd))
-	page := probePage{Shown: newStrip(e, end), Median: newStrip(median, end)}
+	page := probePage{
+		Title: h.title(), Link: h.selection().Link(), Span: newView(h, now, b.links).Span(),
+		Shown: newStrip(e, end), Median: newStrip(median, end),
+	}
 	median = cmp.Or(median, &entry{})
 	for _, q := range slowness {
 		page.Rows = append(page.Rows, difference{q.Name, q.ValueOf(e), q.ValueOf(median)})

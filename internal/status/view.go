@@ -44,14 +44,17 @@ type view struct {
 	Excluded   []string // sentences on results that are left out of Latencies
 	Objectives []objective
 
-	PageURL      string // of the target on this page, as people reach it; empty if unknown
+	PageURL      string // of it on this page, as people reach it; empty if unknown
 	DashboardURL string // empty if unknown
 	Runbook      string // name of the alert about its state; empty if nothing is wrong
 
+	IsOpen bool // the page shows it unfolded at first, if it is one of several prompts
+
 	now      time.Time
 	history  history
-	several  bool      // the target has other prompts
 	oldestAt time.Time // start of the oldest probe in flight; zero without one
+	scales   scales    // of its plots, which the page sets
+	shared   []string  // its notes that all prompts of its target have, and which the page shows with those
 }
 
 // allQuantiles are the quantiles of each latency.
@@ -74,26 +77,12 @@ func (b *Board) views() []*view {
 	now := time.Now()
 	list := []*view{}
 	for _, h := range b.copies() {
-		v := newView(h, now, b.links)
-		if len(list) > 0 { // the prompts of a target stand together
-			before := list[len(list)-1]
-			v.several = before.Target.Name == v.Target.Name
-			before.several = before.several || v.several
-		}
-		list = append(list, v)
+		list = append(list, newView(h, now, b.links))
 	}
 	return list
 }
 
-// Title returns the name of the target, and of the prompt if the target has several.
-func (v *view) Title() string {
-	if v.several {
-		return v.Target.Name + " · " + v.Target.Prompt
-	}
-	return v.Target.Name
-}
-
-// newView returns a target as it is now.
+// newView returns a prompt of a target as it is now.
 func newView(h history, now time.Time, links Links) *view {
 	v := &view{
 		Target:   h.target,
@@ -123,10 +112,65 @@ func newView(h history, now time.Time, links Links) *view {
 	v.Excluded = s.Excluded
 	v.Objectives = h.objectives(now)
 	v.setState()
-	v.PageURL = links.page(h.target.Name)
+	v.PageURL = links.page(h.selection())
 	v.DashboardURL = links.dashboard(h.target.Name, h.target.Prompt)
 	return v
 }
+
+// selection returns what a reader selects to see the prompt and no other one.
+func (h *history) selection() selection {
+	s := selection{Target: h.target.Name}
+	if h.several {
+		s.Prompt = h.target.Prompt
+	}
+	return s
+}
+
+// title returns the name of the target, and of the prompt if the target has several.
+func (h *history) title() string {
+	if h.several {
+		return h.target.Name + " · " + h.target.Prompt
+	}
+	return h.target.Name
+}
+
+// Title returns the name of the target, and of the prompt if the target has several.
+func (v *view) Title() string { return v.history.title() }
+
+// Link returns the address of the page that shows nothing but the prompt, relative to the page.
+func (v *view) Link() string { return v.history.selection().Link() }
+
+// Chip returns the state in words, with the outcome of a failure.
+func (v *view) Chip() string {
+	if v.State == stateFailing {
+		return v.State.Words() + ": " + string(v.Last.Outcome)
+	}
+	return v.State.Words()
+}
+
+// InState returns what is in its state since a time, in words.
+func (v *view) InState() string { return v.State.Words() }
+
+// Workload returns what kind of prompt it is, with its name if that says something else.
+func (v *view) Workload() string {
+	kind, name := v.Target.PromptKind, v.Target.Prompt
+	if kind == "" || kind == name {
+		return name
+	}
+	if v.history.several { // its name is in the title
+		return kind
+	}
+	return name + ": " + kind
+}
+
+// Bars returns the last results as bars; nil if there are none.
+func (v *view) Bars() *barChart { return newBarChart(v.history.newest(maxBars), v.scales.Bars) }
+
+// Strip returns the last result on its time axis; nil if there is none.
+func (v *view) Strip() *strip { return newStrip(v.Last, v.scales.Strip) }
+
+// Spark returns the E2EL of the last results as a line.
+func (v *view) Spark() spark { return newSpark(v.history.newest(maxBars), v.scales.Bars) }
 
 // A cachedSummary is the summary of some consecutive results of a ring, which the first of them and their number
 // identify. It saves sorting the same results for every reader.
@@ -158,14 +202,9 @@ func (h *history) summary(entries []*entry) report.Summary {
 }
 
 // Span returns the length of the window in words: "hour", or less.
-func (v *view) Span() string {
-	if v.Window < window.Seconds() {
-		return format.Elapsed(v.Window)
-	}
-	return "hour"
-}
+func (v *view) Span() string { return spanWords(seconds(v.Window)) }
 
-// Why says what is wrong with the target, in sentences without full stops; nil if nothing is wrong.
+// Why says what is wrong with it, in sentences without full stops; nil if nothing is wrong.
 func (v *view) Why() (list []string) {
 	switch v.State {
 	case stateRejected: // it is not probed, so its results are not of now
@@ -207,21 +246,15 @@ func (v *view) IsDown() bool {
 	return v.State == stateFailing || v.State == stateHanging || v.State == stateRejected
 }
 
-// Remarks returns the target's notes, and which results are left out of the latencies.
+// Remarks returns the notes that are shown with the prompt, and which results are left out of the latencies.
 func (v *view) Remarks() []string {
-	notes := slices.Clone(v.Target.Notes)
+	notes := slices.DeleteFunc(slices.Clone(v.Target.Notes), func(note string) bool {
+		return slices.Contains(v.shared, note)
+	})
 	for _, text := range v.Excluded {
 		notes = append(notes, fmt.Sprintf("last %s: %s", v.Span(), text))
 	}
 	return notes
-}
-
-// SharedGroup returns the group of the target; empty if it is a group by itself, which has the target's name.
-func (v *view) SharedGroup() string {
-	if v.Target.Group == v.Target.Name {
-		return ""
-	}
-	return v.Target.Group
 }
 
 // Worst returns the objective that has spent the largest share of its error budget; nil if none was judged, or if the
@@ -238,19 +271,6 @@ func (v *view) Worst() *objective {
 		}
 	}
 	return worst
-}
-
-// A label is a label of a target that has a value.
-type label struct{ Name, Value string }
-
-// LabelList returns the labels of the target that have a value, in the order of their names.
-func (v *view) LabelList() (list []label) {
-	for _, name := range labelNames([]*view{v}) {
-		if v.Target.Labels[name] != "" {
-			list = append(list, label{name, v.Target.Labels[name]})
-		}
-	}
-	return list
 }
 
 // A latencyRow is one row of the table of latencies of a card.
@@ -306,20 +326,54 @@ func (v *view) Failures() []*entry {
 // A slowRow is the slowest results by one quantity.
 type slowRow struct {
 	quantity
-	Hour, Day []*entry // of the last hour and of the last day
+	Slowest [][]*entry // one list for each column
 }
 
-// Slowest returns the rows of the table of the slowest results. A quantity that no result of the last day has is left
-// out.
-func (v *view) Slowest() (rows []slowRow) {
+// A slowTable is the table of the slowest results. Its columns are the spans that end now, in words: the last hour and
+// the last day, or as much of them as was watched.
+type slowTable struct {
+	Columns []string
+	Rows    []slowRow // without the quantities that no result has
+}
+
+// Slowest returns the table of the slowest results.
+func (v *view) Slowest() (t slowTable) {
+	watched := v.now.Sub(v.history.added)
+	columns := []time.Duration{window, day}
+	switch {
+	case watched <= window:
+		columns = []time.Duration{watched}
+	case watched < day:
+		columns = []time.Duration{window, watched}
+	}
+	for _, length := range columns {
+		t.Columns = append(t.Columns, "last "+spanWords(length))
+	}
 	list := v.history.results()
 	for _, q := range slowness {
-		row := slowRow{quantity: q, Hour: q.slowest(list, v.now.Add(-window)), Day: q.slowest(list, v.now.Add(-day))}
-		if len(row.Day) > 0 {
-			rows = append(rows, row)
+		row := slowRow{quantity: q}
+		isEmpty := true
+		for _, length := range columns {
+			slowest := q.slowest(list, v.now.Add(-length))
+			row.Slowest = append(row.Slowest, slowest)
+			isEmpty = isEmpty && len(slowest) == 0
+		}
+		if !isEmpty {
+			t.Rows = append(t.Rows, row)
 		}
 	}
-	return rows
+	return t
+}
+
+// spanWords returns the length of a time that ends now, in words that follow "the last".
+func spanWords(length time.Duration) string {
+	switch length {
+	case window:
+		return "hour"
+	case day:
+		return "day"
+	}
+	return format.Elapsed(length.Seconds())
 }
 
 // Links are the addresses of which the page makes links. They do not end with a slash, and are empty if unknown.
@@ -328,15 +382,16 @@ type Links struct {
 	Grafana  string
 }
 
-// page returns the absolute address of the page of a target; empty if it is not known.
-func (l Links) page(target string) string {
+// page returns the absolute address of the page with a selection; empty if it is not known.
+func (l Links) page(s selection) string {
 	if l.External == "" {
 		return ""
 	}
-	return l.External + "/?" + url.Values{"target": {target}}.Encode()
+	return l.External + "/" + s.Link()
 }
 
-// dashboard returns the address of the dashboard of a target; empty if it is not known.
+// dashboard returns the address of the dashboard of a prompt of a target, or of all if prompt is empty; empty if it is
+// not known.
 func (l Links) dashboard(target, prompt string) string {
 	if l.Grafana == "" {
 		return ""
@@ -351,10 +406,13 @@ func (l Links) dashboard(target, prompt string) string {
 // runbooks is where the runbooks of the alerts are.
 const runbooks = "https://github.com/llm-prober/prober/blob/main/alerts/runbooks/"
 
-// RunbookURL returns the address of the runbook about the target's state; empty if nothing is wrong.
-func (v *view) RunbookURL() string {
-	if v.Runbook == "" {
+// RunbookURL returns the address of the runbook about its state; empty if nothing is wrong.
+func (v *view) RunbookURL() string { return runbookURL(v.Runbook) }
+
+// runbookURL returns the address of the runbook of an alert; empty without a name.
+func runbookURL(alert string) string {
+	if alert == "" {
 		return ""
 	}
-	return runbooks + v.Runbook + ".md"
+	return runbooks + alert + ".md"
 }

@@ -43,6 +43,28 @@ func TestOnlyWhatWasWatchedIsCalledAnHour(t *testing.T) {
 	})
 }
 
+// TestSlowestOfWhatWasWatched holds that the table of the slowest probes says of which time they are, and has no column
+// for a time that was not watched.
+func TestSlowestOfWhatWasWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := boardOf(success("a", 10*ms))
+		for _, test := range []struct {
+			after time.Duration
+			want  []string
+		}{
+			{24 * time.Second, []string{"last 24 s"}},
+			{time.Hour - 24*time.Second, []string{"last hour"}},
+			{time.Minute, []string{"last hour", "last 1 h 1 min"}},
+			{23*time.Hour - time.Minute, []string{"last hour", "last day"}},
+			{time.Minute - time.Second, []string{"last hour", "last day"}},
+		} {
+			time.Sleep(test.after)
+			b.Record(success("a", 10*ms))
+			equal(t, "columns", b.views()[0].Slowest().Columns, test.want)
+		}
+	})
+}
+
 func TestOnlyTheLastHourCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := boardOf(success("a", 100*ms, 200*ms))

@@ -247,6 +247,94 @@ func TestPageOfManyTargets(t *testing.T) {
 	prober.Interrupt(t)
 }
 
+// TestPageOfPrompts looks at targets of several prompts, one of which fails: by keyboard, at desktop and phone width, as
+// cards and as rows. What a reader unfolds stays so when the page refreshes itself, and what he folds, too.
+func TestPageOfPrompts(t *testing.T) {
+	t.Parallel()
+	server := program.Simulate(t, "fast")[0]
+	program.SetFault(t, server, `{"wrong_answer":true}`) // only a canary looks at the words
+	text := "targets:\n"
+	for n := range 9 {
+		text += fmt.Sprintf("- {name: t%d, url: %q, labels: {team: %s}", n, server, []string{"few", "many"}[min(n/2, 1)])
+		if n == 0 {
+			text += ", qps: 4, prompts: [{name: short, prompt_tokens: 80}, {name: needle-in-a-very-long-haystack, prompt: canary}]"
+		}
+		text += "}\n"
+	}
+	path := filepath.Join(t.TempDir(), "targets.yaml")
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	prober, page := program.Run(t, []string{"PROBER_TARGETS_FILE=" + path, "PROBER_QPS=1"})
+	prober.Eventually(t, "results of all prompts", func() bool {
+		served, _ := program.Get(t, page, "text/html")
+		return strings.Contains(served, "1 of 2 failing: wrong_answer") && strings.Count(served, `data-state="ok"`) >= 9
+	})
+	ctx, console := browser(t)
+	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		if err := chromedp.Do(ctx, steps...); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	evaluate := func(what, script, want string) {
+		t.Helper()
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))
+		must(t, err)
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	// After a refresh the last result of the target has another time.
+	afterRefresh := func(expression string) string {
+		return `new Promise(done => {
+			const last = () => document.querySelector("[data-target=t0] .when time").dateTime;
+			const before = last();
+			const timer = setInterval(() => {
+				if (last() === before) return;
+				clearInterval(timer);
+				done(String(` + expression + `));
+			}, 50);
+		})`
+	}
+	const needle = `[data-prompt^=needle]`
+	width := `String(document.documentElement.scrollWidth)`
+	phone := chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile)
+
+	do("cards", chromedp.EmulateViewport(1280, 820), chromedp.Navigate(page+"?label=team:few"),
+		chromedp.WaitVisible(card("t0", "failing")), chromedp.WaitVisible(card("t1", "ok")))
+	evaluate("which prompt fails, before a reader unfolds anything",
+		`document.querySelector("[data-target=t0] .since").innerText.split(" since")[0]`, "needle-in-a-very-long-haystack failing")
+	do("unfold by keyboard", chromedp.Focus(chromedp.CSS(needle+" summary")), chromedp.KeyEvent("\r"),
+		chromedp.WaitVisible(chromedp.CSS(needle+" .bars")))
+	evaluate("a refresh keeps what is unfolded, and the focus",
+		afterRefresh(`document.querySelector("`+needle+`").open + " " + document.activeElement.matches("`+needle+` summary")`),
+		"true true")
+	do("phone", phone)
+	evaluate("width on a phone", width, "390")
+
+	do("one target", chromedp.Navigate(page+"?target=t0"), chromedp.WaitVisible(chromedp.CSS(needle+" .bars")))
+	evaluate("width of all prompts on a phone", width, "390")
+	do("fold", chromedp.Focus(chromedp.CSS(needle+" summary")), chromedp.KeyEvent("\r"))
+	evaluate("a refresh keeps what is folded",
+		afterRefresh(`[...document.querySelectorAll("details.prompt")].map(d => d.open)`), "true,false")
+
+	do("rows", chromedp.EmulateViewport(1280, 820), chromedp.Navigate(page), chromedp.WaitVisible(card("t0", "failing")))
+	evaluate("a row of a prompt is hidden", `String(document.querySelector("tr`+needle+`").offsetHeight)`, "0")
+	do("unfold a row", chromedp.Focus(chromedp.CSS(".prompts summary")), chromedp.KeyEvent("\r"),
+		chromedp.WaitVisible(chromedp.CSS("tr"+needle)))
+	evaluate("ends that the table does not show", `[...document.querySelectorAll(".fleet :is(th, td)")]
+		.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.innerText).join()`, "")
+	do("rows on a phone", phone)
+	evaluate("width of rows on a phone", width, "390")
+	do("a prompt by itself", chromedp.Click(chromedp.CSS("tr"+needle+" th a")), chromedp.WaitVisible(chromedp.CSS("article .bars")))
+	evaluate("its title", `document.querySelector("h3").innerText`, "t0 · needle-in-a-very-long-haystack")
+	console.mu.Lock()
+	defer console.mu.Unlock()
+	if len(console.lines) > 0 {
+		t.Errorf("the browser complained: %q", console.lines)
+	}
+	prober.Interrupt(t)
+}
+
 // checkNumbers holds that every quantile of a target is on the page, and is a
 // time.
 func checkNumbers(t *testing.T, ctx context.Context, target string) {

@@ -16,6 +16,7 @@
       if (!want.hasAttribute(name) && name !== "open") have.removeAttribute(name);
     }
     for (const {name, value} of Array.from(want.attributes)) {
+      if (name === "open") continue; // the reader may have folded it
       if (have.getAttribute(name) !== value) have.setAttribute(name, value);
     }
     let next = have.firstChild;
@@ -39,10 +40,10 @@
     return next;
   }
 
-  // key tells targets and links apart, so that a bar that moves to the left stays the same element.
+  // key tells targets, prompts and links apart, so that a bar that moves to the left stays the same element.
   function key(node) {
     if (!node.getAttribute) return node.nodeName;
-    return node.nodeName + [node.getAttribute("data-target"), node.getAttribute("href")];
+    return node.nodeName + ["data-target", "data-prompt", "href"].map(name => node.getAttribute(name));
   }
 
   // refresh fetches the page, and again after a time that grows with how long that took: a slow prober is asked less.
