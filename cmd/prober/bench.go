@@ -56,7 +56,7 @@ prints the results so far; 2 for usage; 3 for what --fail-on names.`,
 			line.Changed = cmd.Flags().Changed
 			line.Settings = overrides(cmd)
 			line.Load = func(settings map[string]string) (*config.Config, error) {
-				c, err := loadConfig(config.Options{
+				c, err := loadListed(cmd, config.Options{
 					Overrides: settings, URLs: urls, Objectives: judged.objectives, Finite: true,
 				}, f)
 				if err != nil {

@@ -87,8 +87,11 @@ Exit code: 0, or 2 with all problems if any target or setting is wrong.`,
 			if problems != nil {
 				return problems
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "the configuration is valid: %s\n",
-				format.Count(len(c.Targets), "target"))
+			about := format.Count(len(c.Targets), "target")
+			if len(c.HTTPSD) > 0 {
+				about += ", and " + format.Count(len(c.HTTPSD), "source") + " of others (http_sd)"
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "the configuration is valid: %s\n", about)
 			return nil
 		},
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/files"
 	"github.com/llm-prober/prober/internal/usage"
 )
@@ -134,6 +135,19 @@ func overrides(cmd *cobra.Command) map[string]string {
 		given[strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))] = f.Value.String()
 	})
 	return given
+}
+
+// loadListed does what [loadConfig] does, and adds the targets that sources list, for a command that ends.
+func loadListed(cmd *cobra.Command, o config.Options, f *files.Files) (*config.Config, error) {
+	c, err := loadConfig(o, f)
+	if err != nil {
+		return nil, err
+	}
+	engine.AddListed(cmd.Context(), c, nil, buildInfo().Version)
+	if c.MustRefuse(o.Finite) {
+		return nil, c.Problems()
+	}
+	return c, nil
 }
 
 // loadConfig reads the configuration of a command: flags over environment over targets file.

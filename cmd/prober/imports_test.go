@@ -19,7 +19,8 @@ var imports = map[string][]string{
 	},
 	"internal/daemon": {"engine", "observe", "files", "telemetry", "status", "probe", "wire", "config", "usage"},
 	"internal/engine": {
-		"observe", "schedule", "length", "prompt", "telemetry", "report", "files", "probe", "wire", "config",
+		"observe", "schedule", "length", "prompt", "telemetry", "status", "report", "files", "probe", "wire", "config",
+		"format", "usage",
 	},
 	"internal/schedule":  {},
 	"internal/length":    {"schedule", "prompt", "probe", "wire"},

@@ -45,7 +45,7 @@ func (f *judgeFlags) loadJobs(cmd *cobra.Command, o config.Options) (
 	read := files.New()
 	o.Overrides = overrides(cmd)
 	o.Objectives = f.objectives
-	c, err = loadConfig(o, read)
+	c, err = loadListed(cmd, o, read)
 	if err != nil {
 		return nil, nil, gate, err
 	}

@@ -35,7 +35,8 @@ when OTEL_EXPORTER_OTLP_ENDPOINT is set.
 
 Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) and
 of the targets file. A URL with dns+ in front (dns+http://vllm-headless:8000)
-stands for one target for each address of its host.
+stands for one target for each address of its host. Prometheus' HTTP service
+discovery (PROBER_HTTP_SD_0_URL, …) lists further targets.
 
 It reloads when the targets file, or another file that was read, changes. A
 target whose settings are wrong is not probed, and the page says why; the others

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 //	STRICT           wants the key sk-sesame and rejects fields that it does not know
 //	HTML             serves a page and no API
 //	HTTPS            has a certificate that no known authority signed
+//	LIST             lists SIM and OTHER (http_sd), and below /none nothing
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -70,6 +71,16 @@ func TestScripts(t *testing.T) {
 			secure.StartTLS()
 			e.Defer(html.Close)
 			e.Defer(secure.Close)
+			list := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				groups := "[]"
+				if r.URL.Path != "/none" {
+					groups = fmt.Sprintf(`[{"targets": [%q, %q]}]`, e.Getenv("SIM"), e.Getenv("OTHER"))
+				}
+				_, _ = io.WriteString(w, groups)
+			}))
+			e.Defer(list.Close)
+			e.Setenv("LIST", list.URL)
 			e.Setenv("HTML", html.URL)
 			e.Setenv("HTTPS", secure.URL)
 			return nil

@@ -13,6 +13,7 @@
 //	file.go         reads the targets file
 //	load.go         merges all of these in order, and prints the result
 //	prompts.go      the prompts of targets
+//	http_sd.go      sources that list targets, and what an address of their lists is as a target
 //	validate.go     the rules for settings that depend on each other; also objectives.go, cost.go, labels.go
 //
 // The tags are
@@ -64,7 +65,9 @@ type Config struct {
 	Vantage       string `env:"VANTAGE" format:"name" file:""` // where the prober stands
 
 	// Each target is filled by itself.
-	Targets    []Target   `env:"-"` // all of them, whatever the shard; at least one; environment first, then the file
+	Targets    []Target   `env:"-"` // all of them, whatever the shard; environment first, then the file
+	HTTPSD     []HTTPSD   `env:"-"` // sources that list further targets; there is one, or there is a target
+	Shared     Target     `env:"-"` // what each target that a source lists is without its address: see [Config.Listed]
 	Rejected   []Rejected `env:"-"` // targets that cannot be probed; never all of them: then Load fails
 	LabelNames []string   `env:"-"` // of the labels of all targets, even of rejected ones; sorted
 	Warnings   []string   // what is legal but probably a mistake: a sentence each, no secrets
@@ -157,6 +160,13 @@ type Prompt struct {
 	Places map[string]string // as those of a [Target]; nil if its own settings make the prompt
 }
 
+// An HTTPSD is a source that lists targets, in the format of Prometheus' HTTP service discovery:
+// https://prometheus.io/docs/prometheus/latest/http_sd/.
+type HTTPSD struct {
+	URL     SourceURL     `env:"URL"`
+	Refresh time.Duration `env:"REFRESH" envDefault:"60s" min:"5s"` // how often it is asked
+}
+
 // A Rejected is a target that cannot be probed because of its settings. The others are probed without it.
 type Rejected struct {
 	Name     string         // unique among all targets, rejected or not: the second one called a is "a (2)"
@@ -180,18 +190,23 @@ type objectiveSettings struct {
 // for a mistake in its configuration, because the pod would not be ready without it.
 func (c *Config) Sidecar() bool { return c.DrainEndpoint }
 
-// Reject takes targets out of c because of problems that [Load] did not look for.
+// Reject takes targets out of c because of problems that [Load] did not look for. Without those that sources list,
+// there are no sources.
 func (c *Config) Reject(rejected []Rejected) {
-	c.Targets = slices.DeleteFunc(c.Targets, func(t Target) bool {
+	isRejected := func(t Target) bool {
 		return slices.ContainsFunc(rejected, func(r Rejected) bool { return r.Name == t.Name })
-	})
+	}
+	c.Targets = slices.DeleteFunc(c.Targets, isRejected)
+	if isRejected(c.Shared) {
+		c.HTTPSD = nil
+	}
 	c.Rejected = append(c.Rejected, rejected...)
 }
 
-// MustRefuse reports whether a command has to refuse c for its rejected targets: because no other is left, or because
-// its run is finite and needs them all.
+// MustRefuse reports whether a command has to refuse c for its rejected targets: because there is no other, and no
+// source of others, or because its run is finite and needs them all.
 func (c *Config) MustRefuse(finite bool) bool {
-	return len(c.Targets) == 0 || finite && len(c.Rejected) > 0
+	return len(c.Targets) == 0 && len(c.HTTPSD) == 0 || finite && len(c.Rejected) > 0
 }
 
 // Problems returns the problems of all rejected targets; nil if there are none.

@@ -45,7 +45,7 @@ func TestLoadWithoutTargets(t *testing.T) {
 		Environ: withTarget("LOG_FORMAT=console\nDNS_INTERVAL=2m\nLISTEN_ADDRESS=:1\nDRAIN_ENDPOINT=on"),
 	})
 	want.Targets = nil
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	areInvalid := map[string]bool{}

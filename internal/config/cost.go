@@ -36,8 +36,8 @@ func (t Target) meanTokens() float64 {
 	return float64(tokens) / float64(shares)
 }
 
-// TokensPerDay returns how many tokens the probes of t cost a day if none is skipped, whatever its budget. With dns+,
-// each address costs as many.
+// TokensPerDay returns how many tokens the probes of t cost a day if none is skipped, whatever its budget. With dns+ or
+// http_sd, each address costs as many.
 func (t Target) TokensPerDay() int {
 	return int(math.Round(t.QPS * secondsPerDay * t.meanTokens()))
 }
@@ -112,8 +112,11 @@ func (l *loader) limitCost() {
 			continue
 		}
 		cost := s.cappedTokensPerDay()
+		if t.isListed { // nobody knows yet how many each source lists
+			cost *= len(l.sources)
+		}
 		sum += cost
-		if l.prober.given(limit) || cost > smallCost {
+		if l.prober.given(limit) || s.cappedTokensPerDay() > smallCost {
 			counted += cost
 		}
 		if cost > highest {

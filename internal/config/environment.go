@@ -114,6 +114,8 @@ func (l *loader) reportUnknownVariable(variable string) {
 		l.problems.Add(variable, "a list has no value of its own", wantList)
 	case near != "":
 		l.problems.Add(variable, "unknown variable (did you mean "+near+"?)", "")
+	case strings.HasPrefix(name, l.schema.source.list) && strings.HasSuffix(name, "_REFRESH_INTERVAL"):
+		l.problems.Add(variable, "unknown variable", refreshHint)
 	case name == "INTERVAL" || isOfList && strings.HasSuffix(name, "_INTERVAL"):
 		l.problems.Add(variable, "unknown variable", intervalHint)
 	case isOfList:

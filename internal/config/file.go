@@ -418,6 +418,9 @@ func (r fileReader) jsonObject(p pair, budget *int) (object map[string]any, ok b
 // intervalHint is the hint for users who look for a time between probes.
 const intervalHint = "set the rate instead: qps 0.1 is a probe every 10 s"
 
+// refreshHint is the hint for users who write what Prometheus calls it.
+const refreshHint = "it is called refresh here"
+
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
 // reportUnknownKey reports a key that does not exist here, and where it belongs. It quotes only what may be a key,
@@ -447,6 +450,8 @@ func (r fileReader) reportUnknownKey(key *yaml.Node) {
 	switch {
 	case name == "interval":
 		hint = intervalHint
+	case name == "refresh_interval" && r.entry.section == r.schema.source:
+		hint = refreshHint
 	case name == "<<":
 		text, hint = "YAML merge keys are not supported", "write shared settings at the top of the file"
 	case isOfProber && ofProber.has("file"):

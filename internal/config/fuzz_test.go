@@ -23,6 +23,10 @@ func judge(t *testing.T, c *Config, err error, secret string) {
 		for _, target := range c.Targets {
 			promises(t, target, c)
 		}
+		for _, s := range c.HTTPSD {
+			target, _, _ := c.Listed(s, "10.0.0.1:80", nil)
+			promises(t, target, c)
+		}
 		problems = c.Problems()
 	}
 	text := problems.Error()
@@ -84,6 +88,7 @@ func FuzzLoadEnv(f *testing.F) {
 	f.Add("CANARY_DEPTH", "1e-999", "TARGETS_0_PRIORITY", "-9999999999")
 	f.Add("SESSION_HEADER", "x-user-id", "HEADERS", "a=b")
 	f.Add("TIMEOUT", "0.1ns", "QPS", "1e-320")
+	f.Add("HTTP_SD_0_URL", "http://sd", "HTTP_SD_1_REFRESH", "1s")
 	f.Add("QPS", "1e-7", "OBJECTIVES_0_SIGNAL", "availability")
 	f.Fuzz(func(t *testing.T, name1, text1, name2, text2 string) {
 		const secret = "sk-f0rb1dden"
@@ -110,6 +115,7 @@ func FuzzTargetsFile(f *testing.F) {
 	f.Add("targets:\n- &a {url: http://two, headers: *a}")
 	f.Add("<<: {qps: 1}\n? [a]\n: b")
 	f.Add("qps: 0.02\nprompts: [{name: a}, {prompt: sessions, prompt_tokens: 900, share: 3}]\nobjectives: [{prompt: a}]")
+	f.Add("http_sd: [{url: 'http://me:me@sd/?a#b'}, {url: http://sd, refresh: 9s}, 3]\nlabels: {a: b}\nprompt: sessions")
 	f.Add("%YAML 1.1\n---\n!!set {a}\n...\n---\n")
 	f.Add("\xff\xfeq\x00")
 	f.Fuzz(func(t *testing.T, content string) {

@@ -106,6 +106,9 @@ var kinds = map[string]kind{
 		name: "off|v1.41", want: "off, v1.41, or on for the newest version",
 		schema: node{"enum": []any{true, false, "on", "off", "v1.41"}},
 	},
+	"config.SourceURL": {
+		name: "URL", want: "http(s)://HOST[:PORT][/PATH], for example http://discovery.example.com/llm", schema: anyText,
+	},
 	"config.Shard": {
 		name:   "text",
 		want:   "INDEX/COUNT with indexes from 0, for example 0/3 or, by the name of a StatefulSet's pod, prober-0/3",

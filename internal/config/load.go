@@ -36,6 +36,7 @@ type Options struct {
 type target struct {
 	settings   *Target
 	entry      *entry
+	isListed   bool           // stands for the targets that sources list
 	prompts    []*promptEntry // nil: it has one, by its own settings
 	objectives []*objective   // its own; nil: it has those of all targets
 }
@@ -54,6 +55,7 @@ type loader struct {
 	prober     *entry // of config
 	targets    []*target
 	objectives []*objective    // of the targets that have none of their own
+	sources    []*source       // of further targets
 	problems   usage.Problems  // that belong to none of these
 	variables  map[string]bool // the variables of all settings, given or not
 }
@@ -96,6 +98,7 @@ func (l *loader) load() error {
 		shared.entries[list] = slices.Concat(variables.entries[list], shared.entries[list])
 	}
 
+	l.loadSources(shared)
 	l.loadTargets(shared)
 	l.loadPrompts(shared)
 	l.loadObjectives(shared)
@@ -146,11 +149,16 @@ func (l *loader) loadTargets(shared *entry) {
 	if len(l.options.URLs) > 0 {
 		entries = l.arguments()
 	}
+	var listed *entry
+	if len(l.sources) > 0 {
+		listed = l.listedEntry()
+		entries = append(slices.Clip(entries), listed)
+	}
 	for _, e := range entries {
 		e.values = merge(shared.values, e.values, flags)
 		maps.Copy(e.wrong, shared.wrong)
 		e.parse()
-		t := &target{settings: e.settings.(*Target), entry: e}
+		t := &target{settings: e.settings.(*Target), entry: e, isListed: e == listed}
 		t.settings.Places = e.places()
 		l.targets = append(l.targets, t)
 	}
@@ -230,8 +238,17 @@ func (l *loader) finish() error {
 			t.entry.problems = append(t.entry.problems, p.entry.problems...)
 		}
 		problems = append(problems, t.entry.problems...)
-		if len(t.entry.problems) == 0 {
+		isRight := len(t.entry.problems) == 0
+		if isRight && t.isListed {
+			c.Shared = *t.settings
+		} else if isRight {
 			c.Targets = append(c.Targets, *t.settings)
+		}
+	}
+	for _, s := range l.sources {
+		problems = append(problems, s.entry.problems...)
+		if len(s.entry.problems) == 0 && c.Shared.Name != "" {
+			c.HTTPSD = append(c.HTTPSD, *s.settings)
 		}
 	}
 	l.reject()
@@ -247,6 +264,7 @@ func (l *loader) finish() error {
 // leaveOutDisabled takes the disabled targets out of the configuration of a run that is finite: nobody will enable them
 // while it lasts. It is a problem if no target is left.
 func (l *loader) leaveOutDisabled() (problems usage.Problems) {
+	c := l.config
 	place := ""
 	for _, t := range l.targets {
 		if len(t.entry.problems) == 0 && !t.settings.Enabled {
@@ -254,32 +272,39 @@ func (l *loader) leaveOutDisabled() (problems usage.Problems) {
 			l.warn(place, fmt.Sprintf("target %s is disabled, and left out", quote(t.settings.Name)))
 		}
 	}
-	l.config.Targets = slices.DeleteFunc(l.config.Targets, func(t Target) bool { return !t.Enabled })
-	if place != "" && len(l.config.Targets) == 0 && len(l.config.Rejected) == 0 {
+	c.Targets = slices.DeleteFunc(c.Targets, func(t Target) bool { return !t.Enabled })
+	if !c.Shared.Enabled {
+		c.HTTPSD = nil
+	}
+	if place != "" && len(c.Targets) == 0 && len(c.HTTPSD) == 0 && len(c.Rejected) == 0 {
 		problems.Add(place, "all targets are disabled", "enable one of them; --enabled enables all for one command")
 	}
 	return problems
 }
 
-// reject puts the targets that have problems into the configuration, each with a unique name.
+// reject puts the targets that have problems into the configuration, each with a unique name, and sources as if each
+// were a target.
 func (l *loader) reject() {
 	names := map[string]bool{}
 	for _, t := range l.config.Targets {
 		names[t.Name] = true
 	}
-	for _, t := range l.targets {
-		if len(t.entry.problems) == 0 {
-			continue
+	reject := func(wanted string, e *entry, labels Labels) {
+		if len(e.problems) == 0 {
+			return
 		}
-		wanted := cmp.Or(t.settings.Name, t.entry.title)
 		name := wanted
 		for n := 2; names[name]; n++ {
 			name = fmt.Sprintf("%s (%d)", wanted, n)
 		}
 		names[name] = true
-		l.config.Rejected = append(l.config.Rejected, Rejected{
-			Name: name, Labels: t.settings.Labels, Problems: t.entry.problems.Sorted(),
-		})
+		l.config.Rejected = append(l.config.Rejected, Rejected{Name: name, Labels: labels, Problems: e.problems.Sorted()})
+	}
+	for _, t := range l.targets {
+		reject(cmp.Or(t.settings.Name, t.entry.title), t.entry, t.settings.Labels)
+	}
+	for _, s := range l.sources {
+		reject(s.entry.title, s.entry, nil)
 	}
 }
 
@@ -307,7 +332,21 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	show(&b, "  ", l.prober)
 	b.WriteString("targets:\n")
 	for _, t := range l.targets {
-		show(&b, "  - ", t.entry)
+		if !t.isListed {
+			show(&b, "  - ", t.entry)
+		}
+	}
+	if len(l.sources) > 0 {
+		b.WriteString("http_sd:\n")
+	}
+	for _, s := range l.sources {
+		show(&b, "  - ", s.entry)
+	}
+	for _, t := range l.targets {
+		if t.isListed {
+			b.WriteString(listedName + ":\n")
+			show(&b, "  ", t.entry)
+		}
 	}
 	b.WriteString("objectives:\n")
 	for _, o := range l.objectives {

@@ -26,6 +26,7 @@ func TestGeneratedFiles(t *testing.T) {
 	parsed := template.Must(template.New("reference").Funcs(template.FuncMap{"short": short}).Parse(referenceText))
 	err := parsed.Execute(&page, map[string]any{
 		"Prober": all.prober.keys, "Shared": all.shared.keys, "Targets": all.own(), "Prompts": all.prompt.keys, "Objectives": all.objective.keys,
+		"Sources": all.source.keys,
 	})
 	if err != nil {
 		t.Fatal(err)

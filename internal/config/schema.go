@@ -39,6 +39,9 @@ func Schema() []byte {
 	all["targets"] = node{"type": "array", "items": entry}
 	all["prompts"] = node{"type": "array", "maxItems": mostPrompts, "items": object(prompt)}
 	all["objectives"] = node{"type": "array", "items": object(objective)}
+	source := object(properties(s.source.keys))
+	source["required"] = []string{"url"}
+	all["http_sd"] = node{"type": "array", "items": source}
 	root := object(all)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = schemaURL

@@ -51,10 +51,11 @@ type section struct {
 // A schema is all settings. What a user can write is a tree: shared is its top, in the targets file and as variables.
 type schema struct {
 	prober    *section
-	shared    *section // what holds for all targets, and the lists of targets, prompts and objectives
+	shared    *section // what holds for all targets, and the lists of targets, prompts, objectives and sources
 	target    *section // with the settings that are shared
 	prompt    *section
 	objective *section
+	source    *section // of further targets, by http_sd
 }
 
 func newSchema() schema {
@@ -64,13 +65,14 @@ func newSchema() schema {
 	objective := newSection[objectiveSettings]("OBJECTIVES", prefix+"OBJECTIVES_n_", "OBJECTIVES_", help)
 	target := newSection[Target]("TARGETS", prefix+"TARGETS_n_", "", help)
 	target.lists = []*section{prompt, objective}
-	shared := &section{of: target.of, lists: []*section{target, prompt, objective}}
+	source := newSection[HTTPSD]("HTTP_SD", prefix+"HTTP_SD_n_", "HTTP_SD_", help)
+	shared := &section{of: target.of, lists: []*section{target, prompt, objective, source}}
 	for _, k := range target.keys {
 		if k.Shared {
 			shared.keys = append(shared.keys, k)
 		}
 	}
-	return schema{prober: prober, shared: shared, target: target, prompt: prompt, objective: objective}
+	return schema{prober: prober, shared: shared, target: target, prompt: prompt, objective: objective, source: source}
 }
 
 // own returns the settings that only a target has.
@@ -81,7 +83,7 @@ func (s schema) own() []Key {
 // Reference returns every setting in the order of the documentation.
 func Reference() []Key {
 	s := newSchema()
-	return slices.Concat(s.prober.keys, s.shared.keys, s.own(), s.prompt.keys, s.objective.keys)
+	return slices.Concat(s.prober.keys, s.shared.keys, s.own(), s.prompt.keys, s.objective.keys, s.source.keys)
 }
 
 //go:embed help.txt

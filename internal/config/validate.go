@@ -21,6 +21,7 @@ func (l *loader) validate() {
 		l.complete(t)
 		l.validateTarget(t)
 	}
+	l.validateSources()
 	l.nameTargets()
 	l.collectLabelNames()
 	l.warnOfScrapedLabels()
@@ -175,7 +176,7 @@ func fileHint(err error) string {
 // validateTarget judges the settings of one target together.
 func (l *loader) validateTarget(t *target) {
 	s, e := t.settings, t.entry
-	if !e.given(&s.URL) && e.right(&s.URL) {
+	if !t.isListed && !e.given(&s.URL) && e.right(&s.URL) {
 		e.problem(&s.URL, "not given", "a target needs a URL")
 	}
 	for _, path := range []*string{&s.CAFile, &s.CertFile, &s.KeyFile, &s.DatasetFile} {
@@ -286,7 +287,9 @@ func (l *loader) nameTargets() {
 		if !t.entry.given(&s.Name) && sharing[s.Name] > 1 {
 			s.Name += cmp.Or(s.Path, strings.TrimSuffix(strings.TrimRight(s.parsedURL().EscapedPath(), "/"), "/v1"))
 		}
-		if s.Group == "" && !s.EachAddress {
+		if t.isListed {
+			s.Name = listedName
+		} else if s.Group == "" && !s.EachAddress {
 			s.Group = s.Name
 		}
 		other, isTaken := named[s.Name]

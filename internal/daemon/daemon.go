@@ -125,11 +125,17 @@ func (d *Daemon) begin(ctx context.Context) error {
 	return d.runner.Apply(ctx, d.Config, d.Files)
 }
 
-// work reloads and looks up names until ctx is done, or until serving failed: then it returns that error.
+// work reloads, looks up names and asks sources of targets until ctx is done, or until serving failed: then it returns
+// that error.
 func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloadResult, failed <-chan error) error {
 	checkFiles := time.Tick(d.Config.ReloadInterval) // nil if the interval is 0: files are not watched
 	lookUpNames := time.Tick(d.Config.DNSInterval)
 	for {
+		var askSources <-chan time.Time // nil without sources
+		at, hasSources := d.runner.NextList()
+		if hasSources {
+			askSources = time.After(time.Until(at))
+		}
 		select {
 		case <-ctx.Done():
 			d.Log.Info("stopping", zap.Duration("drain", d.Grace))
@@ -146,6 +152,8 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- reloadResult, 
 			d.reloadIfChanged(ctx)
 		case <-lookUpNames:
 			d.runner.LookUp(ctx)
+		case <-askSources:
+			d.runner.AskSources(ctx)
 		}
 	}
 }

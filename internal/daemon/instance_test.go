@@ -99,7 +99,8 @@ func configured(hosts []string, settings ...string) config.Options {
 	for pair := range slices.Chunk(settings, 2) {
 		o.Environ[pair[0]] = pair[1]
 	}
-	if o.Environ["PROBER_TARGETS_FILE"] == "" && o.Environ["PROBER_TARGETS_0_URL"] == "" {
+	environ := o.Environ
+	if environ["PROBER_TARGETS_FILE"]+environ["PROBER_TARGETS_0_URL"]+environ["PROBER_HTTP_SD_0_URL"] == "" {
 		for _, host := range hosts {
 			o.URLs = append(o.URLs, "http://"+host)
 		}

@@ -24,7 +24,11 @@ func Load(o config.Options, f *files.Files) (*config.Config, error) {
 			problems = checkWebConfig(c.WebConfigFile)
 		}
 	}
-	c.Reject(f.Check(c.Targets))
+	checked := c.Targets
+	if len(c.HTTPSD) > 0 {
+		checked = append(slices.Clip(checked), c.Shared)
+	}
+	c.Reject(f.Check(checked))
 	if problems != nil || c.MustRefuse(o.Finite) {
 		return nil, append(problems, c.Problems()...).Sorted()
 	}

@@ -80,6 +80,9 @@ var arrivals = map[string]arrival{
 	"PROMPTS_n_MAX_TOKENS":    {test: "engine/prompts_test.go TestFourPromptsShareATarget"},
 	"PROMPTS_n_SHARE":         {test: "engine/prompts_test.go TestAReloadOfPrompts"},
 
+	"HTTP_SD_n_URL":     {test: "daemon/http_sd_test.go TestTargetsOfASource"},
+	"HTTP_SD_n_REFRESH": {test: "daemon/http_sd_test.go TestTargetsOfASource"},
+
 	"LISTEN_ADDRESS":     {test: "daemon/waiting_test.go TestIdle"},
 	"WEB_CONFIG_FILE":    {test: "daemon/web_test.go TestEveryPathNeedsTLSAndThePassword"},
 	"LOG_LEVEL":          {test: "../cmd/prober/run_test.go TestServersOutliveTheirReader"},

@@ -95,7 +95,7 @@ func probeTarget(t config.Target, f *files.Files, dial probe.Dial, version strin
 	target := probe.Target{
 		Name: t.Name, Group: t.Group, URL: t.URL, Path: t.Path,
 		Key: t.APIKey.Reveal(), Header: http.Header{},
-		Agent: "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)",
+		Agent: userAgent(version),
 		Transport: probe.NewTransport(probe.Route{
 			Dial: dial, To: t.Address, TLS: security, ServerName: t.NameForTLS(),
 			Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2", UserTimestamps: t.Timestamps == "user",
@@ -120,6 +120,11 @@ func probeTarget(t config.Target, f *files.Files, dial probe.Dial, version strin
 		}
 	}
 	return target, nil
+}
+
+// userAgent returns how the prober calls itself in requests.
+func userAgent(version string) string {
+	return "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)"
 }
 
 // promptOptions returns what the group of t is asked by the only prompt of t. Each prompt of each group of a run has a

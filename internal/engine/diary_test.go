@@ -105,6 +105,19 @@ func (d *diary) applyDown(host string, variables ...string) {
 	d.after(time.Minute)
 }
 
+// list makes d list targets, and waits for a minute, after which d is asked again.
+func (d *diary) list(what, body string) {
+	d.t.Helper()
+	d.write(what)
+	d.servers.Up("d")
+	d.servers.Answer("d/list", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, body)
+	})
+	d.runner.AskSources(d.t.Context())
+	d.after(time.Minute)
+}
+
 // up ends that a is down.
 func (d *diary) up(what string) {
 	d.write(what)
@@ -135,7 +148,9 @@ func (d *diary) writeLog() {
 		}
 		fields := entry.ContextMap()
 		line := fmt.Sprintf("  %s: %s", entry.Level, entry.Message)
-		for _, name := range []string{"target", "host", "targets", "known_by", "waited", "problem", "error"} {
+		for _, name := range []string{
+			"target", "host", "source", "targets", "known_by", "waited", "problem", "error", "such_as", "labels",
+		} {
 			if name == "target" && fields["known_by"] != nil { // any of the replicas of a name
 				fields[name], _, _ = strings.Cut(fmt.Sprint(fields[name]), "/")
 			}

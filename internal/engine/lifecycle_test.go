@@ -202,13 +202,13 @@ func TestLookupsRestDuringADrain(t *testing.T) {
 		d.runner.SetDraining(true)
 		d.names.Set("10.0.0.2")
 		d.runner.LookUp(t.Context())
-		if d.names.Lookups() != before || d.runner.targets[0].Address != "10.0.0.1" {
+		if d.names.Lookups() != before || d.runner.present.targets[0].Address != "10.0.0.1" {
 			t.Errorf("%d lookups before the drain, %d after; now probed: %s",
-				before, d.names.Lookups(), d.runner.targets[0].Address)
+				before, d.names.Lookups(), d.runner.present.targets[0].Address)
 		}
 		d.runner.SetDraining(false)
 		d.runner.LookUp(t.Context())
-		if targets := d.runner.targets; len(targets) != 2 || targets[1].Address != "10.0.0.2" {
+		if targets := d.runner.present.targets; len(targets) != 2 || targets[1].Address != "10.0.0.2" {
 			t.Errorf("after the drain %+v are probed", targets)
 		}
 	})
@@ -326,7 +326,7 @@ func TestAConfigurationThatCannotBeRunChangesNothing(t *testing.T) {
 		}
 		d.names.Fail()
 		d.runner.LookUp(t.Context())
-		if got := d.runner.targets; len(got) != 1 || got[0].Address != "10.0.0.1" {
+		if got := d.runner.present.targets; len(got) != 1 || got[0].Address != "10.0.0.1" {
 			t.Errorf("the targets are %+v", got)
 		}
 	})

@@ -56,7 +56,7 @@ func (r *Runner) replace(jobs []*Job) {
 		prompts = append(prompts, j.Length.Prompts...)
 	}
 	r.book.Keep(prompts)
-	r.Observers.Reject(r.config.Rejected, r.isProbed)
+	r.Observers.Reject(slices.Concat(r.config.Rejected, r.present.listing.rejected), r.isProbed)
 	r.dropBudgets()
 }
 

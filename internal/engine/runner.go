@@ -26,6 +26,7 @@ type Runner struct {
 	RunnerOptions
 
 	book   *length.Book        // what is known of the length of prompts
+	fetch  fetch               // asks sources for their lists
 	counts *semaphore.Weighted // limits the groups whose prompts are counted before their first slot to countsAtOnce
 
 	starts       context.Context // when it is done, no more probes begin
@@ -35,10 +36,11 @@ type Runner struct {
 	running      sync.WaitGroup // for each job, until it has ended
 
 	// Only the goroutine that calls the methods uses these.
-	config  *config.Config  // in force; nil before the first Apply
-	files   *files.Files    // that config names
-	names   directory       // addresses of the hosts of dns+ URLs
-	targets []config.Target // probed now: those of config in our shard, one for each address; nil before the first Apply
+	config  *config.Config // in force; nil before the first Apply
+	files   *files.Files   // that config names
+	names   directory      // addresses of the hosts of dns+ URLs
+	lists   lists          // of the sources of targets
+	present inventory      // what config, names and lists come to; its targets are nil before the first Apply
 
 	draining atomic.Bool // every slot is skipped; changed with mu held
 
@@ -62,6 +64,8 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	r := &Runner{
 		RunnerOptions: o,
 		names:         directory{},
+		lists:         lists{},
+		fetch:         newFetcher(o.Dial, o.Version).fetch,
 		book:          length.NewBook(),
 		counts:        semaphore.NewWeighted(countsAtOnce),
 		budgets:       Budgets{},
@@ -74,12 +78,13 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	return r
 }
 
-// Apply makes r run the jobs of c, with the files that c names. A drain goes on. If there is an error, nothing changes.
+// Apply makes r run the jobs of c, with the files that c names. All hosts of dns+ URLs are looked up, and all sources
+// of targets are asked. A drain goes on. If there is an error, nothing changes.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, f *files.Files) error {
 	names := r.lookUpHosts(ctx, c)
-	all := expand(c.Targets, names)
-	targets := share(all, c.Shard)
-	jobs, err := Assemble(targets, f, r.book, r.Dial, r.Version)
+	found := r.askSources(ctx, c, always)
+	next := takeInventory(c, names, found)
+	jobs, err := Assemble(next.targets, f, r.book, r.Dial, r.Version)
 	if err != nil {
 		return err
 	}
@@ -88,10 +93,8 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, f *files.Files) er
 	}
 	f.Keep()
 	r.config, r.files = c, f
-	r.logShard(len(targets), len(all))
-	r.names, r.targets = names, targets
-	r.replace(jobs)
-	r.markMissing()
+	r.names, r.lists = names, found
+	r.adopt(next, jobs)
 	return nil
 }
 
@@ -101,24 +104,55 @@ func (r *Runner) LookUp(ctx context.Context) {
 	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
 		return
 	}
-	names := r.lookUpHosts(ctx, r.config)
-	all := expand(r.config.Targets, names)
-	targets := share(all, r.config.Shard)
-	if reflect.DeepEqual(targets, r.targets) {
-		r.names = names
+	r.update(r.lookUpHosts(ctx, r.config), r.lists)
+}
+
+// NextList returns when the next source of targets is to be asked by [Runner.AskSources]; ok is false if there is none.
+func (r *Runner) NextList() (at time.Time, ok bool) { return r.lists.nextDue() }
+
+// AskSources asks the sources of targets that are due for their lists, and makes r run the jobs of their present
+// targets. It reads no file. A configuration has been applied before.
+func (r *Runner) AskSources(ctx context.Context) {
+	now := time.Now()
+	r.update(r.names, r.askSources(ctx, r.config, func(l list) bool { return !l.due.After(now) }))
+}
+
+// update makes r run the jobs of what names and lists come to.
+func (r *Runner) update(names directory, found lists) {
+	next := takeInventory(r.config, names, found)
+	if reflect.DeepEqual(next, r.present) {
+		r.names, r.lists = names, found
 		r.markMissing()
+		r.showFailedSources()
 		return
 	}
-	jobs, err := Assemble(targets, r.files, r.book, r.Dial, r.Version)
+	jobs, err := Assemble(next.targets, r.files, r.book, r.Dial, r.Version)
 	if err != nil {
+		r.lists = found // asked again when they are due
 		r.Log.Error("the new addresses cannot be probed; keeping the previous ones", zap.Error(err))
 		return
 	}
-	r.Log.Info("addresses changed", zap.Int("targets", len(targets)), zap.Int("before", len(r.targets)))
-	r.logShard(len(targets), len(all))
-	r.names, r.targets = names, targets
+	r.names, r.lists = names, found
+	if !reflect.DeepEqual(next.targets, r.present.targets) {
+		r.Log.Info("addresses changed",
+			zap.Int("targets", len(next.targets)), zap.Int("before", len(r.present.targets)))
+	}
+	r.adopt(next, jobs)
+}
+
+// adopt makes jobs, which are those of an inventory, the running set.
+func (r *Runner) adopt(next inventory, jobs []*Job) {
+	r.logShard(len(next.targets), next.all)
+	next.listing.logChanges(r.present.listing, r.Log)
+	r.present = next
 	r.replace(jobs)
 	r.markMissing()
+	r.showFailedSources()
+	dropped := 0
+	for _, n := range next.listing.dropped {
+		dropped += n
+	}
+	r.Observers.Metrics.SetListed(len(next.listing.targets), dropped)
 }
 
 // lookUpHosts looks up the hosts of dns+ URLs. It logs what has changed, and counts failures.
@@ -129,6 +163,29 @@ func (r *Runner) lookUpHosts(ctx context.Context, c *config.Config) directory {
 		r.Observers.Metrics.Add(telemetry.LookupFailures, float64(names.failed()))
 	}
 	return names
+}
+
+// askSources asks the sources of targets that are due. It logs what has changed, and counts failures.
+func (r *Runner) askSources(ctx context.Context, c *config.Config, isDue func(list) bool) lists {
+	failures := atomic.Int64{}
+	ask := func(ctx context.Context, s config.HTTPSD) ([]listed, error) {
+		targets, err := r.fetch(ctx, s)
+		if err != nil {
+			failures.Add(1)
+		}
+		return targets, err
+	}
+	found := r.lists.next(ctx, ask, c.HTTPSD, isDue)
+	if ctx.Err() == nil { // else the prober is stopping
+		found.logChanges(r.lists, c.HTTPSD, r.Log)
+		r.Observers.Metrics.Add(telemetry.SourceFailures, float64(failures.Load()))
+	}
+	return found
+}
+
+// showFailedSources shows on the page which sources of targets do not answer.
+func (r *Runner) showFailedSources() {
+	r.Observers.Board.SetFailedSources(r.lists.failed(r.config.HTTPSD))
 }
 
 // probesFail reports whether an address of a host is probed, and the last probe of each target there failed as if its
@@ -162,7 +219,7 @@ func (r *Runner) markMissing() {
 
 // logShard logs how many of all targets are in our shard, if that is not what was logged last.
 func (r *Runner) logShard(owns, all int) {
-	isLogged := r.targets != nil && owns == len(r.targets)
+	isLogged := r.present.targets != nil && owns == len(r.present.targets)
 	shard := r.config.Shard
 	if shard.Of > 0 && !isLogged {
 		r.Log.Info("shard", zap.Stringer("shard", shard), zap.Int("owns", owns), zap.Int("of", all))
@@ -232,4 +289,4 @@ func (r *Runner) Stop(limit time.Duration) {
 }
 
 // Targets returns how many targets are probed.
-func (r *Runner) Targets() int { return len(r.targets) }
+func (r *Runner) Targets() int { return len(r.present.targets) }

@@ -125,6 +125,25 @@ func TestRunner(t *testing.T) {
 			d.after(3 * time.Hour)
 			d.after(48 * time.Hour) // the second day ends the calibration, the third has a probe
 		},
+		"http_sd": func(d *diary) {
+			settings := []string{"HTTP_SD_0_URL=http://me:sk-hidden@d/list", "TARGETS_0_URL=http://c", "LABELS=team=none"}
+			d.applyDown("d", settings...)
+			d.list("d lists a, and b twice; c is configured already, and two are no targets", `[
+				{"targets": ["b:80", "a:80", "c:80"], "labels": {"team": "search", "owner": "me", "__meta_rack": "r1"}},
+				{"targets": ["b:80", "http://b:80", "a:port", "http://a/?key=sk-hidden"]}]`)
+			d.list("a is gone, and 10.0.0.1 is there", `[{"targets": ["10.0.0.1"]}, {"targets": ["b:80"], "labels": {"team": "search"}}]`)
+			d.list("b is of another team", `[{"targets": ["b:80"], "labels": {"team": "ads"}}, {"targets": ["10.0.0.1"]}]`)
+			d.list("the list is broken", `[{"targets": ["a:80"]}`)
+			d.servers.Down("d")
+			d.apply("it fails in another way, and is asked in a reload", append(settings, "HTTP_SD_0_REFRESH=1h", "QPS=0.2")...)
+			d.after(time.Minute)
+			d.list("it works again, and lists nothing", `[]`)
+			d.list("it lists a, and is not due", `[{"targets": ["a:80"]}]`)
+			d.apply("it is asked in a reload", settings...)
+			d.after(time.Minute)
+			d.apply("it is not configured any more", "TARGETS_0_URL=http://c")
+			d.after(time.Minute)
+		},
 		"member_hangs": func(d *diary) {
 			d.servers.Answer("a/tokenize", hang)
 			d.servers.Answer("a/v1/chat/completions", hang)

@@ -10,8 +10,23 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
+// An inventory is the targets of a configuration, by what is known of the addresses behind names and of the lists of
+// sources.
+type inventory struct {
+	targets []config.Target // those of our shard; not nil, even if there are none: see [Runner]
+	all     int             // targets of all shards
+	listing listing         // of the sources
+}
+
+// takeInventory returns the targets of c.
+func takeInventory(c *config.Config, names directory, found lists) inventory {
+	l := found.listing(c)
+	all := slices.Concat(expand(c.Targets, names), l.targets)
+	return inventory{targets: share(all, c.Shard), all: len(all), listing: l}
+}
+
 // LookUpTargets returns the targets of c in our shard, one for each present address of a dns+ URL, for commands that
-// end. If a lookup fails, a probe will show it: its host is probed by its name.
+// end. If a lookup fails, a probe will show it: its host is probed by its name. Sources are not asked: see [AddListed].
 func LookUpTargets(ctx context.Context, c *config.Config) []config.Target {
 	return lookUpTargets(ctx, c, systemLookup)
 }
@@ -62,7 +77,7 @@ func expand(targets []config.Target, names directory) []config.Target {
 
 // share returns the targets that a shard owns. A group is never split.
 func share(targets []config.Target, s config.Shard) []config.Target {
-	owned := []config.Target{} // not nil, even if the shard owns none: see [Runner]
+	owned := []config.Target{} // not nil, even if the shard owns none: see [inventory]
 	for _, t := range targets {
 		if owns(s, t.Group) {
 			owned = append(owned, t)

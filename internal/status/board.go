@@ -33,6 +33,7 @@ type Board struct {
 	links    Links
 	ready    atomic.Bool
 	rejected atomic.Pointer[Rejection] // nil if the present configuration is valid
+	sources  atomic.Pointer[[]FailedSource]
 
 	mu        sync.Mutex // guards histories
 	histories []*history // in the order in which their targets were first set; the prompts of a target stand together
@@ -127,6 +128,17 @@ type Rejection struct {
 
 // SetRejection makes the page show that the present configuration is wrong; with nil, that it is valid.
 func (b *Board) SetRejection(r *Rejection) { b.rejected.Store(r) }
+
+// A FailedSource is what the page says of a source of targets (http_sd) whose last request failed.
+type FailedSource struct {
+	URL     string // no secrets
+	Problem string // no secrets
+	Since   time.Time
+	Targets int // of its last list, which are still probed
+}
+
+// SetFailedSources makes the page show these sources, and no others.
+func (b *Board) SetFailedSources(all []FailedSource) { b.sources.Store(&all) }
 
 // Record keeps a result, and returns why it is worth a look: see [history.notable]. It copies what it needs. It ignores
 // canceled probes and unknown targets.

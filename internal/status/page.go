@@ -110,6 +110,7 @@ type page struct {
 	Started   time.Time
 	Ready     bool
 	Rejected  *Rejection // nil if the configuration is valid
+	Sources   *[]FailedSource
 	Selection selection
 	Counts    []stateCount // of the targets that are selected, whatever their state
 	All       int          // targets
@@ -191,7 +192,7 @@ func (b *Board) page(s selection) *page {
 	targets := b.targets()
 	p := &page{
 		Version: b.version, Vantage: b.vantage, Simulated: b.Simulated, Started: b.started,
-		Ready: b.ready.Load(), Rejected: b.rejected.Load(), Selection: s, All: len(targets),
+		Ready: b.ready.Load(), Rejected: b.rejected.Load(), Sources: b.sources.Load(), Selection: s, All: len(targets),
 	}
 	if p.IsLarge() {
 		p.Choices = s.choices(targets)

@@ -22,12 +22,15 @@ const (
 
 	ExportFailures = "llm.prober.export_failures"
 	LookupFailures = "llm.prober.dns_lookup_failures"
+	SourceFailures = "llm.prober.http_sd_failures"
 	InternalErrors = "llm.prober.internal_errors"
 
 	buildInfo      = "llm.prober.build_info"
 	reloadOK       = "llm.prober.config_last_reload_successful"
 	reloadTime     = "llm.prober.config_last_reload_success_timestamp"
 	targetRejected = "llm.prober.target_rejected"
+	targetsListed  = "llm.prober.http_sd_targets"
+	labelsDropped  = "llm.prober.http_sd_dropped_labels"
 )
 
 // Catalog returns every metric of the program, in the order of the documentation. The caller owns the list.
@@ -58,6 +61,7 @@ func catalog(o Options) []Instrument {
 		settingGauges(o.ExternalURL),
 		proberDelays(),
 		proberState(o.Build, o.ExternalURL),
+		targetSources(),
 		genAI(),
 	)
 	for n := range all {

@@ -102,6 +102,35 @@ func proberState(build Build, externalURL string) []Instrument {
 	}
 }
 
+// targetSources returns what is known of the sources that list targets.
+func targetSources() []Instrument {
+	return []Instrument{
+		{
+			Name:  SourceFailures,
+			Unit:  "{failure}",
+			Kind:  Counter,
+			Scope: ScopeProber,
+			Help: "Requests for lists of targets (http_sd) that failed, or whose answer was no list. The last known targets " +
+				"are still probed.",
+		},
+		{
+			Name:  targetsListed,
+			Unit:  "{target}",
+			Kind:  Gauge,
+			Scope: ScopeProber,
+			Help:  "Targets in the last lists of http_sd, whatever the shard, without rejected ones.",
+		},
+		{
+			Name:  labelsDropped,
+			Unit:  "{label}",
+			Kind:  Gauge,
+			Scope: ScopeProber,
+			Help: "Labels in the last lists of http_sd that targets do not get, because the setting labels declares none of " +
+				"that name: the sum over all addresses.",
+		},
+	}
+}
+
 // scheduleDelay returns how late a probe started. It reports false if the probe was not scheduled.
 func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
 

@@ -123,6 +123,8 @@ func everything(r *Recorder) {
 	r.SetRejectedTargets([]probe.Description{{Name: "no key"}, {Name: "no name"}})
 	r.Add(ExportFailures, 1)
 	r.Add(LookupFailures, 2)
+	r.Add(SourceFailures, 4)
+	r.SetListed(5, 6)
 	r.Add(InternalErrors, 3)
 	target := fixedTarget()
 	target.InFlight = func() (int, time.Time) { return 2, time.Now().Add(-3 * time.Second) }

@@ -291,6 +291,10 @@ func TestStateOfTheProber(t *testing.T) {
 	r.Add(LookupFailures, 2)
 	r.Add(LookupFailures, 1)
 	r.expect(t, "llm_prober_dns_", "llm_prober_dns_lookup_failures_total 3")
+	r.SetListed(100, 7)
+	r.SetListed(0, 0)
+	r.expect(t, "llm_prober_http_sd_",
+		"llm_prober_http_sd_dropped_labels 0", "llm_prober_http_sd_failures_total 0", "llm_prober_http_sd_targets 0")
 }
 
 // TestTargetsThatAreGoneAreForgotten holds that no meter stays in memory: replicas come and go for a year, and the SDK

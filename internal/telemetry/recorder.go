@@ -273,7 +273,8 @@ func (r *Recorder) Skipped(target, prompt string, reason probe.Skip) {
 	}
 }
 
-// Add adds to a counter of the prober itself: [ExportFailures], [LookupFailures] or [InternalErrors].
+// Add adds to a counter of the prober itself: [ExportFailures], [LookupFailures],
+// [SourceFailures] or [InternalErrors].
 func (r *Recorder) Add(name string, n float64) {
 	r.proberSeries[idOf(name)].observe(n, trace.SpanContext{})
 }
@@ -288,6 +289,14 @@ func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	}
 	r.proberGauges[reloadOK] = 1
 	r.proberGauges[reloadTime] = unixSeconds(at)
+}
+
+// SetListed records how many targets the lists of http_sd have, and how many labels of them are dropped.
+func (r *Recorder) SetListed(targets, dropped int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.proberGauges[targetsListed] = float64(targets)
+	r.proberGauges[labelsDropped] = float64(dropped)
 }
 
 // SetRejectedTargets records which targets of the configuration are not probed because their settings are wrong. It
