@@ -98,7 +98,6 @@ func fieldsOf(r *probe.Result, version string, notable []string) []zap.Field {
 	}
 	f.addText("cache", string(r.Cache))
 	f.addText("finish_reason", r.Finish)
-	f.addText("prompt", r.Prompt) // the name of the workload
 	f.addText("model", r.Model)
 	f.addText("server", r.Server)
 	f.addText("server_version", version)

@@ -100,6 +100,9 @@ func TestFieldsOfAProbe(t *testing.T) {
 	} {
 		encoder := zapcore.NewMapObjectEncoder()
 		for _, field := range fieldsOf(test.result, "1.2", []string{"slow_ttft"}) {
+			if _, isTwice := encoder.Fields[field.Key]; isTwice {
+				t.Errorf("a probe that ended as %s has the field %s twice", test.result.Outcome, field.Key)
+			}
 			field.AddTo(encoder)
 		}
 		if diff := cmp.Diff(test.want, encoder.Fields); diff != "" {
