@@ -1,8 +1,13 @@
 package schedule
 
+import "math/rand/v2"
+
 // A Rotation shares the starts of a plan among several kinds of work. Each kind has a weight: of as many starts in a
 // row as all weights together it gets so many, spread evenly. It is a table of one such cycle, so that no start depends
 // on the ones before, and nothing adds up over a million starts. It is only read.
+//
+// Each cycle after the first begins at another place of the table, by its number. Else work that takes nearly as long
+// as a cycle would overlap with the starts of all other kinds, each time, and only one kind would ever start.
 type Rotation struct {
 	cycle   []place
 	weights []int
@@ -48,6 +53,21 @@ func NewRotation(weights ...int) Rotation {
 // At returns whose start n is, and how many of this kind there are before it.
 func (r Rotation) At(n uint64) (kind int, before uint64) {
 	length := uint64(len(r.cycle))
-	at := r.cycle[n%length]
-	return at.kind, n/length*uint64(r.weights[at.kind]) + uint64(at.before)
+	cycle := n / length
+	first := uint64(0)
+	if cycle > 0 {
+		first = rand.New(rand.NewPCG(cycle, 0)).Uint64N(length)
+	}
+	at := (first + n%length) % length
+	kind = r.cycle[at].kind
+	before = cycle*uint64(r.weights[kind]) + uint64(r.cycle[at].before)
+	if at < first { // those from the first place to the end of the table came before
+		before += uint64(r.weights[kind])
+	}
+	for _, skipped := range r.cycle[:first] {
+		if skipped.kind == kind {
+			before--
+		}
+	}
+	return kind, before
 }
