@@ -116,7 +116,7 @@ func parseQuery(values url.Values, targets, prompts []string) (query, error) {
 				continue
 			}
 			if !slices.Contains(allowed[name], v) {
-				want := cmp.Or(strings.Join(allowed[name], ", "), "the targets: there is none yet")
+				want := cmp.Or(strings.Join(allowed[name], ", "), "the "+name+"s: there is none yet")
 				return nil, fmt.Errorf("invalid parameter %q: %q: want one of %s", name, v, want)
 			}
 			q[name] = append(q[name], v)
@@ -150,6 +150,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 	targets = slices.Compact(targets)
 	slices.Sort(prompts)
 	prompts = slices.Compact(prompts)
+	prompts = slices.DeleteFunc(prompts, func(name string) bool { return name == "" }) // of a rejected target
 	q, queryErr := parseQuery(r.URL.Query(), targets, prompts)
 	limit, limitErr := parseLimit(r.URL.Query())
 	err := cmp.Or(queryErr, limitErr)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/usage"
 )
 
 // outcomes asks for results, one on each line, and returns their targets and outcomes.
@@ -146,6 +147,11 @@ func TestBadParameters(t *testing.T) {
 			t.Fatalf("%s: %d, %v: %s", parameters, w.Code, err, w.Body)
 		}
 		equal(t, parameters, got, map[string]string{"status": "error", "errorType": "bad_data", "error": want})
+	}
+	b := newTestBoard()
+	b.RejectTarget("a", nil, usage.Problems{{Text: "is wrong"}})
+	if w := get(t, b, "/api/v1/results?prompt=a"); !strings.Contains(w.Body.String(), "want one of the prompts: there is none yet") {
+		t.Errorf("without prompts: %s", w.Body)
 	}
 	if w := get(t, newTestBoard(), "/api/v1/results?target=a"); !strings.Contains(w.Body.String(), "there is none yet") {
 		t.Errorf("without targets: %s", w.Body)
