@@ -97,9 +97,9 @@ func TestRulesOfAnOrganisation(t *testing.T) {
 	loaded, err := config.Load(string(inhibit) + "route: {receiver: all}\nreceivers: [{name: all}]\n")
 	must(t, err)
 	for _, rule := range loaded.InhibitRules {
-		whole := []string{"cluster", "team", "target"}
-		if series := append(slices.Clone(whole), "prompt", "vantage"); !slices.Equal(rule.Equal, series) && !slices.Equal(rule.Equal, whole) {
-			t.Errorf("equal labels of an inhibit rule are %v, want %v or %v", rule.Equal, series, whole)
+		want := []string{"cluster", "team", "target"} // and what TestInhibitRules holds
+		if len(rule.Equal) < len(want) || !slices.Equal(rule.Equal[:len(want)], want) {
+			t.Errorf("equal labels of an inhibit rule are %v, want %v first", rule.Equal, want)
 		}
 	}
 	cases, err := os.ReadFile("testdata/fleet.yaml")
