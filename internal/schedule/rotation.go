@@ -1,13 +1,15 @@
 package schedule
 
-import "math/rand/v2"
+import "math/bits"
 
 // A Rotation shares the starts of a plan among several kinds of work. Each kind has a weight: of as many starts in a
 // row as all weights together it gets so many, spread evenly. It is a table of one such cycle, so that no start depends
 // on the ones before, and nothing adds up over a million starts. It is only read.
 //
-// Each cycle after the first begins at another place of the table, by its number. Else work that takes nearly as long
-// as a cycle would overlap with the starts of all other kinds, each time, and only one kind would ever start.
+// Each cycle begins at another place of the table. Else work that takes nearly as long as a cycle would overlap with
+// the starts of all other kinds, each time, and only one kind would ever start. The places follow each other by the
+// golden ratio, so that any few cycles in a row have them spread, and no regular choice of starts meets one kind only:
+// see https://en.wikipedia.org/wiki/Equidistributed_sequence.
 type Rotation struct {
 	cycle   []place
 	weights []int
@@ -50,14 +52,15 @@ func NewRotation(weights ...int) Rotation {
 	return r
 }
 
+// golden is the fraction of the golden ratio, in units of 2^-64. The fractions of its multiples are spread more evenly
+// than those of any other number.
+const golden = 0x9e3779b97f4a7c15
+
 // At returns whose start n is, and how many of this kind there are before it.
 func (r Rotation) At(n uint64) (kind int, before uint64) {
 	length := uint64(len(r.cycle))
 	cycle := n / length
-	first := uint64(0)
-	if cycle > 0 {
-		first = rand.New(rand.NewPCG(cycle, 0)).Uint64N(length)
-	}
+	first, _ := bits.Mul64(cycle*golden, length)
 	at := (first + n%length) % length
 	kind = r.cycle[at].kind
 	before = cycle*uint64(r.weights[kind]) + uint64(r.cycle[at].before)
