@@ -103,11 +103,9 @@ func TestFetch(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var first *http.Request
+				requests := make(chan *http.Request, 2*mostRedirects)
 				listener := memconn.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if first == nil {
-						first = r
-					}
+					requests <- r
 					test.answer(w, r)
 				}))
 				s := source(t, "sd")
@@ -121,6 +119,7 @@ func TestFetch(t *testing.T) {
 				if !strings.Contains(said, test.want) || strings.Contains(said, "sk-") || time.Since(began) != test.instead {
 					t.Errorf("%q after %v, want %q", said, time.Since(began), test.want)
 				}
+				first := <-requests
 				user, password, _ := first.BasicAuth()
 				asked := []string{
 					user, password, first.URL.RawQuery, first.Header.Get("Accept"), first.Header.Get("User-Agent"),
