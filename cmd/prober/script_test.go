@@ -71,11 +71,12 @@ func TestScripts(t *testing.T) {
 			secure.StartTLS()
 			e.Defer(html.Close)
 			e.Defer(secure.Close)
+			listed := fmt.Sprintf(`[{"targets": [%q, %q]}]`, e.Getenv("SIM"), e.Getenv("OTHER")) // the handler may not read e
 			list := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				groups := "[]"
 				if r.URL.Path != "/none" {
-					groups = fmt.Sprintf(`[{"targets": [%q, %q]}]`, e.Getenv("SIM"), e.Getenv("OTHER"))
+					groups = listed
 				}
 				_, _ = io.WriteString(w, groups)
 			}))
