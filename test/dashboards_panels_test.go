@@ -89,8 +89,8 @@ func watchedTargets() []watchedTarget {
 			`llm_probe_objective_events_total{objective="fast",verdict="good"`: "0+5x120",
 			`llm_probe_objective_events_total{objective="fast",verdict="bad"`:  "0+1x120"}},
 		{name: "slow", state: "degraded", success: "7195", probe: "7195", series: map[string]string{
-			`llm_probe_probes_total{outcome="ok"`:                   "0+6x120",
-			`model:llm_probe_latency_seconds:ratio10m{signal="itl"`: "1.5x120"}},
+			`llm_probe_probes_total{outcome="ok"`:                         "0+6x120",
+			`model:llm_probe_latency_seconds:slowdown_ratio{signal="itl"`: "1.5x120"}},
 		{name: "refuses", state: "refused", success: "3600", probe: "7195", series: map[string]string{
 			`llm_probe_probes_total{outcome="rate_limited"`:                   "0+6x120",
 			`llm_probe_last_failure_timestamp_seconds{outcome="rate_limited"`: "7195x120"}},

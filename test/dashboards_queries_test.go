@@ -181,6 +181,9 @@ func TestDashboardsAskForWhatThereIs(t *testing.T) {
 				}
 			case *parser.AggregateExpr:
 				used = append(used, n.Grouping...)
+				if n.Op == parser.COUNT_VALUES {
+					labels[n.Param.(*parser.StringLiteral).Val] = true
+				}
 			case *parser.BinaryExpr:
 				if n.VectorMatching != nil {
 					used = append(used, n.VectorMatching.MatchingLabels...)
