@@ -163,7 +163,7 @@ func (b *Board) Record(r *probe.Result) (notable []string) {
 	h.add(e, shareOf(len(b.histories)))
 	h.usual.add(e)
 	h.assess()
-	h.health.add(e, h.since(e.At.Add(-window)), h.target)
+	h.health.add(e, h.condition.e2el, h.target)
 	return e.Notable
 }
 

@@ -83,8 +83,8 @@ func (p *health) staleAt(interval time.Duration) time.Time {
 	return p.last.At.Add(pause + p.limit(interval) + downFor)
 }
 
-// add adds a result. The hour are the results of the last one, this one included.
-func (p *health) add(e *entry, hour []*entry, target probe.Description) {
+// add adds a result. The E2EL are those of the last hour, this result included.
+func (p *health) add(e *entry, e2el stats.Distribution, target probe.Description) {
 	if p.isStale(e.Start, target.Interval) {
 		*p = health{}
 	}
@@ -110,22 +110,11 @@ func (p *health) add(e *entry, hour []*entry, target probe.Description) {
 	p.failures, p.enoughAt = 0, time.Time{}
 	if e.OK() {
 		p.succeeded = true
-		p.usual = usualE2EL(hour)
-	}
-}
-
-// usualE2EL returns the median E2EL of results; 0 without any.
-func usualE2EL(hour []*entry) time.Duration {
-	var values []float64
-	for _, e := range hour {
-		if e.E2EL != nil {
-			values = append(values, *e.E2EL)
+		p.usual = 0
+		if e2el.Count > 0 {
+			p.usual = seconds(float64(e2el.At(stats.P50)))
 		}
 	}
-	if len(values) == 0 {
-		return 0
-	}
-	return seconds(stats.Median(values))
 }
 
 // fail counts probes that failed. Besides their number, half of the time that a target may be without an answer must
@@ -233,10 +222,10 @@ func (p *health) judge(now time.Time, interval time.Duration, oldestAt time.Time
 
 // failure says how the latest probe failed; empty if it did not, or if none has ended.
 func (p *health) failure() string {
-	if p.last == nil || p.last.Error == nil {
+	if p.last == nil {
 		return ""
 	}
-	return *p.last.Error
+	return textOrEmpty(p.last.Error)
 }
 
 // join appends an explanation to a text, if there is one.

@@ -2,10 +2,7 @@ package status
 
 import (
 	"cmp"
-	"math"
 	"strings"
-
-	"github.com/llm-prober/prober/internal/stats"
 )
 
 // notable returns why a new result is worth a look; nil if it is not. It is asked before the result is added to what is
@@ -15,8 +12,10 @@ func (h *history) notable(e *entry) (causes []string) {
 	if !e.OK() {
 		return []string{string(e.Outcome)}
 	}
-	for _, name := range h.usual.slowIn(e) {
-		causes = append(causes, "slow_"+strings.ToLower(name))
+	if textOrEmpty(e.Model) == h.usual.model { // of another model it is not known what is usual
+		for _, s := range h.usual.slowIn([]*entry{e}, 1, e.At) {
+			causes = append(causes, "slow_"+strings.ToLower(s.latency))
+		}
 	}
 	for i, o := range e.objectives {
 		if e.judgements[i].Bad > 0 {
@@ -24,23 +23,4 @@ func (h *history) notable(e *entry) (causes []string) {
 		}
 	}
 	return causes
-}
-
-// slowIn returns the latencies of a success that are slow. Those of another model are not known to be.
-func (u *usual) slowIn(e *entry) (names []string) {
-	if modelOf(e) != u.model {
-		return nil
-	}
-	isPreviousSlow := false
-	for i, latency := range comparedLatencies {
-		v := float64(latency.valueOf(e.sample))
-		usually, isKnown := u.latencies[i].Value(e.At)
-		isSlow := isKnown && !math.IsNaN(v) && v > stats.SlowRatio*usually
-		isSameFault := latency.followsPrevious && isPreviousSlow
-		if isSlow && !isSameFault {
-			names = append(names, latency.name)
-		}
-		isPreviousSlow = isSlow
-	}
-	return names
 }

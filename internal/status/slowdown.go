@@ -40,8 +40,9 @@ func (u *usual) add(e *entry) {
 	if !e.OK() {
 		return
 	}
-	if modelOf(e) != u.model {
-		*u = usual{model: modelOf(e)}
+	model := textOrEmpty(e.Model)
+	if model != u.model {
+		*u = usual{model: model}
 	}
 	for i, latency := range comparedLatencies {
 		v := float64(latency.valueOf(e.sample))
@@ -51,14 +52,6 @@ func (u *usual) add(e *entry) {
 	}
 }
 
-// modelOf returns the model that answered; empty if it is not known.
-func modelOf(e *entry) string {
-	if e.Model == nil {
-		return ""
-	}
-	return *e.Model
-}
-
 // A slowdown is a latency that is far above the usual one.
 type slowdown struct {
 	latency       string
@@ -66,14 +59,18 @@ type slowdown struct {
 	n             int     // recent probes that have the latency
 }
 
-// slowdowns returns what is slow in the last results of an hour, the oldest of which is the first: the latencies whose
-// median is above [stats.SlowRatio] times the usual.
-func (u *usual) slowdowns(hour []*entry, now time.Time) (list []slowdown) {
-	recent := hour[max(0, len(hour)-recentResults):]
+// slowdowns returns what is slow in the last results of an hour, the oldest of which is the first.
+func (u *usual) slowdowns(hour []*entry, now time.Time) []slowdown {
+	return u.slowIn(hour[max(0, len(hour)-recentResults):], leastRecent, now)
+}
+
+// slowIn returns the latencies that are slow in some results: the median is above [stats.SlowRatio] times the usual, and
+// is that of a least number of results.
+func (u *usual) slowIn(results []*entry, least int, now time.Time) (list []slowdown) {
 	isPreviousSlow := false
 	for i, latency := range comparedLatencies {
 		var values []float64
-		for _, e := range recent {
+		for _, e := range results {
 			v := float64(latency.valueOf(e.sample))
 			if !math.IsNaN(v) {
 				values = append(values, v)
@@ -81,7 +78,7 @@ func (u *usual) slowdowns(hour []*entry, now time.Time) (list []slowdown) {
 		}
 		usually, isKnown := u.latencies[i].Value(now)
 		median := stats.Median(values) // NaN without any
-		isSlow := isKnown && len(values) >= leastRecent && median > stats.SlowRatio*usually
+		isSlow := isKnown && len(values) >= least && median > stats.SlowRatio*usually
 		isSameFault := latency.followsPrevious && isPreviousSlow
 		if isSlow && !isSameFault {
 			list = append(list, slowdown{latency: latency.name, recent: median, usual: usually, n: len(values)})
