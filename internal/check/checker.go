@@ -310,16 +310,11 @@ func (c *checker) probeFullLength(ctx context.Context) (passed bool) {
 // probeTime returns how long probes of full length take, on average over the prompts by their shares; 0 if one of them
 // was not timed.
 func (c *checker) probeTime() time.Duration {
-	var took time.Duration
-	shares := 0
-	for i, p := range c.target.Prompts {
-		if c.prompts[i].probe == nil {
-			return 0
-		}
-		took += time.Duration(p.Share) * c.prompts[i].probe.Elapsed
-		shares += p.Share
+	isUntimed := func(p promptCheck) bool { return p.probe == nil }
+	if slices.ContainsFunc(c.prompts, isUntimed) {
+		return 0
 	}
-	return took / time.Duration(shares)
+	return time.Duration(c.target.MeanOfPrompts(func(i int) float64 { return float64(c.prompts[i].probe.Elapsed) }))
 }
 
 // judge says how far the probe of full length met the objectives that somebody gave. Without a probe they have no

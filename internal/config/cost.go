@@ -24,16 +24,14 @@ func (t Target) TokensPerProbe() int { return int(math.Round(t.meanTokens())) }
 
 // meanTokens is [Target.TokensPerProbe] without rounding.
 func (t Target) meanTokens() float64 {
-	tokens, shares := 0, 0
-	for _, p := range t.Prompts {
-		ofProbe := p.Tokens + p.MaxTokens
+	return t.MeanOfPrompts(func(i int) float64 {
+		p := t.Prompts[i]
+		tokens := p.Tokens + p.MaxTokens
 		if p.Workload == "sessions" { // each round adds the answer before it and a question
-			ofProbe += (t.SessionRounds - 1) * (p.MaxTokens + questionTokens) / 2
+			tokens += (t.SessionRounds - 1) * (p.MaxTokens + questionTokens) / 2
 		}
-		tokens += p.Share * ofProbe
-		shares += p.Share
-	}
-	return float64(tokens) / float64(shares)
+		return float64(tokens)
+	})
 }
 
 // TokensPerDay returns how many tokens the probes of t cost a day if none is skipped, whatever its budget. With dns+ or
@@ -111,12 +109,13 @@ func (l *loader) limitCost() {
 		if !t.isCostKnown() || !s.Enabled {
 			continue
 		}
-		cost := s.cappedTokensPerDay()
+		ofEach := s.cappedTokensPerDay()
+		cost := ofEach
 		if t.isListed { // nobody knows yet how many each source lists
 			cost *= len(l.sources)
 		}
 		sum += cost
-		if l.prober.given(limit) || s.cappedTokensPerDay() > smallCost {
+		if l.prober.given(limit) || ofEach > smallCost {
 			counted += cost
 		}
 		if cost > highest {

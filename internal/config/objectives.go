@@ -117,7 +117,7 @@ func (o *objective) mostSeldom(targets []*target) (slowest *target, prompt int, 
 				continue
 			}
 			isThere = true
-			rate := t.settings.OfPrompt(i).QPS
+			rate := t.settings.RateOf(i)
 			if rate < lowest {
 				lowest = rate
 				slowest, prompt, ok = t, i, true
@@ -143,7 +143,7 @@ func (o *objective) namePlace() string {
 // the goal, and a warning otherwise: a default must not keep the prober from starting.
 func (l *loader) validateGoal(o *objective, slowest *Target, i int) {
 	s, e := o.settings, o.entry
-	rate := slowest.OfPrompt(i).QPS
+	rate := slowest.RateOf(i)
 	if !e.right(&s.Goal) || canPage(rate, s.Goal) {
 		return
 	}

@@ -236,18 +236,33 @@ func (t Target) Title(i int) string {
 	return t.Name
 }
 
+// MeanOfPrompts returns the mean of a quantity of the prompts of t, which are asked by their shares.
+func (t Target) MeanOfPrompts(quantity func(prompt int) float64) float64 {
+	sum, shares := 0.0, 0
+	for i, p := range t.Prompts {
+		sum += float64(p.Share) * quantity(i)
+		shares += p.Share
+	}
+	return sum / float64(shares)
+}
+
+// RateOf returns how often prompt i of t is asked, in probes per second.
+func (t Target) RateOf(i int) float64 {
+	shares := 0
+	for _, p := range t.Prompts {
+		shares += p.Share
+	}
+	return t.QPS * float64(t.Prompts[i].Share) / float64(shares)
+}
+
 // OfPrompt returns t as if prompt i were the only one that it is asked: with the workload, the lengths and the place of
 // that prompt, its share of the rate, and the objectives that judge it. What holds for the target as a whole, such as
 // the budget, is left as it is.
 func (t Target) OfPrompt(i int) Target {
 	p := t.Prompts[i]
-	shares := 0
-	for _, other := range t.Prompts {
-		shares += other.Share
-	}
+	t.QPS = t.RateOf(i)
 	t.Prompts = []Prompt{p}
 	t.Prompt, t.PromptTokens, t.MaxTokens = p.Workload, p.Tokens, p.MaxTokens
-	t.QPS = t.QPS * float64(p.Share) / float64(shares)
 	if p.Places != nil {
 		t.Places = maps.Clone(t.Places)
 		maps.Copy(t.Places, p.Places)

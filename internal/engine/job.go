@@ -101,12 +101,7 @@ func (j *Job) Lengths(t config.Target, prompt int) report.Lengths {
 // TokensPerProbe returns the mean number of tokens of a probe of t: of prompt and answer, over all prompts by their
 // shares. Prompts of a data set are assumed to have one token per word.
 func (j *Job) TokensPerProbe(t config.Target) float64 {
-	tokens, shares := 0, 0
-	for i, p := range t.Prompts {
-		tokens += p.Share * (j.meanTokens[i] + p.MaxTokens)
-		shares += p.Share
-	}
-	return float64(tokens) / float64(shares)
+	return t.MeanOfPrompts(func(i int) float64 { return float64(j.meanTokens[i] + t.Prompts[i].MaxTokens) })
 }
 
 // TokensPerDay returns how many tokens t costs a day if its probes take as long as took on average. The slots that are
@@ -124,8 +119,7 @@ func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 
 // TokensPerDayOf returns the part of [Job.TokensPerDay] that one prompt of t takes.
 func (j *Job) TokensPerDayOf(t config.Target, prompt int, took time.Duration) int {
-	p := t.OfPrompt(prompt)
-	ofPrompt := p.QPS * float64(j.meanTokens[prompt]+p.MaxTokens)
+	ofPrompt := t.RateOf(prompt) * float64(j.meanTokens[prompt]+t.Prompts[prompt].MaxTokens)
 	return int(math.Round(float64(j.TokensPerDay(t, took)) * ofPrompt / (t.QPS * j.TokensPerProbe(t))))
 }
 

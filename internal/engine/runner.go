@@ -236,7 +236,7 @@ func (r *Runner) logTargets(jobs []*Job) {
 			for i, p := range t.Prompts {
 				r.Log.Info("target",
 					zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
-					zap.Float64("qps", t.OfPrompt(i).QPS), zap.String("prompt", p.Name),
+					zap.Float64("qps", t.RateOf(i)), zap.String("prompt", p.Name),
 					zap.Int("prompt_tokens", p.Tokens), zap.Int("max_tokens", p.MaxTokens),
 					zap.Int("tokens_per_day", j.TokensPerDayOf(t, i, 0)))
 			}
