@@ -13,9 +13,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A promptID identifies a prompt of a target.
-type promptID struct{ target, prompt string }
-
 // A description is what was shown of a prompt of a target. The zero value is that of one that was not shown yet.
 type description struct {
 	target     probe.Description // without InFlight and Stuck: functions cannot be compared

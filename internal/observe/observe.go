@@ -31,9 +31,9 @@ type Observers struct {
 	log       *zap.Logger
 	logProbes string // see [config.Config.LogProbes]; empty: notable
 
-	mu        sync.Mutex                // guards all below
-	described map[promptID]description  // what was shown last
-	rejected  map[string]usage.Problems // by rejected target: the problems that were shown last
+	mu        sync.Mutex                     // guards all below
+	described map[probe.PromptID]description // what was shown last
+	rejected  map[string]usage.Problems      // by rejected target: the problems that were shown last
 }
 
 // New returns observers of no target. Invalid settings of the OTLP export are an error, except for a sidecar, which
@@ -44,7 +44,7 @@ func New(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.
 		Board:     status.NewBoard(time.Now(), build.Version, c.Vantage, links),
 		log:       log,
 		logProbes: c.LogProbes,
-		described: map[promptID]description{},
+		described: map[probe.PromptID]description{},
 	}
 	for _, warning := range telemetry.EnvironmentWarnings() {
 		log.Warn("configuration", zap.String("warning", warning))
@@ -84,7 +84,7 @@ func (o *Observers) Shutdown(ctx context.Context, limit time.Duration) {
 func (o *Observers) Forget(target, prompt string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.described, promptID{target, prompt})
+	delete(o.described, probe.PromptID{Target: target, Prompt: prompt})
 	o.Metrics.Remove(target, prompt)
 	if o.rejected[target] == nil {
 		o.Board.Remove(target, prompt)
@@ -136,7 +136,7 @@ type Target struct {
 
 func (t Target) prompt() string { return t.Config.Prompts[0].Name }
 
-func (t Target) id() promptID { return promptID{t.Config.Name, t.prompt()} }
+func (t Target) id() probe.PromptID { return probe.PromptID{Target: t.Config.Name, Prompt: t.prompt()} }
 
 // A Recorder shows the targets of one group and their results. It is a [probe.Recorder].
 type Recorder struct {
@@ -144,15 +144,15 @@ type Recorder struct {
 	panics    PanicLog
 
 	// The lock of the observers guards all below.
-	targets []Target          // one for each prompt of each target
-	ended   bool              // it describes no targets any more; it still records results
-	dropped map[promptID]bool // whose results are only logged
+	targets []Target                // one for each prompt of each target
+	ended   bool                    // it describes no targets any more; it still records results
+	dropped map[probe.PromptID]bool // whose results are only logged
 }
 
 // NewRecorder shows targets of a group, and returns the recorder of their results. Panics of the prober itself, in
 // probes and while it records, go to panics.
 func (o *Observers) NewRecorder(targets []Target, panics PanicLog) *Recorder {
-	r := &Recorder{observers: o, panics: panics, targets: targets, dropped: map[promptID]bool{}}
+	r := &Recorder{observers: o, panics: panics, targets: targets, dropped: map[probe.PromptID]bool{}}
 	r.Describe()
 	return r
 }
@@ -171,7 +171,7 @@ func (r *Recorder) Record(result *probe.Result) {
 	r.Describe()
 	o := r.observers
 	o.mu.Lock()
-	id := promptID{result.Target, result.Prompt}
+	id := result.ID()
 	isDropped := r.dropped[id]
 	version := o.described[id].target.Version
 	name := result.Target
@@ -219,7 +219,7 @@ func (r *Recorder) Reconfigure(targets []config.Target) {
 func (r *Recorder) DropResults(target, prompt string) {
 	r.observers.mu.Lock()
 	defer r.observers.mu.Unlock()
-	r.dropped[promptID{target, prompt}] = true
+	r.dropped[probe.PromptID{Target: target, Prompt: prompt}] = true
 }
 
 // End says that r shows no targets any more: another recorder may show them. The last results are still recorded.

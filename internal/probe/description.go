@@ -48,6 +48,15 @@ func (d Description) RefusalsAreBad() bool {
 	return slices.ContainsFunc(d.Objectives, func(o Objective) bool { return o.RefusalsAreBad })
 }
 
+// A PromptID identifies a prompt of a target.
+type PromptID struct{ Target, Prompt string }
+
+// ID returns what d describes.
+func (d Description) ID() PromptID { return PromptID{d.Name, d.Prompt} }
+
+// ID returns what was asked.
+func (r *Result) ID() PromptID { return PromptID{r.Target, r.Prompt} }
+
 // AsksTheSame reports whether the prompts of d and other are of the same workload and the same lengths.
 func (d Description) AsksTheSame(other Description) bool {
 	return d.PromptKind == other.PromptKind && d.PromptTokens == other.PromptTokens && d.MaxTokens == other.MaxTokens

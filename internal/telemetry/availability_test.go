@@ -76,7 +76,7 @@ func TestWhetherATargetHasWorked(t *testing.T) {
 		rejected.Prompt, rejected.Model = target.Prompt, target.Model
 		r.Record(rejected)
 		got := 0
-		if at := r.prompts[promptID{"a", target.Prompt}].state.lastAvailable; !at.IsZero() {
+		if at := r.prompts[probe.PromptID{Target: "a", Prompt: target.Prompt}].state.lastAvailable; !at.IsZero() {
 			got = int(at.Sub(day()).Minutes())
 		}
 		if got != test.want {
@@ -90,7 +90,7 @@ func TestAReloadIsNoSuccess(t *testing.T) {
 	r.Set(fixedTarget())
 	r.Set(fixedTarget())
 	r.Record(resultAt(1, probe.Rejected, 0))
-	if r.prompts[promptID{"a", "cold"}].state.lastAvailable.IsZero() {
+	if r.prompts[probe.PromptID{Target: "a", Prompt: "cold"}].state.lastAvailable.IsZero() {
 		t.Error("a rejection before the first success is an outage")
 	}
 }

@@ -307,7 +307,7 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 		r.setChanged(func(d *probe.Description) { d.Name = name })
 		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = name }))
 		for _, scope := range []Scope{ScopeTarget, ScopeGenAI} {
-			gone = append(gone, weak.Make(otlp.meters[meterKey{scope, promptID{name, "cold"}}]))
+			gone = append(gone, weak.Make(otlp.meters[meterKey{scope, probe.PromptID{Target: name, Prompt: "cold"}}]))
 		}
 	}
 	r.Remove("a", "cold")

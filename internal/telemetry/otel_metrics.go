@@ -38,7 +38,7 @@ type otelBackend struct {
 // target. The GenAI series have a meter of their own, since their attributes may change while the other series go on.
 type meterKey struct {
 	scope Scope
-	of    promptID
+	of    probe.PromptID
 }
 
 // A meter is one provider of the SDK, with what reads it.
@@ -103,7 +103,7 @@ func (b *otelBackend) allMeters() []*meter {
 
 // open implements [backend]. A counter shows at zero. A histogram of OpenTelemetry does not exist without a value.
 func (b *otelBackend) open(i Instrument, t probe.Description, own []string) observer {
-	m := b.meter(meterKey{i.Scope, promptID{t.Name, t.Prompt}})
+	m := b.meter(meterKey{i.Scope, t.ID()})
 	attributes := metric.WithAttributeSet(i.attributes(t, own))
 	if i.Kind == Counter {
 		return openCounter(m, i, attributes)
@@ -143,7 +143,7 @@ func withSpan(exemplar trace.SpanContext) context.Context {
 func (b *otelBackend) release(scope Scope, t probe.Description) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.meters, meterKey{scope, promptID{t.Name, t.Prompt}})
+	delete(b.meters, meterKey{scope, t.ID()})
 }
 
 // observeGauges makes the SDK read all gauges of r, those of targets as well, whenever it collects the prober's own

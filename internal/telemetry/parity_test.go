@@ -58,7 +58,7 @@ func TestBothRecordersAgree(t *testing.T) {
 func TestOutliersCostNoResolution(t *testing.T) {
 	r := newRecording(t, Options{})
 	r.Set(fixedTarget())
-	itl := r.prompts[promptID{"a", "cold"}].series[idOf("llm.probe.itl")]
+	itl := r.prompts[probe.PromptID{Target: "a", Prompt: "cold"}].series[idOf("llm.probe.itl")]
 	for _, d := range []time.Duration{time.Nanosecond, 123 * time.Microsecond, 18 * time.Millisecond, 24 * time.Hour} {
 		itl.observe(d.Seconds(), trace.SpanContext{})
 	}
@@ -82,7 +82,7 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 		series    series
 		threshold float64
 	}{
-		{itlOfA, r.prompts[promptID{"a", "cold"}].series[idOf("llm.probe.itl")], math.Pow(2, -13)},
+		{itlOfA, r.prompts[probe.PromptID{Target: "a", Prompt: "cold"}].series[idOf("llm.probe.itl")], math.Pow(2, -13)},
 		{readDelay, r.proberSeries[idOf("llm.prober.read_delay")], math.Pow(2, -17)},
 	} {
 		above := math.Nextafter(test.threshold, 1)
@@ -107,7 +107,7 @@ func TestAboveTheBucketLimit(t *testing.T) {
 		observeAll := func(buckets int) {
 			for n := range buckets {
 				value := zeroThreshold * math.Exp2((float64(n)+0.5)/16) // the middle of a bucket
-				r.prompts[promptID{"a", "cold"}].series[idOf("llm.probe.itl")].observe(value, trace.SpanContext{})
+				r.prompts[probe.PromptID{Target: "a", Prompt: "cold"}].series[idOf("llm.probe.itl")].observe(value, trace.SpanContext{})
 			}
 		}
 		expect := func(when string, scraped, exported shape) {

@@ -48,10 +48,10 @@ type Recorder struct {
 
 	proberSeries map[seriesID]series // histograms and counters of the prober itself; the map never changes
 
-	mu           sync.Mutex         // guards the fields below
-	proberGauges map[string]float64 // gauges of the prober itself that were set, by name
-	prompts      map[promptID]*promptSeries
-	rejected     []probe.Description // see [Recorder.SetRejectedTargets]
+	mu           sync.Mutex                       // guards the fields below
+	proberGauges map[string]float64               // gauges of the prober itself that were set, by name
+	prompts      map[probe.PromptID]*promptSeries // each has all series of a target for itself
+	rejected     []probe.Description              // see [Recorder.SetRejectedTargets]
 }
 
 // A Build identifies the program.
@@ -114,9 +114,6 @@ func idOf(instrument string, own ...string) seriesID {
 	return seriesID{instrument: instrument, labels: strings.Join(own, separator)}
 }
 
-// A promptID identifies a prompt of a target. Each has all series of a target for itself.
-type promptID struct{ target, prompt string }
-
 // A promptSeries is a prompt that is set, with its series.
 type promptSeries struct {
 	state  promptState
@@ -173,7 +170,7 @@ func newRecorder(o Options, otlp *otelBackend) *Recorder {
 		registry:     prometheus.NewRegistry(),
 		proberSeries: map[seriesID]series{},
 		proberGauges: map[string]float64{buildInfo: 1},
-		prompts:      map[promptID]*promptSeries{},
+		prompts:      map[probe.PromptID]*promptSeries{},
 	}
 	hasGenAI := o.GenAI && otlp != nil // only OTLP has the metrics of the conventions
 	for _, i := range catalog(o) {
@@ -207,7 +204,7 @@ func (r *Recorder) Record(result *probe.Result) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ok := r.prompts[promptID{result.Target, result.Prompt}]
+	s, ok := r.prompts[result.ID()]
 	if !ok {
 		return
 	}
@@ -218,7 +215,7 @@ func (r *Recorder) Record(result *probe.Result) {
 	s.state.update(result)
 	r.recordSamples(s, result)
 	for prompt := range result.Blocked {
-		other := r.prompts[promptID{result.Target, prompt}]
+		other := r.prompts[probe.PromptID{Target: result.Target, Prompt: prompt}]
 		if prompt != result.Prompt && other != nil {
 			other.recordBlocked(result)
 		}
@@ -267,14 +264,13 @@ func (s *promptSeries) recordBlocked(result *probe.Result) {
 func (r *Recorder) Skipped(target, prompt string, reason probe.Skip) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ok := r.prompts[promptID{target, prompt}]
+	s, ok := r.prompts[probe.PromptID{Target: target, Prompt: prompt}]
 	if ok {
 		s.series[idOf(Skipped, string(reason))].observe(1, trace.SpanContext{})
 	}
 }
 
-// Add adds to a counter of the prober itself: [ExportFailures], [LookupFailures],
-// [SourceFailures] or [InternalErrors].
+// Add adds to a counter of the prober itself: [ExportFailures], [LookupFailures], [SourceFailures] or [InternalErrors].
 func (r *Recorder) Add(name string, n float64) {
 	r.proberSeries[idOf(name)].observe(n, trace.SpanContext{})
 }

@@ -42,7 +42,7 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ok := r.prompts[promptID{t.Name, t.Prompt}]
+	s, ok := r.prompts[t.ID()]
 	if !ok {
 		r.begin(promptState{target: t})
 		return
@@ -53,7 +53,7 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 	state := s.state.describedAs(t)
 	if !r.haveSameSeries(before, t) {
-		r.end(promptID{t.Name, t.Prompt})
+		r.end(t.ID())
 		r.begin(state)
 		return
 	}
@@ -109,19 +109,19 @@ func (r *Recorder) haveSameSeries(a, b probe.Description) bool {
 func (r *Recorder) Remove(target, prompt string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.end(promptID{target, prompt})
+	r.end(probe.PromptID{Target: target, Prompt: prompt})
 }
 
 // begin adds a prompt with all its series.
 func (r *Recorder) begin(state promptState) {
 	s := &promptSeries{state: state, series: map[seriesID]series{}}
-	r.prompts[promptID{state.target.Name, state.target.Prompt}] = s
+	r.prompts[state.target.ID()] = s
 	r.openAll(s.series, ScopeGenAI, state.target)
 	r.openAll(s.series, ScopeTarget, state.target)
 }
 
 // end removes a prompt with all its series, if it is set.
-func (r *Recorder) end(id promptID) {
+func (r *Recorder) end(id probe.PromptID) {
 	s, ok := r.prompts[id]
 	if !ok {
 		return
