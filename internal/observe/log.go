@@ -60,7 +60,7 @@ func lineOf(r *probe.Result, name string, notable []string) string {
 
 // fieldsOf returns a result as fields of the log, without those that it does not have.
 func fieldsOf(r *probe.Result, version string, notable []string) []zap.Field {
-	facts := report.JSONOf(r, nil).ResultFacts
+	facts := report.FactsOf(r, nil)
 	f := fields{
 		zap.String("target", r.Target),
 		zap.String("prompt", r.Prompt),

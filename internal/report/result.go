@@ -111,7 +111,7 @@ type wordingJSON struct {
 // memory with r.
 func JSONOf(r *probe.Result, places Places) ResultJSON {
 	j := ResultJSON{
-		ResultFacts:    factsOf(r, places),
+		ResultFacts:    FactsOf(r, places),
 		Arrivals:       slices.Grow[[]float64](nil, len(r.Timeline.Frames)),
 		Uncertain:      r.Timeline.Uncertain(),
 		JoinedPerFrame: r.Timeline.Joined(),
@@ -128,7 +128,8 @@ func JSONOf(r *probe.Result, places Places) ResultJSON {
 	return j
 }
 
-func factsOf(r *probe.Result, places Places) ResultFacts {
+// FactsOf returns the single values of r, as [JSONOf] does, without the lists of its frames.
+func FactsOf(r *probe.Result, places Places) ResultFacts {
 	f := ResultFacts{
 		Target: r.Target,
 		Group:  r.Group,
