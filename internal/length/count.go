@@ -71,7 +71,7 @@ func (q *Questions) Ahead(ctx context.Context) {
 	q.countByAny(ctx, slices.Concat(members[first:], members[:first]))
 }
 
-// active is [Rotation.Active].
+// active returns the members that have slots which are not skipped now, in ascending order.
 func (q *Questions) active() (members []int) {
 	for i, m := range q.Members {
 		if !m.Disabled.Load() && m.Skipping() == "" {

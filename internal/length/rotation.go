@@ -70,5 +70,5 @@ func (r *Rotation) Ahead(ctx context.Context) {
 	}
 }
 
-// Active returns the members that have slots which are not skipped now, in ascending order.
+// Active returns what [Questions.active] does, which is the same for each prompt.
 func (r *Rotation) Active() (members []int) { return r.Prompts[0].active() }
