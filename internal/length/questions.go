@@ -39,8 +39,8 @@ type Options struct {
 }
 
 // Questions are what the members of a group are asked by one of its prompts, round by round, with texts as long as
-// configured. All members are asked the same text in the same round, although its length is exact by the count of one of
-// them: the others may have another tokenizer. They are safe for concurrent use.
+// configured. All members are asked the same text in the same round, although its length is exact by the count of one
+// of them: the others may have another tokenizer. They are safe for concurrent use.
 type Questions struct {
 	Options
 	form promptForm

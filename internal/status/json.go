@@ -112,31 +112,17 @@ func newTargetJSON(t *targetView) targetJSON {
 		Server:        orNull(d.Server),
 		ServerVersion: orNull(d.Version),
 		Capabilities:  map[string]server.Ability{},
-		conditionJSON: conditionJSON{
-			TokensPerDay: t.TokensPerDay,
-			Notes:        []string{},
-			State:        t.State,
-			Problems:     append(usage.Problems{}, t.Prompts[0].Problems...),
-			Reasons:      append([]string{}, t.Why()...),
-			Since:        t.Since,
-			SinceStart:   t.SinceStart,
-			InFlight:     t.InFlight,
-			Skipped:      t.Skipped,
-			Links: linksJSON{
-				Page: orNull(t.PageURL), Dashboard: orNull(t.DashboardURL), Runbook: orNull(t.RunbookURL()),
-			},
-		},
+		conditionJSON: newConditionJSON(t.standing),
 	}
 	maps.Copy(j.Labels, d.Labels)
 	for _, a := range d.Abilities {
 		j.Capabilities[a.Name] = a
 	}
+	j.TokensPerDay = t.TokensPerDay
+	j.Problems = append(j.Problems, t.Prompts[0].Problems...)
+	j.Reasons = append(j.Reasons, t.Why()...)
 	for _, note := range t.Notes() {
 		j.Notes = append(j.Notes, note.String())
-	}
-	j.setLast(t.Last, t.LastOK)
-	if t.InFlight > 0 {
-		j.Oldest = &t.Oldest
 	}
 	for _, v := range t.Prompts {
 		j.Prompts = append(j.Prompts, newPromptJSON(v))
@@ -151,20 +137,7 @@ func newTargetJSON(t *targetView) targetJSON {
 func newPromptJSON(v *view) promptJSON {
 	t := v.Target
 	j := promptJSON{
-		conditionJSON: conditionJSON{
-			TokensPerDay: t.TokensPerDay,
-			Notes:        append([]string{}, t.Notes...),
-			State:        v.State,
-			Problems:     append(usage.Problems{}, v.Problems...),
-			Reasons:      append([]string{}, v.Why()...),
-			Since:        v.Since,
-			SinceStart:   v.SinceStart,
-			InFlight:     v.InFlight,
-			Skipped:      v.Skipped,
-			Links: linksJSON{
-				Page: orNull(v.PageURL), Dashboard: orNull(v.DashboardURL), Runbook: orNull(v.RunbookURL()),
-			},
-		},
+		conditionJSON: newConditionJSON(v.standing),
 		measuredJSON: measuredJSON{
 			Prompt: t.Prompt, PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens,
 			Interval: t.Interval.Seconds(),
@@ -181,10 +154,10 @@ func newPromptJSON(v *view) promptJSON {
 			Objectives: []objectiveJSON{},
 		},
 	}
-	j.setLast(v.Last, v.LastOK)
-	if v.InFlight > 0 {
-		j.Oldest = &v.Oldest
-	}
+	j.TokensPerDay = t.TokensPerDay
+	j.Problems = append(j.Problems, v.Problems...)
+	j.Reasons = append(j.Reasons, v.Why()...)
+	j.Notes = append(j.Notes, t.Notes...)
 	for _, o := range v.Objectives {
 		objective := objectiveJSON{
 			Name: o.Name, Signal: o.Signal, Goal: o.Goal, Good: o.Good, Total: o.Total(), Missed: o.Missed,
@@ -197,14 +170,30 @@ func newPromptJSON(v *view) promptJSON {
 	return j
 }
 
-// setLast sets what is said of the latest result, nil if there is none, and of the latest success, zero without any.
-func (j *conditionJSON) setLast(last *entry, lastOK time.Time) {
-	if !lastOK.IsZero() {
-		j.LastOK = &lastOK
+// newConditionJSON returns the JSON of a standing, without what is said of it in words.
+func newConditionJSON(s standing) conditionJSON {
+	j := conditionJSON{
+		Notes:      []string{},
+		State:      s.State,
+		Problems:   usage.Problems{},
+		Reasons:    []string{},
+		Since:      s.Since,
+		SinceStart: s.SinceStart,
+		InFlight:   s.InFlight,
+		Skipped:    s.Skipped,
+		Links: linksJSON{
+			Page: orNull(s.PageURL), Dashboard: orNull(s.DashboardURL), Runbook: orNull(s.RunbookURL()),
+		},
 	}
-	if last == nil {
-		return
+	if !s.LastOK.IsZero() {
+		j.LastOK = &s.LastOK
 	}
-	j.LastOutcome, j.LastResult = &last.Outcome, &last.At
-	j.LastError, j.LastHint = last.Error, last.Hint
+	if s.Last != nil {
+		j.LastOutcome, j.LastResult = &s.Last.Outcome, &s.Last.At
+		j.LastError, j.LastHint = s.Last.Error, s.Last.Hint
+	}
+	if s.InFlight > 0 {
+		j.Oldest = &s.Oldest
+	}
+	return j
 }

@@ -64,8 +64,8 @@ func (u *usual) slowdowns(hour []*entry, now time.Time) []slowdown {
 	return u.slowIn(hour[max(0, len(hour)-recentResults):], leastRecent, now)
 }
 
-// slowIn returns the latencies that are slow in some results: the median is above [stats.SlowRatio] times the usual, and
-// is that of a least number of results.
+// slowIn returns the latencies that are slow in some results: the median is above [stats.SlowRatio] times the usual,
+// and is that of a least number of results.
 func (u *usual) slowIn(results []*entry, least int, now time.Time) (list []slowdown) {
 	isPreviousSlow := false
 	for i, latency := range comparedLatencies {

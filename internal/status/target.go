@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -17,20 +16,9 @@ type targetView struct {
 
 	Target       probe.Description // of the first prompt, for what all have in common
 	TokensPerDay int               // of all prompts
-	State        state             // the most urgent one of a prompt
-	Since        time.Time         // when it got into its state: see [targetView.setState]
-	SinceStart   bool              // a prompt was so in its first probe, and the target may have been so before
 	Results      int               // in the windows of the prompts
 	Refused      int               // of those
-	Last         *entry            // the latest result; nil if there is none
-	LastOK       time.Time         // the latest success; zero without any
-	InFlight     int               // probes
-	Oldest       float64           // age of the oldest probe in flight; 0 without any
-	Skipped      map[string]int    // slots without a probe, by reason
-	Runbook      string            // name of the alert about its state; empty if nothing is wrong
-
-	PageURL      string // of the target on this page, as people reach it; empty if unknown
-	DashboardURL string // empty if unknown
+	standing                       // of all prompts: see [targetView.setState]
 }
 
 // targets returns all targets as they are now.
@@ -49,7 +37,7 @@ func (b *Board) targets() (list []*targetView) {
 
 // newTargetView returns a target with some of its prompts.
 func newTargetView(prompts []*view, links Links) *targetView {
-	t := &targetView{Prompts: prompts, Target: prompts[0].Target, Skipped: map[string]int{}}
+	t := &targetView{Prompts: prompts, Target: prompts[0].Target, standing: standing{Skipped: map[string]int{}}}
 	for _, p := range prompts {
 		t.TokensPerDay += p.Target.TokensPerDay
 		t.InFlight += p.InFlight
@@ -73,8 +61,8 @@ func newTargetView(prompts []*view, links Links) *targetView {
 	return t
 }
 
-// setState sets the state, and since when the target is in it. If all prompts are, this is when the last of them got
-// into it; if only some are, it is when the first of those did.
+// setState sets the state, the most urgent one of a prompt, and since when the target is in it. If all prompts are,
+// this is when the last of them got into it; if only some are, it is when the first of those did.
 func (t *targetView) setState() {
 	t.State = slices.MinFunc(t.Prompts, func(a, b *view) int {
 		return cmp.Compare(slices.Index(urgency, a.State), slices.Index(urgency, b.State))
@@ -173,9 +161,6 @@ func (t *targetView) namesOf(prompts []*view) string {
 func (t *targetView) IsDown() bool {
 	return !slices.ContainsFunc(t.Prompts, func(p *view) bool { return !p.IsDown() })
 }
-
-// RunbookURL returns the address of the runbook about the state; empty if nothing is wrong.
-func (t *targetView) RunbookURL() string { return runbookURL(t.Runbook) }
 
 // A remark is a sentence about some prompts.
 type remark struct {

@@ -19,19 +19,37 @@ import (
 // recentSuccess is the age up to which a success shows that a failing target does not miss all of its probes.
 const recentSuccess = 10 * time.Minute
 
-// A view is one prompt of a target at one moment: what the page and /api/v1/targets show of it. Durations are seconds.
-// Counts and quantiles are those of the results in the window.
-type view struct {
-	Target     probe.Description
-	Problems   usage.Problems // of the settings; empty unless the target is rejected
+// A standing is how a prompt, or a target with all its prompts, is at one moment.
+type standing struct {
 	State      state
 	Since      time.Time // when it got into its state
 	SinceStart bool      // it was so in the first probe, and may have been so before
-	LastOK     time.Time // the last success; zero without any
-	Last       *entry    // the latest result; nil if there is none
-	InFlight   int       // probes
-	Oldest     float64   // age of the oldest probe in flight; 0 without any
-	Skipped    map[string]int
+	Runbook    string    // name of the alert about its state; empty if nothing is wrong
+
+	Last     *entry         // the latest result; nil if there is none
+	LastOK   time.Time      // the latest success; zero without any
+	InFlight int            // probes
+	Oldest   float64        // age of the oldest probe in flight; 0 without any
+	Skipped  map[string]int // slots without a probe, by reason
+
+	PageURL      string // on this page, as people reach it; empty if unknown
+	DashboardURL string // empty if unknown
+}
+
+// RunbookURL returns the address of the runbook about the state; empty if nothing is wrong.
+func (s *standing) RunbookURL() string {
+	if s.Runbook == "" {
+		return ""
+	}
+	return runbooks + s.Runbook + ".md"
+}
+
+// A view is one prompt of a target at one moment: what the page and /api/v1/targets show of it. Durations are seconds.
+// Counts and quantiles are those of the results in the window.
+type view struct {
+	Target   probe.Description
+	Problems usage.Problems // of the settings; empty unless the target is rejected
+	standing
 
 	// Window is the length of the window: an hour, or less if the target has not been watched for an hour, or if there is
 	// no room for the results of an hour.
@@ -43,10 +61,6 @@ type view struct {
 	Latencies  allQuantiles
 	Excluded   []string // sentences on results that are left out of Latencies
 	Objectives []objective
-
-	PageURL      string // of it on this page, as people reach it; empty if unknown
-	DashboardURL string // empty if unknown
-	Runbook      string // name of the alert about its state; empty if nothing is wrong
 
 	IsOpen bool // the page shows it unfolded at first, if it is one of several prompts
 
@@ -87,9 +101,7 @@ func newView(h history, now time.Time, links Links) *view {
 	v := &view{
 		Target:   h.target,
 		Problems: h.problems,
-		LastOK:   h.condition.lastOK,
-		Last:     h.last(),
-		Skipped:  h.skipped,
+		standing: standing{Last: h.last(), LastOK: h.condition.lastOK, Skipped: h.skipped},
 		Window:   min(window, now.Sub(h.added)).Seconds(),
 		now:      now,
 		history:  h,
@@ -405,14 +417,3 @@ func (l Links) dashboard(target, prompt string) string {
 
 // runbooks is where the runbooks of the alerts are.
 const runbooks = "https://github.com/llm-prober/prober/blob/main/alerts/runbooks/"
-
-// RunbookURL returns the address of the runbook about its state; empty if nothing is wrong.
-func (v *view) RunbookURL() string { return runbookURL(v.Runbook) }
-
-// runbookURL returns the address of the runbook of an alert; empty without a name.
-func runbookURL(alert string) string {
-	if alert == "" {
-		return ""
-	}
-	return runbooks + alert + ".md"
-}
